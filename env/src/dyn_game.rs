@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use crate::batch::{BatchConfig, DynBatch, Envs};
 use crate::dyn_state::{DynState, DynView};
-use crate::game::{Game, MarkDoc, Unit};
+use crate::game::{CompleteGame, GameInfo, MarkDoc};
 use crate::missed_wins;
-use crate::notation::Notation;
 use crate::params::ParamError;
 use crate::typed::{Loaded, box_state, seeing};
 
@@ -19,31 +18,15 @@ use crate::typed::{Loaded, box_state, seeing};
 pub trait DynGame: Send + Sync {
     /// Returns the game's specification, which does not include the page.
     fn spec(&self) -> &Spec;
-    /// Returns the game's page in Markdown: rules, actions, observation table, presets, version history.
-    fn page(&self) -> &'static str;
-    /// Returns the template of the manual for players; see [`Game::MANUAL`].
-    fn manual(&self) -> &'static str {
-        ""
-    }
+    /// Returns the identity, texts and ladder of the game.
+    fn info(&self) -> &'static GameInfo;
     /// Returns the id as a static string, the form needed for seeds.
-    fn id(&self) -> &'static str;
-    /// Returns the unit of play that compares two agents of the ladder.
-    fn unit(&self) -> Unit;
+    fn id(&self) -> &'static str {
+        self.info().id
+    }
     /// Returns the documentation of the game's marks under these parameters.
     fn marks_docs(&self) -> Vec<MarkDoc> {
         Vec::new()
-    }
-    /// Returns true if the marks include the score of every hand.
-    fn hand_scores(&self) -> bool {
-        false
-    }
-    /// Returns the role names of the teams, indexed by team number; empty if teams have no names.
-    fn roles(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Returns the standard notation for complete games, if there is one; see [`Game::NOTATION`].
-    fn notation(&self) -> Option<Notation> {
-        None
     }
     /// Returns the initial state.
     fn start(&self) -> Box<dyn DynState>;
@@ -57,7 +40,7 @@ pub trait DynGame: Send + Sync {
     /// # Errors
     /// Names the parameter that is unknown, has the wrong type, or is out of range.
     fn reload(&self, params: &Params) -> Result<GameRef, ParamError>;
-    /// Answers a query about the rules; see [`Game::analyze`].
+    /// Answers a query about the rules; see [`GameMarks::analyze`](crate::game::GameMarks::analyze).
     ///
     /// # Errors
     /// Returns the flaw of the query with its path.
@@ -73,48 +56,24 @@ pub trait DynGame: Send + Sync {
 pub type GameRef = Arc<dyn DynGame>;
 
 /// The type-erased form of a typed game.
-pub(crate) struct TypedGame<G: Game> {
+pub(crate) struct TypedGame<G: CompleteGame> {
     pub(crate) of: Arc<Loaded<G>>,
     /// Loads the game under other parameters.
     pub(crate) load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 
-impl<G: Game> DynGame for TypedGame<G> {
+impl<G: CompleteGame> DynGame for TypedGame<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
 
-    fn page(&self) -> &'static str {
-        G::PAGE
-    }
-
-    fn manual(&self) -> &'static str {
-        G::MANUAL
-    }
-
-    fn id(&self) -> &'static str {
-        G::ID
-    }
-
-    fn unit(&self) -> Unit {
-        G::UNIT
+    fn info(&self) -> &'static GameInfo {
+        const { &G::INFO }
     }
 
     fn marks_docs(&self) -> Vec<MarkDoc> {
         let missed = if missed_wins::fits(&self.of.spec) { missed_wins::DOCS } else { &[] };
-        [G::MARKS, missed].concat()
-    }
-
-    fn hand_scores(&self) -> bool {
-        G::HAND_SCORES
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        G::ROLES
-    }
-
-    fn notation(&self) -> Option<Notation> {
-        G::NOTATION
+        [G::INFO.marks, missed].concat()
     }
 
     fn start(&self) -> Box<dyn DynState> {

@@ -2,7 +2,7 @@
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec, Utility};
 
-use crate::game::{Action, Game, Seat, ToMove};
+use crate::game::{Action, CompleteGame, Seat, ToMove};
 use crate::marks::{FLAG, MarkDoc, Marks, OURS};
 
 const WIN: &str = "missed_win";
@@ -32,7 +32,7 @@ pub(crate) fn fits(spec: &Spec) -> bool {
 }
 
 /// Emits the marks of a move of one seat.
-pub(crate) fn count<G: Game>(game: &G, before: &G::State, after: &G::State, out: &mut Marks) {
+pub(crate) fn count<G: CompleteGame>(game: &G, before: &G::State, after: &G::State, out: &mut Marks) {
     let ToMove::Seat(seat) = game.to_move(before) else { return };
     if out.wants(WIN) {
         let missed = !won(game, after, seat) && any_move(game, before, seat, |s| won(game, s, seat));
@@ -45,7 +45,7 @@ pub(crate) fn count<G: Game>(game: &G, before: &G::State, after: &G::State, out:
 }
 
 /// Returns true if some legal move of `seat` leads to a position for which `good` holds.
-fn any_move<G: Game>(game: &G, s: &G::State, seat: Seat, good: impl Fn(&G::State) -> bool) -> bool {
+fn any_move<G: CompleteGame>(game: &G, s: &G::State, seat: Seat, good: impl Fn(&G::State) -> bool) -> bool {
     let mut legal: Vec<Action> = Vec::new();
     game.legal(s, seat, &mut legal);
     let mut next = s.clone();
@@ -57,7 +57,7 @@ fn any_move<G: Game>(game: &G, s: &G::State, seat: Seat, good: impl Fn(&G::State
 }
 
 /// Returns true if the episode has ended and `seat` has won.
-fn won<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
+fn won<G: CompleteGame>(game: &G, s: &G::State, seat: Seat) -> bool {
     let mut returns = [0.0; 2];
     game.to_move(s) == ToMove::Over && {
         game.returns(s, &mut returns);
@@ -66,7 +66,7 @@ fn won<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
 }
 
 /// Returns true if the opponent of `seat` has won, or is to move and can win at once.
-fn exposed<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
+fn exposed<G: CompleteGame>(game: &G, s: &G::State, seat: Seat) -> bool {
     let other = 1 - (seat & 1);
     won(game, s, other)
         || game.to_move(s) == ToMove::Seat(other) && any_move(game, s, other, |next| won(game, next, other))

@@ -1,7 +1,7 @@
 //! Standard notations for complete games.
 //!
-//! A game with a notation declares it ([`Game::NOTATION`](crate::Game::NOTATION)) and writes it
-//! ([`Game::in_notation`](crate::Game::in_notation)). Pages and commands call
+//! A game with a notation declares it ([`GameInfo::notation`](crate::game::GameInfo::notation)) and writes it
+//! ([`GameText::in_notation`](crate::game::GameText::in_notation)). Pages and commands call
 //! [`in_notation`](crate::recording::in_notation).
 
 /// A notation for complete games.

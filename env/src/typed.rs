@@ -13,34 +13,34 @@ use serde_json::Value;
 use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
 use crate::dyn_state::{DynState, DynView};
-use crate::game::{Action, EventView, Game, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
+use crate::game::{Action, CompleteGame, EventView, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use crate::missed_wins;
 use crate::picture::{Gesture, Picture};
 
 /// A game and its spec, shared by its states and views.
-pub(crate) struct Loaded<G: Game> {
+pub(crate) struct Loaded<G: CompleteGame> {
     pub(crate) game: G,
     pub(crate) spec: Spec,
     pub(crate) schemas: Schemas,
 }
 
-struct TypedState<G: Game> {
+struct TypedState<G: CompleteGame> {
     of: Arc<Loaded<G>>,
     state: G::State,
 }
 
-struct TypedView<G: Game> {
+struct TypedView<G: CompleteGame> {
     of: Arc<Loaded<G>>,
     view: G::View,
 }
 
 /// Boxes a view of the game `of`.
-pub(crate) fn seeing<G: Game>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
+pub(crate) fn seeing<G: CompleteGame>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
     Box::new(TypedView { of: of.clone(), view })
 }
 
 /// Boxes a state of the game `of`, for hosts that store typed states.
-pub(crate) fn box_state<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
+pub(crate) fn box_state<G: CompleteGame>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
     Box::new(TypedState { of: of.clone(), state })
 }
 
@@ -58,7 +58,7 @@ fn flawed(issues: Vec<Issue>) -> Refusal {
     Refusal::new(code, message).issues(issues)
 }
 
-impl<G: Game> TypedState<G> {
+impl<G: CompleteGame> TypedState<G> {
     fn game(&self) -> &G {
         &self.of.game
     }
@@ -66,7 +66,7 @@ impl<G: Game> TypedState<G> {
     fn illegal(&self, seat: Seat, a: Action) -> Refusal {
         let spec = &self.of.spec;
         if a >= spec.actions {
-            return refused(format!("{a} is not an action of {} (0..{})", G::ID, spec.actions));
+            return refused(format!("{a} is not an action of {} (0..{})", G::INFO.id, spec.actions));
         }
         refused(self.game().why_not(&self.state, seat, a))
     }
@@ -108,7 +108,7 @@ impl<G: Game> TypedState<G> {
     }
 }
 
-impl<G: Game> DynState for TypedState<G> {
+impl<G: CompleteGame> DynState for TypedState<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
@@ -203,7 +203,9 @@ impl<G: Game> DynState for TypedState<G> {
                 return match Action::try_from(*id) {
                     Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
                     Ok(a) => Err(self.illegal(seat, a)),
-                    Err(_) => Err(refused(format!("{id} is not an action of {} (0..{})", G::ID, self.of.spec.actions))),
+                    Err(_) => {
+                        Err(refused(format!("{id} is not an action of {} (0..{})", G::INFO.id, self.of.spec.actions)))
+                    }
                 };
             }
             Move::Text(text) => {
@@ -409,7 +411,7 @@ impl<G: Game> DynState for TypedState<G> {
     }
 }
 
-impl<G: Game> DynView for TypedView<G> {
+impl<G: CompleteGame> DynView for TypedView<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }

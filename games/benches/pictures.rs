@@ -11,7 +11,7 @@ use ludex_games::{games, load};
 fn pictures(c: &mut Criterion) {
     let mut group = c.benchmark_group("picture");
     // The default Go board is 19x19, above the target's largest board, so a 13x13 board is measured too.
-    for name in games().iter().map(|entry| entry.id).chain(["go(board_size=13)"]) {
+    for name in games().iter().map(|entry| entry.info.id).chain(["go(board_size=13)"]) {
         let game = load(name).expect("a built-in game loads");
         let mut rng = Stream::from_text(name);
         let mut ends = game.start();

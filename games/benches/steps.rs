@@ -20,7 +20,7 @@ const MORE: &[&str] = &["go(board_size=9)", "free_style(rules=F0)", "free_style(
 
 /// Returns the game strings of all measured games.
 fn measured() -> impl Iterator<Item = &'static str> {
-    games().iter().map(|entry| entry.id).chain(MORE.iter().copied())
+    games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied())
 }
 
 /// Draws one random legal action per environment and seat from the masks of the last reply; not part of the measured time.

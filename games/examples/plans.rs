@@ -23,7 +23,7 @@ fn measure<C: PlanEngine>(
         Ok(craft) => craft,
         Err(why) => return eprintln!("{what}: {why}"),
     };
-    let mut rng = Stream::from_text(C::ID);
+    let mut rng = Stream::from_text(C::INFO.id);
     let drawn: Vec<[C::Plan; 2]> =
         (0..pairs).map(|_| [0, 1].map(|side| draw(side, C::BUDGETS[side], &mut rng))).collect();
     let (mut won, mut length, mut longest, mut capped) = (0, 0, 0, 0);

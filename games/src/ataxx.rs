@@ -1,7 +1,10 @@
 #![doc = include_str!("ataxx.md")]
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, put_bits};
@@ -321,25 +324,25 @@ impl Game for Ataxx {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "ataxx";
-    const TITLE: &'static str = "Ataxx";
-    const PAGE: &'static str = include_str!("ataxx.md");
-    const MANUAL: &'static str = include_str!("ataxx.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses"),
-        ("botzonebench", "{}", "BotzoneBench: the defaults, a step may be repeated"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.8"),
-        (2, 1, "alphabeta depth=1 noise=0.22"),
-        (3, 1, "alphabeta depth=1 noise=0.08"),
-        (4, 1, "alphabeta depth=1 noise=0.03"),
-        (5, 1, "alphabeta depth=1 noise=0.007"),
-        (6, 1, "alphabeta nodes=120 noise=0.002"),
-        (7, 1, "alphabeta nodes=400 noise=0.002"),
-        (8, 1, "alphabeta nodes=1600 noise=0.002"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("ataxx.j2"),
+        presets: &[
+            ("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses"),
+            ("botzonebench", "{}", "BotzoneBench: the defaults, a step may be repeated"),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=0.8"),
+            (2, 1, "alphabeta depth=1 noise=0.22"),
+            (3, 1, "alphabeta depth=1 noise=0.08"),
+            (4, 1, "alphabeta depth=1 noise=0.03"),
+            (5, 1, "alphabeta depth=1 noise=0.007"),
+            (6, 1, "alphabeta nodes=120 noise=0.002"),
+            (7, 1, "alphabeta nodes=400 noise=0.002"),
+            (8, 1, "alphabeta nodes=1600 noise=0.002"),
+        ],
+        ..GameInfo::new("ataxx", "Ataxx", include_str!("ataxx.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=10_000).contains(&params.max_plies) {
@@ -385,44 +388,6 @@ impl Game for Ataxx {
             cells(targets).for_each(|to| gather(JUMP_ID[from][to].into()));
         }
         out.put_all(&ids[..n & 511]);
-    }
-
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let (clones, jumps) = out.split_at_mut(CELLS);
-        jumps.fill(0);
-        if !self.acts(s, seat) {
-            return clones.fill(0);
-        }
-        put_bits(clones, s.clones(seat));
-        for (from, targets) in s.jumps(seat) {
-            cells(targets).for_each(|to| jumps[usize::from(JUMP_ID[from][to]) - CELLS] = 1);
-        }
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let (from, to) = ends_of(a);
-        let near = from.map_or(BESIDE[to], |from| 1 << from);
-        a < ACTIONS && self.acts(s, seat) && s.empty() >> to & 1 == 1 && s.pieces[seat] & near != 0
-    }
-
-    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
-        let (clones, seat) = (s.clones(seat & 1), seat & 1);
-        let count = s.jumps(seat).fold(clones.count_ones(), |n, (_, targets)| n + targets.count_ones());
-        let mut left = scale(rng.bits(), count.into()) as usize;
-        let first = clones.count_ones() as usize;
-        if left < first {
-            return cells(clones).nth(left).unwrap_or(0) as Action;
-        }
-        left -= first;
-        for (from, targets) in s.jumps(seat) {
-            let here = targets.count_ones() as usize;
-            if left < here {
-                return cells(targets).nth(left).map_or(0, |to| JUMP_ID[from][to].into());
-            }
-            left -= here;
-        }
-        0
     }
 
     #[inline]
@@ -476,41 +441,52 @@ impl Game for Ataxx {
         s.end = if repeated { Some(End::Repetition) } else { self.judge(&s) };
         s
     }
+}
 
+impl GameMoves for Ataxx {
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let (clones, jumps) = out.split_at_mut(CELLS);
+        jumps.fill(0);
+        if !self.acts(s, seat) {
+            return clones.fill(0);
+        }
+        put_bits(clones, s.clones(seat));
+        for (from, targets) in s.jumps(seat) {
+            cells(targets).for_each(|to| jumps[usize::from(JUMP_ID[from][to]) - CELLS] = 1);
+        }
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let (from, to) = ends_of(a);
+        let near = from.map_or(BESIDE[to], |from| 1 << from);
+        a < ACTIONS && self.acts(s, seat) && s.empty() >> to & 1 == 1 && s.pieces[seat] & near != 0
+    }
+
+    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
+        let (clones, seat) = (s.clones(seat & 1), seat & 1);
+        let count = s.jumps(seat).fold(clones.count_ones(), |n, (_, targets)| n + targets.count_ones());
+        let mut left = scale(rng.bits(), count.into()) as usize;
+        let first = clones.count_ones() as usize;
+        if left < first {
+            return cells(clones).nth(left).unwrap_or(0) as Action;
+        }
+        left -= first;
+        for (from, targets) in s.jumps(seat) {
+            let here = targets.count_ones() as usize;
+            if left < here {
+                return cells(targets).nth(left).map_or(0, |to| JUMP_ID[from][to].into());
+            }
+            left -= here;
+        }
+        0
+    }
+}
+
+impl GameText for Ataxx {
     fn text(&self, view: &View) -> String {
         let board: String = view.board.iter().enumerate().map(|(r, row)| format!("{} {row}\n", 7 - r)).collect();
         format!("{board}  abcdefg\n\n{}", self.standing(view))
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        let mut names = board::numbers(1, 7);
-        names.reverse();
-        let board = board::labelled(&view.board, &board::letters(&LETTERS[..7]), &names);
-        format!("{board}\n{}", self.standing(view))
-    }
-
-    /// Marks moves that lose by repetition, if repetition counts.
-    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
-        if !self.counts_steps() {
-            return String::new();
-        }
-        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
-        if !self.is_legal(&s, seat, a) {
-            return String::new();
-        }
-        self.play_unchecked(&mut s, a);
-        let loses = s.end == Some(End::Repetition);
-        if loses { "repeats an earlier step and loses at once".to_owned() } else { String::new() }
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// A clone is a click on its cell, a jump a click on both cells.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        let (from, to) = ends_of(a);
-        Some(Gesture::of(from.into_iter().chain([to]).map(name)))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -549,7 +525,9 @@ impl Game for Ataxx {
             _ => format!("{} has no piece beside {}", NAMES[seat & 1], name(to)),
         }
     }
+}
 
+impl GameObservation for Ataxx {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let [me, other] = board::sides(who);
@@ -558,7 +536,42 @@ impl Game for Ataxx {
         put_bits(&mut pieces[CELLS..], s.pieces[other]);
         turn.fill(u8::from(self.acts(s, me)));
     }
+}
 
+impl GameDisplay for Ataxx {
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let mut names = board::numbers(1, 7);
+        names.reverse();
+        let board = board::labelled(&view.board, &board::letters(&LETTERS[..7]), &names);
+        format!("{board}\n{}", self.standing(view))
+    }
+
+    /// Marks moves that lose by repetition, if repetition counts.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        if !self.counts_steps() {
+            return String::new();
+        }
+        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
+        if !self.is_legal(&s, seat, a) {
+            return String::new();
+        }
+        self.play_unchecked(&mut s, a);
+        let loses = s.end == Some(End::Repetition);
+        if loses { "repeats an earlier step and loses at once".to_owned() } else { String::new() }
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A clone is a click on its cell, a jump a click on both cells.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let (from, to) = ends_of(a);
+        Some(Gesture::of(from.into_iter().chain([to]).map(name)))
+    }
+}
+
+impl GameSearch for Ataxx {
     /// Doubles the lead in pieces and adds the best gain of the side to move, since half of it is lost again.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
@@ -601,3 +614,5 @@ impl Game for Ataxx {
         Some((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9))
     }
 }
+
+impl GameMarks for Ataxx {}

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
-    Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::{ParamError, rows};
 use ludex_env::picture::Picture;
@@ -354,19 +354,23 @@ impl Game for Bargaining {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "bargaining";
-    const TITLE: &'static str = "Bargaining";
-    const PAGE: &'static str = include_str!("bargaining.md");
-    const MANUAL: &'static str = include_str!("bargaining.j2");
-    const PRESETS: &'static [PresetText] = &[(
-        "llmarena",
-        r#"{"max_turns":20,"reward":"difference","items":"hat_ball_apple","talk":true}"#,
-        "LLMArena's bargain: ten rounds, words with every move, the greater value wins by the difference",
-    )];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
-    const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
-    const MARKS: &'static [MarkDoc] = division_marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("bargaining.j2"),
+        presets: &[(
+            "llmarena",
+            r#"{"max_turns":20,"reward":"difference","items":"hat_ball_apple","talk":true}"#,
+            "LLMArena's bargain: ten rounds, words with every move, the greater value wins by the difference",
+        )],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "time_dependent"),
+            (2, 1, "absolute_tit_for_tat"),
+            (3, 1, "bayesian_negotiator"),
+        ],
+        unit: Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]),
+        marks: division_marks::DOCS,
+        ..GameInfo::new("bargaining", "Bargaining", include_str!("bargaining.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=MOST_TURNS as u32).contains(&params.max_turns) {
@@ -451,10 +455,6 @@ impl Game for Bargaining {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && (self.fits(s, a) || a == AGREE && s.made > 0)
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let value = |s: &State| self.pool_of(s).and_then(|p| p.values.get(a as usize)).map_or([0; 3], |v| v.0);
         match s.phase {
@@ -467,33 +467,6 @@ impl Game for Bargaining {
             Phase::Chance => s.phase = if a == END { Phase::Failed } else { Phase::Offer },
             Phase::Offer => self.act(s, a, None),
             Phase::Agreed | Phase::Failed => {}
-        }
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        let values = self.pool_of(s).map(|p| &p.values[..]).unwrap_or_default();
-        match s.phase {
-            Phase::Pool => out.uniform(0..self.pools.len() as Action),
-            Phase::First => (0..).zip(values).for_each(|(a, v)| out.put(a, v.1)),
-            Phase::Second => {
-                let good = |v: &Three| u64::from(compatible(v, &s.values[0]));
-                (0..).zip(values).for_each(|(a, v)| out.put(a, good(&v.0)));
-            }
-            _ => {
-                out.put(CONTINUE, WHOLE - self.end);
-                out.put(END, self.end);
-            }
-        }
-    }
-
-    fn outcome_text(&self, s: &State, a: Action) -> String {
-        let mut after = s.clone();
-        self.play_unchecked(&mut after, a);
-        match s.phase {
-            Phase::Pool => format!("Pool: {}", self.list(&after.pool)),
-            Phase::First => format!("P0 vals: {}", self.list(&after.values[0])),
-            Phase::Second => format!("P1 vals: {}", self.list(&after.values[1])),
-            _ => if a == END { "End" } else { "Continue" }.to_owned(),
         }
     }
 
@@ -566,6 +539,63 @@ impl Game for Bargaining {
         s.words.clone_from(&view.words);
         s
     }
+}
+
+impl GameMoves for Bargaining {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && (self.fits(s, a) || a == AGREE && s.made > 0)
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        let values = self.pool_of(s).map(|p| &p.values[..]).unwrap_or_default();
+        match s.phase {
+            Phase::Pool => out.uniform(0..self.pools.len() as Action),
+            Phase::First => (0..).zip(values).for_each(|(a, v)| out.put(a, v.1)),
+            Phase::Second => {
+                let good = |v: &Three| u64::from(compatible(v, &s.values[0]));
+                (0..).zip(values).for_each(|(a, v)| out.put(a, good(&v.0)));
+            }
+            _ => {
+                out.put(CONTINUE, WHOLE - self.end);
+                out.put(END, self.end);
+            }
+        }
+    }
+
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.listen(s, seat, said)
+    }
+
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        if !self.params.talk || self.to_move(s) != ToMove::Seat(seat) {
+            return None;
+        }
+        let (a, say) = (self.random_action(s, seat, rng), ["That is fair.", "I need these.", ""][rng.below(3)]);
+        let mut document = if a == AGREE { json!({ "deal": true }) } else { json!({ "offer": self.offer(a) }) };
+        if !say.is_empty() {
+            document["say"] = say.into();
+        }
+        Some(document)
+    }
+
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
+        if let (Phase::Offer, Ok((a, say))) = (s.phase, self.document(said)) {
+            self.act(s, a, say.as_deref());
+        }
+    }
+}
+
+impl GameText for Bargaining {
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        let mut after = s.clone();
+        self.play_unchecked(&mut after, a);
+        match s.phase {
+            Phase::Pool => format!("Pool: {}", self.list(&after.pool)),
+            Phase::First => format!("P0 vals: {}", self.list(&after.values[0])),
+            Phase::Second => format!("P1 vals: {}", self.list(&after.values[1])),
+            _ => if a == END { "End" } else { "Continue" }.to_owned(),
+        }
+    }
 
     fn text(&self, view: &View) -> String {
         let Some(pool) = view.pool else { return "The pool is being drawn.".to_owned() };
@@ -594,26 +624,6 @@ impl Game for Bargaining {
         lines.join("\n")
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// Returns the accepting seat's share.
-    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
-        let own = view.seat.map(usize::from) == Some(seat) && a == AGREE;
-        let (Some(pool), Some(values), Some(kept)) = (view.pool, view.values, view.offers.last().filter(|_| own))
-        else {
-            return String::new();
-        };
-        let mut rest = pool;
-        rest.iter_mut().zip(kept).for_each(|(n, &kept)| *n = n.saturating_sub(kept));
-        let minus = match self.params.reward {
-            Reward::Difference => "; what the other keeps is worth something to them, which is taken off",
-            Reward::Own => "",
-        };
-        format!("you get {}, worth {} to you{minus}", self.list(&rest), dot(&rest, &values))
-    }
-
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         self.move_text(a)
     }
@@ -631,6 +641,12 @@ impl Game for Bargaining {
         format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
     }
 
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        (self.params.talk && s.phase == Phase::Offer).then_some("offer")
+    }
+}
+
+impl GameObservation for Bargaining {
     /// Values are visible to their own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let hidden = |p: usize| {
@@ -656,28 +672,6 @@ impl Game for Bargaining {
         if self.over(now) { vec![show(0), show(1)] } else { Vec::new() }
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
-    }
-
-    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        if !self.params.talk || self.to_move(s) != ToMove::Seat(seat) {
-            return None;
-        }
-        let (a, say) = (self.random_action(s, seat, rng), ["That is fair.", "I need these.", ""][rng.below(3)]);
-        let mut document = if a == AGREE { json!({ "deal": true }) } else { json!({ "offer": self.offer(a) }) };
-        if !say.is_empty() {
-            document["say"] = say.into();
-        }
-        Some(document)
-    }
-
-    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
-        if let (Phase::Offer, Ok((a, say))) = (s.phase, self.document(said)) {
-            self.act(s, a, say.as_deref());
-        }
-    }
-
     fn observe_document(&self, _before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         let text = match self.document(said) {
             Ok((a, Some(say))) => format!("says: {}\n{}", quoted(&say), self.move_text(a)),
@@ -685,24 +679,6 @@ impl Game for Bargaining {
             Err(_) => said.to_string(),
         };
         EventView { action: None, text: Some(text) }
-    }
-
-    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
-        if self.over(before) || !self.over(after) {
-            return;
-        }
-        let last = self.made(after).next_back().filter(|_| after.phase == Phase::Agreed);
-        let kept = last.map(|kept| match after.made % 2 {
-            // Seat 1 made the last offer.
-            0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),
-            _ => kept,
-        });
-        let values = [0, 1].map(|seat| &after.values[seat][..]);
-        division_marks::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
-    }
-
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        (self.params.talk && s.phase == Phase::Offer).then_some("offer")
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
@@ -715,5 +691,45 @@ impl Game for Bargaining {
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode(s, Viewer::Seat(seat), false, out);
+    }
+}
+
+impl GameDisplay for Bargaining {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// Returns the accepting seat's share.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let own = view.seat.map(usize::from) == Some(seat) && a == AGREE;
+        let (Some(pool), Some(values), Some(kept)) = (view.pool, view.values, view.offers.last().filter(|_| own))
+        else {
+            return String::new();
+        };
+        let mut rest = pool;
+        rest.iter_mut().zip(kept).for_each(|(n, &kept)| *n = n.saturating_sub(kept));
+        let minus = match self.params.reward {
+            Reward::Difference => "; what the other keeps is worth something to them, which is taken off",
+            Reward::Own => "",
+        };
+        format!("you get {}, worth {} to you{minus}", self.list(&rest), dot(&rest, &values))
+    }
+}
+
+impl GameSearch for Bargaining {}
+
+impl GameMarks for Bargaining {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        if self.over(before) || !self.over(after) {
+            return;
+        }
+        let last = self.made(after).next_back().filter(|_| after.phase == Phase::Agreed);
+        let kept = last.map(|kept| match after.made % 2 {
+            // Seat 1 made the last offer.
+            0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),
+            _ => kept,
+        });
+        let values = [0, 1].map(|seat| &after.values[seat][..]);
+        division_marks::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
     }
 }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Facts, Game, Seat, ToMove, Viewer};
+use ludex_env::game::{CompleteGame, Facts, Seat, ToMove, Viewer};
 use ludex_env::picture;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
@@ -100,7 +100,7 @@ pub(crate) fn described(
 }
 
 /// Returns the side to move or the result of a game without chance, for the line under a picture.
-pub(crate) fn status<G: Game>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
+pub(crate) fn status<G: CompleteGame>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
     if let Some(name) = to_move {
         return format!("{name} to move");
     }

@@ -5,7 +5,10 @@ mod picture;
 mod tests;
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, spread_bits};
@@ -233,19 +236,19 @@ impl Game for Breakthrough {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "breakthrough";
-    const TITLE: &'static str = "Breakthrough";
-    const PAGE: &'static str = include_str!("breakthrough.md");
-    const MANUAL: &'static str = include_str!("breakthrough.j2");
-    const PRESETS: &'static [PresetText] = &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=1"),
-        (2, 1, "alphabeta depth=1 noise=0.015"),
-        (3, 1, "alphabeta nodes=100 noise=0.002"),
-        (4, 1, "alphabeta nodes=3000 noise=0.002"),
-        (5, 1, "alphabeta nodes=20000 noise=0.002"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("breakthrough.j2"),
+        presets: &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=1"),
+            (2, 1, "alphabeta depth=1 noise=0.015"),
+            (3, 1, "alphabeta nodes=100 noise=0.002"),
+            (4, 1, "alphabeta nodes=3000 noise=0.002"),
+            (5, 1, "alphabeta nodes=20000 noise=0.002"),
+        ],
+        ..GameInfo::new("breakthrough", "Breakthrough", include_str!("breakthrough.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { rows, columns } = params;
@@ -340,30 +343,6 @@ impl Game for Breakthrough {
     }
 
     #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let m = Move::of(a);
-        if self.to_move(s) != ToMove::Seat(seat) || m.seat != seat || s.men[seat] & self.origin(m) == 0 {
-            return false;
-        }
-        let wanted = if m.takes { s.men[1 - seat] } else { !(s.men[0] | s.men[1]) };
-        self.target(m) & wanted != 0 && !(m.takes && m.way == STRAIGHT)
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
-        let seat = seat & 1;
-        let moves = self.moves(s, seat);
-        let counts = moves.map(u128::count_ones);
-        let mut n = scale(rng.bits(), u64::from(counts.iter().sum::<u32>())) as u32;
-        let mut kind = 0;
-        while kind < PER_SEAT - 1 && n >= counts[kind] {
-            n -= counts[kind];
-            kind += 1;
-        }
-        (nth(moves[kind], n) & 127) * PER_SQUARE + (seat * PER_SEAT + kind) as u32
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let m = Move::of(a);
         let to = self.target(m);
@@ -396,32 +375,37 @@ impl Game for Breakthrough {
         let seat = if won { black_won } else { view.to_move.as_deref() == Some(NAMES[1]) };
         State { men, seat: u8::from(seat), won }
     }
+}
 
+impl GameMoves for Breakthrough {
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let m = Move::of(a);
+        if self.to_move(s) != ToMove::Seat(seat) || m.seat != seat || s.men[seat] & self.origin(m) == 0 {
+            return false;
+        }
+        let wanted = if m.takes { s.men[1 - seat] } else { !(s.men[0] | s.men[1]) };
+        self.target(m) & wanted != 0 && !(m.takes && m.way == STRAIGHT)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
+        let seat = seat & 1;
+        let moves = self.moves(s, seat);
+        let counts = moves.map(u128::count_ones);
+        let mut n = scale(rng.bits(), u64::from(counts.iter().sum::<u32>())) as u32;
+        let mut kind = 0;
+        while kind < PER_SEAT - 1 && n >= counts[kind] {
+            n -= counts[kind];
+            kind += 1;
+        }
+        (nth(moves[kind], n) & 127) * PER_SQUARE + (seat * PER_SEAT + kind) as u32
+    }
+}
+
+impl GameText for Breakthrough {
     fn text(&self, view: &View) -> String {
         self.drawn(view)
-    }
-
-    /// Seat 0 sees the board from above, from the side of its own men.
-    fn drawing(&self, view: &View, from: Viewer) -> String {
-        let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
-        let mut columns = board::letters(&LETTERS[..self.columns as usize]);
-        if from == Viewer::Seat(0) {
-            rows = rows.iter().rev().map(|row| row.chars().rev().collect()).collect();
-            columns.reverse();
-        } else {
-            names.reverse();
-        }
-        board::labelled(&rows, &columns, &names)
-    }
-
-    fn picture(&self, view: &View, from: Viewer) -> Picture {
-        picture::picture(self, view, from == Viewer::Seat(0))
-    }
-
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        let m = Move::of(a);
-        let ends = [self.origin(m), self.target(m)];
-        (!ends.contains(&0)).then(|| Gesture::of(ends.map(|square| self.name(square))))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -470,7 +454,9 @@ impl Game for Breakthrough {
         };
         format!("{a} is {name}: {why}")
     }
+}
 
+impl GameObservation for Breakthrough {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let squares = (self.rows * self.columns) as usize;
@@ -487,7 +473,34 @@ impl Game for Breakthrough {
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
         board::planes(out, &[Some(0), Some(1), None], |square| s.owner(square));
     }
+}
 
+impl GameDisplay for Breakthrough {
+    /// Seat 0 sees the board from above, from the side of its own men.
+    fn drawing(&self, view: &View, from: Viewer) -> String {
+        let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
+        let mut columns = board::letters(&LETTERS[..self.columns as usize]);
+        if from == Viewer::Seat(0) {
+            rows = rows.iter().rev().map(|row| row.chars().rev().collect()).collect();
+            columns.reverse();
+        } else {
+            names.reverse();
+        }
+        board::labelled(&rows, &columns, &names)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(self, view, from == Viewer::Seat(0))
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let m = Move::of(a);
+        let ends = [self.origin(m), self.target(m)];
+        (!ends.contains(&0)).then(|| Gesture::of(ends.map(|square| self.name(square))))
+    }
+}
+
+impl GameSearch for Breakthrough {
     /// A man one step from its goal wins for the side to move, and for the other side unless it can be captured.
     /// Otherwise the scaled difference of the sides' men: each counts as the number of rows plus twice the square of
     /// its advance, and one row more if another man covers it.
@@ -547,3 +560,5 @@ impl Game for Breakthrough {
         Some(words.fold(side, |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 }
+
+impl GameMarks for Breakthrough {}

@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Chess as Board, Color, Position};
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
-use ludex_env::notation::Notation;
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::record::Record;
@@ -98,38 +100,38 @@ impl Game for Chess {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "chess";
-    const TITLE: &'static str = "Chess";
-    const PAGE: &'static str = include_str!("chess.md");
-    const MANUAL: &'static str = include_str!("chess.j2");
-    const PRESETS: &'static [PresetText] = &[
-        (
-            "botzone",
-            r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
-            "Botzone: a draw after 50 plies without capture or pawn move, none by repetition or material",
-        ),
-        (
-            "botzonebench",
-            r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
-            "as BotzoneBench plays it; the same",
-        ),
-        ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
-    ];
-    const NOTATION: Option<Notation> = Some(crate::notation::PGN);
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=1"),
-        (2, 1, "alphabeta depth=1 noise=0.3"),
-        (3, 1, "alphabeta depth=1 noise=0.12"),
-        (4, 1, "alphabeta depth=1 noise=0.04"),
-        (5, 1, "alphabeta depth=1 noise=0.004"),
-        (6, 1, "alphabeta depth=2 noise=0.004"),
-        (7, 1, "alphabeta nodes=2500 noise=0.004"),
-        (8, 1, "alphabeta nodes=8000 noise=0.004"),
-        (9, 1, "alphabeta nodes=25000 noise=0.004"),
-        (10, 1, "uci cmd=stockfish nodes=5000 within=15"),
-        (11, 1, "uci cmd=stockfish nodes=20000 within=15"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("chess.j2"),
+        presets: &[
+            (
+                "botzone",
+                r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
+                "Botzone: a draw after 50 plies without capture or pawn move, none by repetition or material",
+            ),
+            (
+                "botzonebench",
+                r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
+                "as BotzoneBench plays it; the same",
+            ),
+            ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=1"),
+            (2, 1, "alphabeta depth=1 noise=0.3"),
+            (3, 1, "alphabeta depth=1 noise=0.12"),
+            (4, 1, "alphabeta depth=1 noise=0.04"),
+            (5, 1, "alphabeta depth=1 noise=0.004"),
+            (6, 1, "alphabeta depth=2 noise=0.004"),
+            (7, 1, "alphabeta nodes=2500 noise=0.004"),
+            (8, 1, "alphabeta nodes=8000 noise=0.004"),
+            (9, 1, "alphabeta nodes=25000 noise=0.004"),
+            (10, 1, "uci cmd=stockfish nodes=5000 within=15"),
+            (11, 1, "uci cmd=stockfish nodes=20000 within=15"),
+        ],
+        notation: Some(crate::notation::PGN),
+        ..GameInfo::new("chess", "Chess", include_str!("chess.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -202,14 +204,6 @@ impl Game for Chess {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
-    }
-
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        Scan::new(&s.pos).map_or(0, |scan| scan.random(rng))
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         s.play(a, &self.params);
     }
@@ -241,34 +235,21 @@ impl Game for Chess {
         }
         s
     }
+}
 
+impl GameMoves for Chess {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
+    }
+
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        Scan::new(&s.pos).map_or(0, |scan| scan.random(rng))
+    }
+}
+
+impl GameText for Chess {
     fn text(&self, view: &View) -> String {
         view::text(view, Color::White)
-    }
-
-    fn drawing(&self, view: &View, from: Viewer) -> String {
-        format!("FEN: {}", view::text(view, Self::seen_by(from)))
-    }
-
-    /// Marks moves that end the game by repetition.
-    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
-        // A position recurs after four plies without a capture or a pawn move at the earliest.
-        if self.params.repetition == 0 || view.quiet < 3 {
-            return String::new();
-        }
-        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
-        s.play(a, &self.params);
-        let draws = s.end == Some(state::End::Repetition);
-        if draws { "brings this position back: the game ends as a draw".to_owned() } else { String::new() }
-    }
-
-    fn picture(&self, view: &View, from: Viewer) -> Picture {
-        picture::picture(view, Self::seen_by(from) == Color::Black)
-    }
-
-    /// Returns the king's squares for castling. All promotions of a pawn on one square share a gesture.
-    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
-        picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
     }
 
     /// Returns SAN for the side to move; UCI if the id is not legal or the seat is not to move.
@@ -299,6 +280,14 @@ impl Game for Chess {
         }
     }
 
+    /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
+    /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        notation::written(self.params.fen.as_deref(), record)
+    }
+}
+
+impl GameObservation for Chess {
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         view::tensor(s, Self::seen_by(who), self.params.draw_after, out);
     }
@@ -306,7 +295,36 @@ impl Game for Chess {
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
         view::openspiel(s, out);
     }
+}
 
+impl GameDisplay for Chess {
+    fn drawing(&self, view: &View, from: Viewer) -> String {
+        format!("FEN: {}", view::text(view, Self::seen_by(from)))
+    }
+
+    /// Marks moves that end the game by repetition.
+    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
+        // A position recurs after four plies without a capture or a pawn move at the earliest.
+        if self.params.repetition == 0 || view.quiet < 3 {
+            return String::new();
+        }
+        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
+        s.play(a, &self.params);
+        let draws = s.end == Some(state::End::Repetition);
+        if draws { "brings this position back: the game ends as a draw".to_owned() } else { String::new() }
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(view, Self::seen_by(from) == Color::Black)
+    }
+
+    /// Returns the king's squares for castling. All promotions of a pawn on one square share a gesture.
+    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
+        picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
+    }
+}
+
+impl GameSearch for Chess {
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let white = match s.end {
             Some(state::End::Checkmate) => s.pos.turn().fold_wb(-1.0, 1.0),
@@ -324,14 +342,10 @@ impl Game for Chess {
         order::noisy(s, out)
     }
 
-    /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
-    /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
-    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        notation::written(self.params.fen.as_deref(), record)
-    }
-
     fn hash(&self, s: &State) -> Option<u64> {
         let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
         Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }
+
+impl GameMarks for Chess {}

@@ -4,7 +4,10 @@ mod marks;
 mod picture;
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, MarkDoc, Marks, ParsedMove, PresetText, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Marks, ParsedMove, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, put_bits, spread};
@@ -224,22 +227,24 @@ impl Game for ConnectFour {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "connect_four";
-    const TITLE: &'static str = "Connect Four";
-    const PAGE: &'static str = include_str!("connect_four.md");
-    const MANUAL: &'static str = include_str!("connect_four.j2");
-    const PRESETS: &'static [PresetText] =
-        &[("gtbench", "{}", "GTBench's game: the defaults"), ("llmarena", "{}", "LLMArena's game: the defaults")];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.1"),
-        (2, 1, "alphabeta depth=3 noise=0.1"),
-        (3, 1, "alphabeta depth=4 noise=0.02"),
-        (4, 1, "mcts sims=300"),
-        (4, 2, "alphabeta depth=8 noise=0.02"),
-        (5, 1, "solver"),
-    ];
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("connect_four.j2"),
+        presets: &[
+            ("gtbench", "{}", "GTBench's game: the defaults"),
+            ("llmarena", "{}", "LLMArena's game: the defaults"),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=0.1"),
+            (2, 1, "alphabeta depth=3 noise=0.1"),
+            (3, 1, "alphabeta depth=4 noise=0.02"),
+            (4, 1, "mcts sims=300"),
+            (4, 2, "alphabeta depth=8 noise=0.02"),
+            (5, 1, "solver"),
+        ],
+        marks: marks::DOCS,
+        ..GameInfo::new("connect_four", "Connect Four", include_str!("connect_four.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { rows, columns, x_in_row, .. } = params;
@@ -294,26 +299,6 @@ impl Game for ConnectFour {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        if self.to_move(s) != ToMove::Seat(seat) {
-            out.fill(0);
-        } else if self.usual {
-            self.put_mask::<true>(s, out);
-        } else {
-            self.put_mask::<false>(s, out);
-        }
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let mut open = self.shape.open(s.all());
-        for _ in 0..scale(rng.bits(), u64::from(open.count_ones())) {
-            open &= open - 1;
-        }
-        open.trailing_zeros().min(self.shape.columns - 1)
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         if self.usual { self.drop_stone::<true>(s, a) } else { self.drop_stone::<false>(s, a) }
     }
@@ -341,24 +326,35 @@ impl Game for ConnectFour {
         s.won = board.wins(s.stones[0]) || board.wins(s.stones[1]);
         s
     }
+}
 
+impl GameMoves for ConnectFour {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        if self.to_move(s) != ToMove::Seat(seat) {
+            out.fill(0);
+        } else if self.usual {
+            self.put_mask::<true>(s, out);
+        } else {
+            self.put_mask::<false>(s, out);
+        }
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut open = self.shape.open(s.all());
+        for _ in 0..scale(rng.bits(), u64::from(open.count_ones())) {
+            open &= open - 1;
+        }
+        open.trailing_zeros().min(self.shape.columns - 1)
+    }
+}
+
+impl GameText for ConnectFour {
     fn text(&self, view: &View) -> String {
         let mut out = view.board.join("\n");
         out.push('\n');
         out
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// A column is one clickable cell, named by its number.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        Some(Gesture::of([a.to_string()]))
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        board::labelled(&view.board, &board::numbers(0, self.params.columns), &[])
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
@@ -376,7 +372,9 @@ impl Game for ConnectFour {
     fn why_not(&self, _s: &State, _seat: Seat, a: Action) -> String {
         format!("column {a} is full")
     }
+}
 
+impl GameObservation for ConnectFour {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let planes = board::sides(who).map(|side| s.stones[side]);
@@ -389,11 +387,24 @@ impl Game for ConnectFour {
         let owner = |cell| self.owner(s, (cell / columns) as u32, (cell % columns) as u32);
         board::planes(out, &[Some(first), Some(1 - first), None], owner);
     }
+}
 
-    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
-        self.count(before, after, out);
+impl GameDisplay for ConnectFour {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
     }
 
+    /// A column is one clickable cell, named by its number.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([a.to_string()]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        board::labelled(&view.board, &board::numbers(0, self.params.columns), &[])
+    }
+}
+
+impl GameSearch for ConnectFour {
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         Some(self.open_lines(s, seat & 1))
     }
@@ -405,5 +416,11 @@ impl Game for ConnectFour {
             (s.stones[0].rotate_left(29) ^ (s.all() + self.shape.bottom).wrapping_mul(0x9e37_79b9_7f4a_7c15))
                 .wrapping_mul(0xd6e8_feb8_6659_fd93),
         )
+    }
+}
+
+impl GameMarks for ConnectFour {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        self.count(before, after, out);
     }
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, Alias, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat,
-    ToMove, Unit, Viewer,
+    Action, ActionSink, Alias, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -146,29 +146,29 @@ impl Game for FightTheLandlord {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "fight_the_landlord";
-    const ALIASES: &'static [Alias] = &[Alias { name: "dou_dizhu", map: dou_dizhu }];
-    const TITLE: &'static str = "Fight the landlord";
-    const PAGE: &'static str = include_str!("fight_the_landlord.md");
-    const MANUAL: &'static str = include_str!("fight_the_landlord.j2");
-    const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
-    const PRESETS: &'static [PresetText] = &[
-        ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord; the default"),
-        ("botzonebench", r#"{"rules":"botzone"}"#, "as BotzoneBench plays it; the same"),
-        ("botzone2", r#"{"rules":"botzone2"}"#, "Botzone's FightTheLandlord2: bids and stakes"),
-        ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, its ids and names"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "smallest_play slips=0.5"),
-        (2, 1, "smallest_play"),
-        (2, 2, "hand_split"),
-        (3, 1, "team_split"),
-        (4, 1, "split_search worlds=300"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(1);
-    const ROLES: &'static [&'static str] = &["landlord", "farmer"];
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("fight_the_landlord.j2"),
+        players: [SEATS as u32, SEATS as u32],
+        presets: &[
+            ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord; the default"),
+            ("botzonebench", r#"{"rules":"botzone"}"#, "as BotzoneBench plays it; the same"),
+            ("botzone2", r#"{"rules":"botzone2"}"#, "Botzone's FightTheLandlord2: bids and stakes"),
+            ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, its ids and names"),
+        ],
+        aliases: &[Alias { name: "dou_dizhu", map: dou_dizhu }],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "smallest_play slips=0.5"),
+            (2, 1, "smallest_play"),
+            (2, 2, "hand_split"),
+            (3, 1, "team_split"),
+            (4, 1, "split_search worlds=300"),
+        ],
+        unit: Unit::Duplicate(1),
+        marks: marks::DOCS,
+        roles: &["landlord", "farmer"],
+        ..GameInfo::new("fight_the_landlord", "Fight the landlord", include_str!("fight_the_landlord.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(FightTheLandlord { plays: Plays::of(params.rules), params })
@@ -264,22 +264,6 @@ impl Game for FightTheLandlord {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        if self.to_move(s) != ToMove::Seat(seat) {
-            return false;
-        }
-        match (s.phase, a) {
-            (Phase::Bid, _) => a == 0 || (Action::from(s.bid) + 1..FIRST).contains(&a),
-            (_, 0) => s.top != 0,
-            _ => self.plays.get(a).is_some_and(|play| {
-                let hand = s.hands[seat];
-                cards::holds(counts(hand), play.counts)
-                    && !self.plays.is_forbidden(hand, play)
-                    && self.top(s).is_none_or(|top| self.plays.beats(play, top))
-            }),
-        }
-    }
-
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match s.phase {
@@ -288,21 +272,6 @@ impl Game for FightTheLandlord {
             Phase::Play => self.put(s, a),
             Phase::Over => {}
         }
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        if self.auction() && s.face_up == NONE {
-            return out.uniform(0..Action::from(DEALT));
-        }
-        let base = if self.auction() { Action::from(DEALT) } else { 0 };
-        out.uniform((base..base + 54).filter(|&a| cards::card(self.dealt_card(a)) & s.rest != 0));
-    }
-
-    fn outcome_text(&self, s: &State, a: Action) -> String {
-        if self.auction() && s.face_up == NONE {
-            return format!("Decide first card up position {a}");
-        }
-        format!("Deal {}", cards::card_text(self.dealt_card(a), self.names()))
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -332,18 +301,44 @@ impl Game for FightTheLandlord {
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
+}
+
+impl GameMoves for FightTheLandlord {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        if self.to_move(s) != ToMove::Seat(seat) {
+            return false;
+        }
+        match (s.phase, a) {
+            (Phase::Bid, _) => a == 0 || (Action::from(s.bid) + 1..FIRST).contains(&a),
+            (_, 0) => s.top != 0,
+            _ => self.plays.get(a).is_some_and(|play| {
+                let hand = s.hands[seat];
+                cards::holds(counts(hand), play.counts)
+                    && !self.plays.is_forbidden(hand, play)
+                    && self.top(s).is_none_or(|top| self.plays.beats(play, top))
+            }),
+        }
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        if self.auction() && s.face_up == NONE {
+            return out.uniform(0..Action::from(DEALT));
+        }
+        let base = if self.auction() { Action::from(DEALT) } else { 0 };
+        out.uniform((base..base + 54).filter(|&a| cards::card(self.dealt_card(a)) & s.rest != 0));
+    }
+}
+
+impl GameText for FightTheLandlord {
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        if self.auction() && s.face_up == NONE {
+            return format!("Decide first card up position {a}");
+        }
+        format!("Deal {}", cards::card_text(self.dealt_card(a), self.names()))
+    }
 
     fn text(&self, view: &View) -> String {
         self.words(view)
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// A cell per card, named by its rank, lowest first.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        self.plays.get(a).map(|play| picture::gesture(play.counts))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -398,6 +393,17 @@ impl Game for FightTheLandlord {
         }
     }
 
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match s.phase {
+            Phase::Deal => "deal",
+            Phase::Bid => "bid",
+            Phase::Play => "play",
+            Phase::Over => "over",
+        })
+    }
+}
+
+impl GameObservation for FightTheLandlord {
     /// A dealt card is visible to its owner, a face-up card to all; bids and plays are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let whose = seat_after(0, before.dealt);
@@ -422,27 +428,6 @@ impl Game for FightTheLandlord {
         }
         let text = format!("p{} is the landlord and takes {}", now.landlord, cards_text(now.rest, self.names()));
         vec![(text, json!({ "landlord": now.landlord, "bottom": cards::numbers(now.rest).collect::<Vec<u8>>() }))]
-    }
-
-    fn teams(&self, s: &State) -> Option<Vec<usize>> {
-        (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
-    }
-
-    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
-        self.count(before, joint, out);
-    }
-
-    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
-        analyze::answer(self, question).map_err(|message| Issue { message, ..Issue::default() })
-    }
-
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(match s.phase {
-            Phase::Deal => "deal",
-            Phase::Bid => "bid",
-            Phase::Play => "play",
-            Phase::Over => "over",
-        })
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
@@ -472,5 +457,32 @@ impl Game for FightTheLandlord {
         }
         set(141 + usize::from(s.first()));
         set(144 + usize::from(s.face_card) / 4 + usize::from(s.face_card == 53));
+    }
+}
+
+impl GameDisplay for FightTheLandlord {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A cell per card, named by its rank, lowest first.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        self.plays.get(a).map(|play| picture::gesture(play.counts))
+    }
+}
+
+impl GameSearch for FightTheLandlord {}
+
+impl GameMarks for FightTheLandlord {
+    fn teams(&self, s: &State) -> Option<Vec<usize>> {
+        (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
+    }
+
+    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
+        self.count(before, joint, out);
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        analyze::answer(self, question).map_err(|message| Issue { message, ..Issue::default() })
     }
 }

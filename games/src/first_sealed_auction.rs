@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
-    Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::Picture;
@@ -163,29 +163,33 @@ impl Game for FirstSealedAuction {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "first_sealed_auction";
-    const TITLE: &'static str = "First-price sealed-bid auction";
-    const PAGE: &'static str = include_str!("first_sealed_auction.md");
-    const MANUAL: &'static str = include_str!("first_sealed_auction.j2");
-    const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const PRESETS: &'static [PresetText] = &[
-        ("openspiel", "{}", "OpenSpiel's auction, in whole amounts; the default"),
-        ("gtbench", "{}", "GTBench's auction; the same"),
-        (
-            "llmarena",
-            r#"{"max_value":10,"cents":true,"up_to_value":true}"#,
-            "LLMArena's Bid: values up to 10.00, bids in cents up to the value",
-        ),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "shading_bidder part=0.25"),
-        (2, 1, "shading_bidder part=0.6"),
-        (3, 1, "equilibrium_bidder"),
-        (3, 2, "best_response_bidder"),
-    ];
-    const UNIT: Unit = Unit::Field(&["random", "truthful_bidder", "shading_bidder", "equilibrium_bidder"]);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("first_sealed_auction.j2"),
+        players: [2, MOST as u32],
+        presets: &[
+            ("openspiel", "{}", "OpenSpiel's auction, in whole amounts; the default"),
+            ("gtbench", "{}", "GTBench's auction; the same"),
+            (
+                "llmarena",
+                r#"{"max_value":10,"cents":true,"up_to_value":true}"#,
+                "LLMArena's Bid: values up to 10.00, bids in cents up to the value",
+            ),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "shading_bidder part=0.25"),
+            (2, 1, "shading_bidder part=0.6"),
+            (3, 1, "equilibrium_bidder"),
+            (3, 2, "best_response_bidder"),
+        ],
+        unit: Unit::Field(&["random", "truthful_bidder", "shading_bidder", "equilibrium_bidder"]),
+        marks: marks::DOCS,
+        ..GameInfo::new(
+            "first_sealed_auction",
+            "First-price sealed-bid auction",
+            include_str!("first_sealed_auction.md"),
+        )
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, max_value, cents, .. } = params;
@@ -250,22 +254,6 @@ impl Game for FirstSealedAuction {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let open = if self.to_move(s) == ToMove::Seat(seat) { self.open(s.values[seat]) } else { 0 };
-        ones(out, 0..open);
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && (a as usize) < self.open(s.values[seat])
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
-        rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let coins = a.min(u32::from(self.steps)) as u16;
         match self.to_move(s) {
@@ -279,25 +267,6 @@ impl Game for FirstSealedAuction {
                 s.made += 1;
             }
             _ => {}
-        }
-    }
-
-    /// Draws values first; at the end one of the highest bidders, even if there is only one.
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        if usize::from(s.dealt) < self.n {
-            out.uniform(1..u32::from(self.steps) + 1);
-        } else {
-            let bids = &s.bids[..self.n];
-            let most = bids.iter().max();
-            out.uniform((0..).zip(bids).filter(|(_, bid)| Some(*bid) == most).map(|(p, _)| p));
-        }
-    }
-
-    fn outcome_text(&self, s: &State, a: Action) -> String {
-        if usize::from(s.dealt) < self.n {
-            format!("Player {} value: {}", s.dealt, self.money(a))
-        } else {
-            format!("Chose winner {a}")
         }
     }
 
@@ -342,6 +311,45 @@ impl Game for FirstSealedAuction {
         }
         s
     }
+}
+
+impl GameMoves for FirstSealedAuction {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let open = if self.to_move(s) == ToMove::Seat(seat) { self.open(s.values[seat]) } else { 0 };
+        ones(out, 0..open);
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && (a as usize) < self.open(s.values[seat])
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
+        rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
+    }
+
+    /// Draws values first; at the end one of the highest bidders, even if there is only one.
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        if usize::from(s.dealt) < self.n {
+            out.uniform(1..u32::from(self.steps) + 1);
+        } else {
+            let bids = &s.bids[..self.n];
+            let most = bids.iter().max();
+            out.uniform((0..).zip(bids).filter(|(_, bid)| Some(*bid) == most).map(|(p, _)| p));
+        }
+    }
+}
+
+impl GameText for FirstSealedAuction {
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        if usize::from(s.dealt) < self.n {
+            format!("Player {} value: {}", s.dealt, self.money(a))
+        } else {
+            format!("Chose winner {a}")
+        }
+    }
 
     fn text(&self, view: &View) -> String {
         let money = |coins: u16| self.money(coins.into());
@@ -369,10 +377,6 @@ impl Game for FirstSealedAuction {
         lines.join("\n")
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
         format!("Player {seat} bid: {}", self.money(a))
     }
@@ -390,7 +394,9 @@ impl Game for FirstSealedAuction {
         let rule = if self.params.up_to_value { "above" } else { "not below" };
         format!("a bid of {} is {rule} your value of {value}", self.money(a))
     }
+}
 
+impl GameObservation for FirstSealedAuction {
     /// Values and bids are private; the winner is public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (own, hidden, seat) = match by {
@@ -416,10 +422,6 @@ impl Game for FirstSealedAuction {
         bids.chain([(worth, json!({ "seat": winner, "value": value }))]).collect()
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
-        self.count(before, after, out);
-    }
-
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let (value, rest) = out.split_at_mut(usize::from(self.steps));
         let (bid, seat) = rest.split_at_mut(self.actions());
@@ -438,6 +440,20 @@ impl Game for FirstSealedAuction {
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         one_hot(out, cell(self.value(s, Viewer::Seat(seat))));
+    }
+}
+
+impl GameDisplay for FirstSealedAuction {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+}
+
+impl GameSearch for FirstSealedAuction {}
+
+impl GameMarks for FirstSealedAuction {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        self.count(before, after, out);
     }
 }
 

@@ -29,8 +29,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
-    ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -172,16 +172,18 @@ impl Game for FreeStyle {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "free_style";
-    const TITLE: &'static str = "Free style";
-    const PAGE: &'static str = include_str!("free_style.md");
-    const MANUAL: &'static str = include_str!("free_style.j2");
-    const PRESETS: &'static [PresetText] =
-        &[("qitown", "{}", "Qi Town's free-style game: eight messages, then play by what was agreed; the default")];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")];
-    const UNIT: Unit = Unit::Duplicate(1);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("free_style.j2"),
+        presets: &[(
+            "qitown",
+            "{}",
+            "Qi Town's free-style game: eight messages, then play by what was agreed; the default",
+        )],
+        ladder: &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")],
+        unit: Unit::Duplicate(1),
+        marks: marks::DOCS,
+        ..GameInfo::new("free_style", "Free style", include_str!("free_style.md"))
+    };
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
         if !(2..=16).contains(&params.messages) {
@@ -300,6 +302,40 @@ impl Game for FreeStyle {
         out.put(REJECT);
     }
 
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let Some(rules) = s.rules.as_ref().or(self.fixed.as_ref()) else {
+            if self.to_move(s) == ToMove::Chance {
+                return self.begin(s, Rules::built_in(a as usize).clone());
+            }
+            let message = Message::of_id(self.speaker(s), a);
+            return self.say(s, message);
+        };
+        match &mut s.play {
+            // Simultaneous rules never apply single plies.
+            Some(play) if !rules.together() => play.step(rules, a),
+            Some(_) => {}
+            play => *play = Some(BoardState::start(rules, a as usize & 1)),
+        }
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.fill(0.0);
+        if let Some(Winner::Seat(seat)) = s.play.as_ref().and_then(|p| p.over).map(|o| o.winner) {
+            out.copy_from_slice(if seat == 0 { &[1.0, -1.0] } else { &[-1.0, 1.0] });
+        }
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.seen_by(s, who.seat().filter(|&p| p < 2))
+    }
+
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
+        self.world_of(view, rng)
+    }
+}
+
+impl GameMoves for FreeStyle {
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         if let Some((rules, play)) = self.course(s) {
             return seat < 2 && legal::is(rules, play, seat, a);
@@ -327,23 +363,6 @@ impl Game for FreeStyle {
         if s.play.is_none() { REJECT } else { all.first().copied().unwrap_or(ids::PASS) }
     }
 
-    #[inline]
-    fn play_unchecked(&self, s: &mut State, a: Action) {
-        let Some(rules) = s.rules.as_ref().or(self.fixed.as_ref()) else {
-            if self.to_move(s) == ToMove::Chance {
-                return self.begin(s, Rules::built_in(a as usize).clone());
-            }
-            let message = Message::of_id(self.speaker(s), a);
-            return self.say(s, message);
-        };
-        match &mut s.play {
-            // Simultaneous rules never apply single plies.
-            Some(play) if !rules.together() => play.step(rules, a),
-            Some(_) => {}
-            play => *play = Some(BoardState::start(rules, a as usize & 1)),
-        }
-    }
-
     fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
         let rules = s.rules.as_ref().or(self.fixed.as_ref());
         if let (Some(rules), Some(play), &[a, b]) = (rules, &mut s.play, joint) {
@@ -358,6 +377,22 @@ impl Game for FreeStyle {
         }
     }
 
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.listen(s, seat, said)
+    }
+
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        self.sample_document(s, seat, rng)
+    }
+
+    fn play_document(&self, s: &mut State, seat: Seat, said: &Value) {
+        if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
+            self.say(s, message);
+        }
+    }
+}
+
+impl GameText for FreeStyle {
     fn outcome_text(&self, s: &State, a: Action) -> String {
         match self.rules(s) {
             Some(_) => format!("seat {} moves first", ["a", "b"][a as usize & 1]),
@@ -365,37 +400,8 @@ impl Game for FreeStyle {
         }
     }
 
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        out.fill(0.0);
-        if let Some(Winner::Seat(seat)) = s.play.as_ref().and_then(|p| p.over).map(|o| o.winner) {
-            out.copy_from_slice(if seat == 0 { &[1.0, -1.0] } else { &[-1.0, 1.0] });
-        }
-    }
-
-    fn view(&self, s: &State, who: Viewer) -> View {
-        self.seen_by(s, who.seat().filter(|&p| p < 2))
-    }
-
-    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
-        self.world_of(view, rng)
-    }
-
     fn text(&self, view: &View) -> String {
         self.words(view)
-    }
-
-    fn picture(&self, view: &View, from: Viewer) -> Picture {
-        picture::picture(view, from == Viewer::Seat(1))
-    }
-
-    /// A placement is a click on its cell, a move a click on both cells. Messages and passes are buttons.
-    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        match ids::ply(a) {
-            _ if view.phase != Phase::Play || a <= REJECT => None,
-            ids::Ply::Pass => None,
-            ids::Ply::Place { cell, .. } => Some(Gesture::of([board::name(cell)])),
-            ids::Ply::Move { from, to } => Some(Gesture::of([from, to].map(board::name))),
-        }
     }
 
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
@@ -448,6 +454,17 @@ impl Game for FreeStyle {
         }
     }
 
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match (self.to_move(s), self.rules(s)) {
+            (ToMove::Over, _) => "over",
+            (ToMove::Chance, _) => "draw",
+            (_, None) => "negotiate",
+            _ => "play",
+        })
+    }
+}
+
+impl GameObservation for FreeStyle {
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         match (by, self.course(before)) {
             (Mover::Chance, _) => EventView { action: Some(a), text: Some(self.outcome_text(before, a)) },
@@ -482,20 +499,30 @@ impl Game for FreeStyle {
         out
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        self.encode(s, who.seat().filter(|&p| p < 2), out);
+    }
+}
+
+impl GameDisplay for FreeStyle {
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(view, from == Viewer::Seat(1))
     }
 
-    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        self.sample_document(s, seat, rng)
-    }
-
-    fn play_document(&self, s: &mut State, seat: Seat, said: &Value) {
-        if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
-            self.say(s, message);
+    /// A placement is a click on its cell, a move a click on both cells. Messages and passes are buttons.
+    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        match ids::ply(a) {
+            _ if view.phase != Phase::Play || a <= REJECT => None,
+            ids::Ply::Pass => None,
+            ids::Ply::Place { cell, .. } => Some(Gesture::of([board::name(cell)])),
+            ids::Ply::Move { from, to } => Some(Gesture::of([from, to].map(board::name))),
         }
     }
+}
 
+impl GameSearch for FreeStyle {}
+
+impl GameMarks for FreeStyle {
     fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
     }
@@ -506,18 +533,5 @@ impl Game for FreeStyle {
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         Ok(speech::analysis(question))
-    }
-
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(match (self.to_move(s), self.rules(s)) {
-            (ToMove::Over, _) => "over",
-            (ToMove::Chance, _) => "draw",
-            (_, None) => "negotiate",
-            _ => "play",
-        })
-    }
-
-    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        self.encode(s, who.seat().filter(|&p| p < 2), out);
     }
 }

@@ -11,8 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
-use ludex_env::notation::Notation;
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::planes;
@@ -214,34 +216,34 @@ impl<const W: usize> Game for Go<W> {
     type State = State<W>;
     type View = View;
 
-    const ID: &'static str = "go";
-    const TITLE: &'static str = "Go";
-    const PAGE: &'static str = include_str!("go.md");
-    const MANUAL: &'static str = include_str!("go.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("small", r#"{"board_size": 9}"#, "9x9: the usual board for beginners and for short games"),
-        (
-            "botzone",
-            r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-            "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
-        ),
-        (
-            "botzonebench",
-            r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-            "the game that BotzoneBench's code has beside its benchmark; the same",
-        ),
-    ];
-    const NOTATION: Option<Notation> = Some(notation::SGF);
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=1"),
-        (2, 1, "alphabeta depth=1 noise=0.25"),
-        (3, 1, "alphabeta depth=1 noise=0.09"),
-        (4, 1, "alphabeta depth=1 noise=0.035"),
-        (5, 1, "alphabeta depth=1 noise=0.012"),
-        (6, 1, "alphabeta depth=1 noise=0.002"),
-        (7, 1, "alphabeta nodes=700 noise=0.001"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("go.j2"),
+        presets: &[
+            ("small", r#"{"board_size": 9}"#, "9x9: the usual board for beginners and for short games"),
+            (
+                "botzone",
+                r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
+                "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
+            ),
+            (
+                "botzonebench",
+                r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
+                "the game that BotzoneBench's code has beside its benchmark; the same",
+            ),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=1"),
+            (2, 1, "alphabeta depth=1 noise=0.25"),
+            (3, 1, "alphabeta depth=1 noise=0.09"),
+            (4, 1, "alphabeta depth=1 noise=0.035"),
+            (5, 1, "alphabeta depth=1 noise=0.012"),
+            (6, 1, "alphabeta depth=1 noise=0.002"),
+            (7, 1, "alphabeta nodes=700 noise=0.001"),
+        ],
+        notation: Some(notation::SGF),
+        ..GameInfo::new("go", "Go", include_str!("go.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { board_size, komi, handicap, max_game_length, .. } = params;
@@ -303,28 +305,6 @@ impl<const W: usize> Game for Go<W> {
         }
     }
 
-    #[inline]
-    fn mask(&self, s: &State<W>, seat: Seat, out: &mut [u8]) {
-        let acts = self.acts(s, seat);
-        let open = if acts { self.open(s) } else { Bits::EMPTY };
-        let pass = self.pass();
-        open.put(&mut out[..pass]);
-        out[pass] = u8::from(acts);
-    }
-
-    fn is_legal(&self, s: &State<W>, seat: Seat, a: Action) -> bool {
-        let point = a as usize;
-        let free = || s.board.legal(&self.grid, seat).has(point) && !self.forbids(s, seat, point);
-        self.acts(s, seat) && (point == self.pass() || free())
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State<W>, _seat: Seat, rng: &mut Stream) -> Action {
-        let open = self.open(s);
-        let nth = scale(rng.bits(), u64::from(open.count()) + 1) as u32;
-        open.nth(nth).unwrap_or(self.pass()) as Action
-    }
-
     fn play_unchecked(&self, s: &mut State<W>, a: Action) {
         let (color, point) = (self.mover(s), a as usize);
         let passes = point >= self.pass();
@@ -382,11 +362,88 @@ impl<const W: usize> Game for Go<W> {
         }
         s
     }
+}
 
+impl<const W: usize> GameMoves for Go<W> {
+    #[inline]
+    fn mask(&self, s: &State<W>, seat: Seat, out: &mut [u8]) {
+        let acts = self.acts(s, seat);
+        let open = if acts { self.open(s) } else { Bits::EMPTY };
+        let pass = self.pass();
+        open.put(&mut out[..pass]);
+        out[pass] = u8::from(acts);
+    }
+
+    fn is_legal(&self, s: &State<W>, seat: Seat, a: Action) -> bool {
+        let point = a as usize;
+        let free = || s.board.legal(&self.grid, seat).has(point) && !self.forbids(s, seat, point);
+        self.acts(s, seat) && (point == self.pass() || free())
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State<W>, _seat: Seat, rng: &mut Stream) -> Action {
+        let open = self.open(s);
+        let nth = scale(rng.bits(), u64::from(open.count()) + 1) as u32;
+        open.nth(nth).unwrap_or(self.pass()) as Action
+    }
+}
+
+impl<const W: usize> GameText for Go<W> {
     fn text(&self, view: &View) -> String {
         view::text(view, self.params.komi, view.moves.len() + self.first)
     }
 
+    fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
+        view::action_text(self.size(), seat, a)
+    }
+
+    /// Accepts `d4` and `pass`, alone or after the color, and the bare id.
+    fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        view::parse(self.size(), seat, text).filter(|a| legal.contains(a))
+    }
+
+    fn why_not(&self, s: &State<W>, seat: Seat, a: Action) -> String {
+        let (point, name) = (a as usize, view::point_name(self.size(), a));
+        if !s.board.is_empty_at(point) {
+            format!("{name} is taken")
+        } else if s.board.ko == Some(point as u16) {
+            format!("{name} is a ko, which may not be retaken at once")
+        } else if s.board.legal(&self.grid, seat & 1).has(point) {
+            format!("{name} would bring back an earlier position")
+        } else {
+            format!("a stone on {name} would have no liberty: suicide")
+        }
+    }
+
+    /// Covers stones, ko, side to move, a pass as the last move, and the remaining plies once they are 20 or fewer;
+    /// ignores which other positions would be repetitions.
+    fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
+        let counted = matches!(end.end, Some(End::Passes | End::Length));
+        let lead = counted.then(|| self.lead(end));
+        Ok(format::written(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
+    }
+}
+
+impl<const W: usize> GameObservation for Go<W> {
+    #[inline]
+    fn tensor(&self, s: &State<W>, who: Viewer, out: &mut [u8]) {
+        let sides = board::sides(who);
+        let ko = s.board.ko.map_or(Bits::EMPTY, |point| Bits::of(point.into()));
+        let (sets, ones) = out.split_at_mut(3 * self.pass());
+        let planes = [s.board.stones[sides[0]], s.board.stones[sides[1]], ko];
+        sets.chunks_exact_mut(self.pass()).zip(planes).for_each(|(plane, set)| set.put(plane));
+        let facts = [self.passed(s), sides[0] == 0, self.acts(s, sides[0])];
+        ones.chunks_exact_mut(self.pass()).zip(facts).for_each(|(plane, fact)| plane.fill(u8::from(fact)));
+    }
+
+    fn openspiel_tensor(&self, s: &State<W>, _seat: Seat, out: &mut [f32]) {
+        let (stones, turn) = out.split_at_mut(3 * self.pass());
+        board::planes(stones, &[Some(0), Some(1), None], |point| Self::owner(s, point));
+        turn.fill(if self.mover(s) == 1 { 1.0 } else { 0.0 });
+    }
+}
+
+impl<const W: usize> GameDisplay for Go<W> {
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         view::drawing(view, self.params.komi, view.moves.len() + self.first)
     }
@@ -413,59 +470,14 @@ impl<const W: usize> Game for Go<W> {
         self.play_unchecked(&mut s, a);
         if s.end == Some(End::Repetition) { word.to_owned() } else { String::new() }
     }
+}
 
-    fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
-        view::action_text(self.size(), seat, a)
-    }
-
-    /// Accepts `d4` and `pass`, alone or after the color, and the bare id.
-    fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
-        view::parse(self.size(), seat, text).filter(|a| legal.contains(a))
-    }
-
-    fn why_not(&self, s: &State<W>, seat: Seat, a: Action) -> String {
-        let (point, name) = (a as usize, view::point_name(self.size(), a));
-        if !s.board.is_empty_at(point) {
-            format!("{name} is taken")
-        } else if s.board.ko == Some(point as u16) {
-            format!("{name} is a ko, which may not be retaken at once")
-        } else if s.board.legal(&self.grid, seat & 1).has(point) {
-            format!("{name} would bring back an earlier position")
-        } else {
-            format!("a stone on {name} would have no liberty: suicide")
-        }
-    }
-
-    #[inline]
-    fn tensor(&self, s: &State<W>, who: Viewer, out: &mut [u8]) {
-        let sides = board::sides(who);
-        let ko = s.board.ko.map_or(Bits::EMPTY, |point| Bits::of(point.into()));
-        let (sets, ones) = out.split_at_mut(3 * self.pass());
-        let planes = [s.board.stones[sides[0]], s.board.stones[sides[1]], ko];
-        sets.chunks_exact_mut(self.pass()).zip(planes).for_each(|(plane, set)| set.put(plane));
-        let facts = [self.passed(s), sides[0] == 0, self.acts(s, sides[0])];
-        ones.chunks_exact_mut(self.pass()).zip(facts).for_each(|(plane, fact)| plane.fill(u8::from(fact)));
-    }
-
-    fn openspiel_tensor(&self, s: &State<W>, _seat: Seat, out: &mut [f32]) {
-        let (stones, turn) = out.split_at_mut(3 * self.pass());
-        board::planes(stones, &[Some(0), Some(1), None], |point| Self::owner(s, point));
-        turn.fill(if self.mover(s) == 1 { 1.0 } else { 0.0 });
-    }
-
+impl<const W: usize> GameSearch for Go<W> {
     /// Estimates area by the nearest stones, minus komi and handicap: lead / (lead + points).
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
         let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.given();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
-    }
-
-    /// Covers stones, ko, side to move, a pass as the last move, and the remaining plies once they are 20 or fewer;
-    /// ignores which other positions would be repetitions.
-    fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
-        let counted = matches!(end.end, Some(End::Passes | End::Length));
-        let lead = counted.then(|| self.lead(end));
-        Ok(format::written(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
     }
 
     fn hash(&self, s: &State<W>) -> Option<u64> {
@@ -475,3 +487,5 @@ impl<const W: usize> Game for Go<W> {
         Some(s.board.key ^ (rest + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }
+
+impl<const W: usize> GameMarks for Go<W> {}

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, Alias, Facts, Game, PresetText, Seat, ToMove, Viewer};
-use ludex_env::notation::Notation;
+use ludex_env::game::{
+    Action, ActionSink, Alias, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, spread_bits};
@@ -146,27 +148,27 @@ impl Game for Gomoku {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "gomoku";
-    const ALIASES: &'static [Alias] = &[Alias { name: "mnk", map: mnk }];
-    const TITLE: &'static str = "Gomoku";
-    const PAGE: &'static str = include_str!("gomoku.md");
-    const MANUAL: &'static str = include_str!("gomoku.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("botzone", "{}", "Botzone: the defaults, five or more win"),
-        ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
-        ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
-    ];
-    const NOTATION: Option<Notation> = Some(notation::SGF);
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "mcts sims=5"),
-        (2, 1, "mcts sims=14"),
-        (3, 1, "mcts sims=80"),
-        (4, 1, "alphabeta depth=1 noise=0.5"),
-        (5, 1, "alphabeta depth=1 noise=0.25"),
-        (6, 1, "alphabeta depth=1 noise=0.03"),
-        (7, 1, "alphabeta nodes=3000 noise=0.01"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("gomoku.j2"),
+        presets: &[
+            ("botzone", "{}", "Botzone: the defaults, five or more win"),
+            ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
+            ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
+        ],
+        aliases: &[Alias { name: "mnk", map: mnk }],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "mcts sims=5"),
+            (2, 1, "mcts sims=14"),
+            (3, 1, "mcts sims=80"),
+            (4, 1, "alphabeta depth=1 noise=0.5"),
+            (5, 1, "alphabeta depth=1 noise=0.25"),
+            (6, 1, "alphabeta depth=1 noise=0.03"),
+            (7, 1, "alphabeta nodes=3000 noise=0.01"),
+        ],
+        notation: Some(notation::SGF),
+        ..GameInfo::new("gomoku", "Gomoku", include_str!("gomoku.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { size, connect, overline, dims, wrap, anti } = params;
@@ -218,23 +220,6 @@ impl Game for Gomoku {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let open = if self.to_move(s) == ToMove::Seat(seat) { self.empty(s) } else { Points::default() };
-        spread_bits(open.words(), out);
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && self.empty(s).has(a as usize)
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let open = self.empty(s);
-        open.nth(rng.below(open.len())).unwrap_or(0) as Action
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let side = &mut s.stones[usize::from(s.ply & 1)];
         side.put(a as usize);
@@ -264,27 +249,34 @@ impl Game for Gomoku {
         s.won = s.stones.iter().any(|side| side.iter().any(|i| self.lines.won_at(side, i)));
         s
     }
+}
 
+impl GameMoves for Gomoku {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let open = if self.to_move(s) == ToMove::Seat(seat) { self.empty(s) } else { Points::default() };
+        spread_bits(open.words(), out);
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && self.empty(s).has(a as usize)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let open = self.empty(s);
+        open.nth(rng.below(open.len())).unwrap_or(0) as Action
+    }
+}
+
+impl GameText for Gomoku {
     /// The letter is that of the side with the next turn, at the end too, as in OpenSpiel.
     fn text(&self, view: &View) -> String {
         let stones = view.board.iter().flat_map(|row| row.chars()).filter(|&c| c != '.').count();
         let mut out = String::from(if stones.is_multiple_of(2) { "B\n" } else { "W\n" });
         view.board.iter().for_each(|row| out += &format!("{row}\n"));
         out
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        let size = self.params.size;
-        Some(Gesture::of([picture::name(size as usize, [a % size, a / size].map(|k| k as usize))]))
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        let lines = board::numbers(0, self.params.size);
-        board::labelled(&view.board, &lines, &lines)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -310,6 +302,12 @@ impl Game for Gomoku {
         format!("{a} is {name}: the point is taken")
     }
 
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        Ok(format::written(record, None, |moves, properties| sgf(&self.params, moves, properties)))
+    }
+}
+
+impl GameObservation for Gomoku {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let sides = board::sides(who);
@@ -323,7 +321,25 @@ impl Game for Gomoku {
         board::planes(stones, &[Some(0), Some(1)], |point| Self::owner(s, point));
         turn.fill(if s.ply & 1 == 0 { 1.0 } else { 0.0 });
     }
+}
 
+impl GameDisplay for Gomoku {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let size = self.params.size;
+        Some(Gesture::of([picture::name(size as usize, [a % size, a / size].map(|k| k as usize))]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let lines = board::numbers(0, self.params.size);
+        board::labelled(&view.board, &lines, &lines)
+    }
+}
+
+impl GameSearch for Gomoku {
     /// Considers threats first, then the lines still open to one side, each stone in a line multiplying its value by
     /// eight; at the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
@@ -348,12 +364,10 @@ impl Game for Gomoku {
         self.to_move(s) != ToMove::Seat(seat) || self.forcing(s, out)
     }
 
-    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        Ok(format::written(record, None, |moves, properties| sgf(&self.params, moves, properties)))
-    }
-
     fn hash(&self, s: &State) -> Option<u64> {
         let words = s.stones.iter().flat_map(|side| side.words());
         Some(words.fold(0, |h: u64, w| (h.rotate_left(29) ^ w).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 }
+
+impl GameMarks for Gomoku {}

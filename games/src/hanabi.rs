@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
-    Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -438,20 +438,19 @@ impl Game for Hanabi {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "hanabi";
-    const TITLE: &'static str = "Hanabi";
-    const PAGE: &'static str = include_str!("hanabi.md");
-    const MANUAL: &'static str = include_str!("hanabi.j2");
-    const PLAYERS: [u32; 2] = [2, MOST_PLAYERS as u32];
-    const PRESETS: &'static [PresetText] = &[(
-        "llmarena",
-        r#"{"colors":2,"hand_size":2,"max_information_tokens":3,"max_life_tokens":1}"#,
-        "LLMArena's small game: two colours, hands of two, three tokens, one life",
-    )];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "internal"), (2, 1, "iggi"), (2, 2, "piers"), (3, 1, "conventions")];
-    const UNIT: Unit = Unit::Field(&["internal", "iggi", "conventions"]);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("hanabi.j2"),
+        players: [2, MOST_PLAYERS as u32],
+        presets: &[(
+            "llmarena",
+            r#"{"colors":2,"hand_size":2,"max_information_tokens":3,"max_life_tokens":1}"#,
+            "LLMArena's small game: two colours, hands of two, three tokens, one life",
+        )],
+        ladder: &[(0, 1, "random"), (1, 1, "internal"), (2, 1, "iggi"), (2, 2, "piers"), (3, 1, "conventions")],
+        unit: Unit::Field(&["internal", "iggi", "conventions"]),
+        marks: marks::DOCS,
+        ..GameInfo::new("hanabi", "Hanabi", include_str!("hanabi.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -544,10 +543,6 @@ impl Game for Hanabi {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && self.allowed(s, seat, a)
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
             ToMove::Chance if s.first == NOBODY => s.first = (a as usize % self.n) as u8,
@@ -559,17 +554,6 @@ impl Game for Hanabi {
             ToMove::Seat(seat) => self.act(s, seat, a),
             ToMove::Simultaneous(_) | ToMove::Over => {}
         }
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        if s.first == NOBODY {
-            return out.uniform(0..self.n as Action);
-        }
-        (0..).zip(&s.left[..self.kinds()]).for_each(|(card, &left)| out.put(card, left.into()));
-    }
-
-    fn outcome_text(&self, s: &State, a: Action) -> String {
-        if s.first == NOBODY { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
     }
 
     /// Returns 0 for all seats once the last life is lost.
@@ -584,25 +568,35 @@ impl Game for Hanabi {
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
+}
+
+impl GameMoves for Hanabi {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && self.allowed(s, seat, a)
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        if s.first == NOBODY {
+            return out.uniform(0..self.n as Action);
+        }
+        (0..).zip(&s.left[..self.kinds()]).for_each(|(card, &left)| out.put(card, left.into()));
+    }
+
+    /// Discards if possible, else hints; never plays an unknown card.
+    fn default_action(&self, s: &State, seat: Seat) -> Action {
+        let play = |a: &Action| matches!(self.reading(*a), Some(Move::Play(_)));
+        let tame = (0..self.actions() as Action).find(|a| !play(a) && self.is_legal(s, seat, *a));
+        tame.unwrap_or(self.hand as Action)
+    }
+}
+
+impl GameText for Hanabi {
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        if s.first == NOBODY { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
+    }
 
     fn text(&self, view: &View) -> String {
         self.describe(view)
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// A card, then its target; or a seat, then the color or rank of the hint.
-    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
-        let other = |to: usize| format!("p{}", (seat + to) % self.n);
-        let [first, then] = match self.reading(a)? {
-            Move::Discard(slot) => [format!("p{seat}.{slot}"), "discard".to_owned()],
-            Move::Play(slot) => [format!("p{seat}.{slot}"), "play".to_owned()],
-            Move::Color(to, c) => [other(to), LETTERS[c..=c].to_owned()],
-            Move::Rank(to, r) => [other(to), (r + 1).to_string()],
-        };
-        Some(Gesture::of([first, then]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -639,7 +633,9 @@ impl Game for Hanabi {
         };
         format!("{text} is not legal: {why}")
     }
+}
 
+impl GameObservation for Hanabi {
     /// A card is visible to all but the seat that draws it, until it leaves the hand.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (shown, text) = match (by, self.draws(before)) {
@@ -658,10 +654,6 @@ impl Game for Hanabi {
         EventView { action: shown.then_some(a), text: Some(text) }
     }
 
-    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
-        self.count(before, joint, out);
-    }
-
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         self.encode(s, who, out);
     }
@@ -669,11 +661,30 @@ impl Game for Hanabi {
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode_as_theirs(s, seat, out);
     }
+}
 
-    /// Discards if possible, else hints; never plays an unknown card.
-    fn default_action(&self, s: &State, seat: Seat) -> Action {
-        let play = |a: &Action| matches!(self.reading(*a), Some(Move::Play(_)));
-        let tame = (0..self.actions() as Action).find(|a| !play(a) && self.is_legal(s, seat, *a));
-        tame.unwrap_or(self.hand as Action)
+impl GameDisplay for Hanabi {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A card, then its target; or a seat, then the color or rank of the hint.
+    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
+        let other = |to: usize| format!("p{}", (seat + to) % self.n);
+        let [first, then] = match self.reading(a)? {
+            Move::Discard(slot) => [format!("p{seat}.{slot}"), "discard".to_owned()],
+            Move::Play(slot) => [format!("p{seat}.{slot}"), "play".to_owned()],
+            Move::Color(to, c) => [other(to), LETTERS[c..=c].to_owned()],
+            Move::Rank(to, r) => [other(to), (r + 1).to_string()],
+        };
+        Some(Gesture::of([first, then]))
+    }
+}
+
+impl GameSearch for Hanabi {}
+
+impl GameMarks for Hanabi {
+    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
+        self.count(before, joint, out);
     }
 }

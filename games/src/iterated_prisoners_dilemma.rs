@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, Alias, Facts, Game, MarkDoc, Marks, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
+    Action, ActionSink, Alias, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Marks, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use ludex_env::params::{self, ParamError};
 use ludex_env::picture::{Gesture, Picture};
@@ -193,30 +194,35 @@ impl Game for IteratedPrisonersDilemma {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "iterated_prisoners_dilemma";
-    const ALIASES: &'static [Alias] =
-        &[Alias { name: "python_iterated_prisoners_dilemma", map: Ok }, Alias { name: "repeated_game", map: repeated }];
-    const TITLE: &'static str = "Iterated prisoner's dilemma";
-    const PAGE: &'static str = include_str!("iterated_prisoners_dilemma.md");
-    const MANUAL: &'static str = include_str!("iterated_prisoners_dilemma.j2");
-    const PRESETS: &'static [ludex_env::game::PresetText] = &[
-        ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's payoffs; the default"),
-        ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench's payoffs; the same"),
-        ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as GTBench's prompt tells the story"),
-        ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (2, 1, "classics_responder")];
-    const UNIT: Unit = Unit::Field(&[
-        "random",
-        "always_defect",
-        "tit_for_tat",
-        "suspicious_tit_for_tat",
-        "pavlov",
-        "generous_tit_for_tat",
-        "gradual",
-    ]);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("iterated_prisoners_dilemma.j2"),
+        presets: &[
+            ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's payoffs; the default"),
+            ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench's payoffs; the same"),
+            ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as GTBench's prompt tells the story"),
+            ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
+        ],
+        aliases: &[
+            Alias { name: "python_iterated_prisoners_dilemma", map: Ok },
+            Alias { name: "repeated_game", map: repeated },
+        ],
+        ladder: &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (2, 1, "classics_responder")],
+        unit: Unit::Field(&[
+            "random",
+            "always_defect",
+            "tit_for_tat",
+            "suspicious_tit_for_tat",
+            "pavlov",
+            "generous_tit_for_tat",
+            "gradual",
+        ]),
+        marks: marks::DOCS,
+        ..GameInfo::new(
+            "iterated_prisoners_dilemma",
+            "Iterated prisoner's dilemma",
+            include_str!("iterated_prisoners_dilemma.md"),
+        )
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { termination_probability, max_game_length, num_repetitions, recall, payoffs } = params;
@@ -300,24 +306,6 @@ impl Game for IteratedPrisonersDilemma {
     }
 
     #[inline]
-    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
-        if let (Phase::Move, [a, b, ..]) = (s.phase, joint) {
-            s.push(u64::from(a & 1 | (b & 1) << 1));
-            s.phase = self.after_round(s.rounds);
-        }
-    }
-
-    fn chance(&self, _s: &State, out: &mut Outcomes) {
-        let stop = self.stop.unwrap_or(0);
-        out.put(CONTINUE, WHOLE - stop);
-        out.put(STOP, stop);
-    }
-
-    fn outcome_text(&self, _s: &State, a: Action) -> String {
-        if a == STOP { "STOP" } else { "CONTINUE" }.to_owned()
-    }
-
-    #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         let [t, sucker, r, p] = self.params.payoffs;
         let [both, first, second, none] = s.counts.map(f64::from);
@@ -342,6 +330,28 @@ impl Game for IteratedPrisonersDilemma {
         s.phase = view.phase;
         s
     }
+}
+
+impl GameMoves for IteratedPrisonersDilemma {
+    #[inline]
+    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
+        if let (Phase::Move, [a, b, ..]) = (s.phase, joint) {
+            s.push(u64::from(a & 1 | (b & 1) << 1));
+            s.phase = self.after_round(s.rounds);
+        }
+    }
+
+    fn chance(&self, _s: &State, out: &mut Outcomes) {
+        let stop = self.stop.unwrap_or(0);
+        out.put(CONTINUE, WHOLE - stop);
+        out.put(STOP, stop);
+    }
+}
+
+impl GameText for IteratedPrisonersDilemma {
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        if a == STOP { "STOP" } else { "CONTINUE" }.to_owned()
+    }
 
     fn text(&self, view: &View) -> String {
         let rounds = view.moves[0].chars().count();
@@ -359,14 +369,6 @@ impl Game for IteratedPrisonersDilemma {
             format!("{who}: {} ({} in all)", if moves.is_empty() { "nothing yet" } else { moves }, view.score[i])
         };
         [head, line(own, mine), line(other, theirs)].join("\n")
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(view)
-    }
-
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        Some(Gesture::of([if a & 1 == 0 { "cooperate" } else { "defect" }]))
     }
 
     /// In capitals if chance ends the game, otherwise not, as in OpenSpiel's two variants.
@@ -389,11 +391,9 @@ impl Game for IteratedPrisonersDilemma {
         };
         legal.contains(&a).then_some(a)
     }
+}
 
-    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
-        Self::count(before, after, out);
-    }
-
+impl GameObservation for IteratedPrisonersDilemma {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         self.last_rounds(s, first(who), out);
@@ -407,6 +407,24 @@ impl Game for IteratedPrisonersDilemma {
 
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
         self.last_rounds(s, 0, out);
+    }
+}
+
+impl GameDisplay for IteratedPrisonersDilemma {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([if a & 1 == 0 { "cooperate" } else { "defect" }]))
+    }
+}
+
+impl GameSearch for IteratedPrisonersDilemma {}
+
+impl GameMarks for IteratedPrisonersDilemma {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        Self::count(before, after, out);
     }
 }
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, PresetText, Seat, ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Mover, Outcomes, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::Picture;
@@ -131,15 +132,14 @@ impl Game for KuhnPoker {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "kuhn_poker";
-    const TITLE: &'static str = "Kuhn poker";
-    const PAGE: &'static str = include_str!("kuhn_poker.md");
-    const MANUAL: &'static str = include_str!("kuhn_poker.j2");
-    const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "cfr rounds=4"), (2, 1, "equilibrium")];
-    const UNIT: Unit = Unit::Duplicate(6);
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("kuhn_poker.j2"),
+        players: [2, MOST as u32],
+        presets: &[("gtbench", "{}", "GTBench's game: the defaults")],
+        ladder: &[(0, 1, "random"), (1, 1, "cfr rounds=4"), (2, 1, "equilibrium")],
+        unit: Unit::Duplicate(6),
+        ..GameInfo::new("kuhn_poker", "Kuhn poker", include_str!("kuhn_poker.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(2..=MOST as u32).contains(&params.players) {
@@ -196,14 +196,6 @@ impl Game for KuhnPoker {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        if let [pass, bet] = out {
-            *pass = u8::from(self.to_move(s) == ToMove::Seat(seat));
-            *bet = *pass;
-        }
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         if usize::from(s.dealt) < self.n {
             s.cards[usize::from(s.dealt)] = a as u8;
@@ -212,15 +204,6 @@ impl Game for KuhnPoker {
         }
         s.bets |= (a & 1).checked_shl(u32::from(s.length)).unwrap_or(0);
         s.length = s.length.saturating_add(1);
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        let dealt = s.cards[..usize::from(s.dealt)].iter().fold(0, |set, card| set | 1 << card);
-        out.uniform((0..self.n as u32 + 1).filter(|c| dealt >> c & 1 == 0));
-    }
-
-    fn outcome_text(&self, _s: &State, a: Action) -> String {
-        format!("Deal:{a}")
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -275,6 +258,27 @@ impl Game for KuhnPoker {
         }
         s
     }
+}
+
+impl GameMoves for KuhnPoker {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        if let [pass, bet] = out {
+            *pass = u8::from(self.to_move(s) == ToMove::Seat(seat));
+            *bet = *pass;
+        }
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        let dealt = s.cards[..usize::from(s.dealt)].iter().fold(0, |set, card| set | 1 << card);
+        out.uniform((0..self.n as u32 + 1).filter(|c| dealt >> c & 1 == 0));
+    }
+}
+
+impl GameText for KuhnPoker {
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        format!("Deal:{a}")
+    }
 
     fn text(&self, view: &View) -> String {
         let seat = |p: usize| format!("p{p}");
@@ -305,10 +309,6 @@ impl Game for KuhnPoker {
         lines.join("\n")
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(view)
-    }
-
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         MOVES[(a & 1) as usize].to_owned()
     }
@@ -322,7 +322,9 @@ impl Game for KuhnPoker {
         };
         legal.contains(&a).then_some(a)
     }
+}
 
+impl GameObservation for KuhnPoker {
     /// A card is visible to its own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
@@ -379,6 +381,16 @@ impl Game for KuhnPoker {
         }
     }
 }
+
+impl GameDisplay for KuhnPoker {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+}
+
+impl GameSearch for KuhnPoker {}
+
+impl GameMarks for KuhnPoker {}
 
 #[cfg(test)]
 mod tests {

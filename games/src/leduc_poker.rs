@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, Seat, SeatSet, ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Mover, Outcomes, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::Picture;
@@ -250,19 +251,19 @@ impl Game for LeducPoker {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "leduc_poker";
-    const TITLE: &'static str = "Leduc poker";
-    const PAGE: &'static str = include_str!("leduc_poker.md");
-    const MANUAL: &'static str = include_str!("leduc_poker.j2");
-    const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "ismcts sims=3"),
-        (2, 1, "ismcts sims=30"),
-        (3, 1, "equilibrium"),
-        (3, 2, "leduc_honest"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(10);
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("leduc_poker.j2"),
+        players: [2, MOST as u32],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "ismcts sims=3"),
+            (2, 1, "ismcts sims=30"),
+            (3, 1, "equilibrium"),
+            (3, 2, "leduc_honest"),
+        ],
+        unit: Unit::Duplicate(10),
+        ..GameInfo::new("leduc_poker", "Leduc poker", include_str!("leduc_poker.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, starting_player, .. } = params;
@@ -339,14 +340,6 @@ impl Game for LeducPoker {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let (acts, all) = (self.to_move(s) == ToMove::Seat(seat), self.params.action_mapping);
-        for (a, cell) in (FOLD..).zip(out) {
-            *cell = u8::from(acts && (all || self.effect(s, a) == a));
-        }
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
             ToMove::Chance if usize::from(s.dealt) < self.n => {
@@ -357,19 +350,6 @@ impl Game for LeducPoker {
             ToMove::Seat(_) => self.act(s, a),
             _ => {}
         }
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        let dealt = &s.cards[..usize::from(s.dealt)];
-        let copies: u64 = if self.params.suit_isomorphism { 2 } else { 1 };
-        for card in 0..self.labels() as u8 {
-            let gone = dealt.iter().filter(|&&c| c == card).count() as u64;
-            out.put(card.into(), copies.saturating_sub(gone));
-        }
-    }
-
-    fn outcome_text(&self, _s: &State, a: Action) -> String {
-        format!("Chance outcome:{a}")
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -433,6 +413,36 @@ impl Game for LeducPoker {
         }
         s
     }
+}
+
+impl GameMoves for LeducPoker {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let (acts, all) = (self.to_move(s) == ToMove::Seat(seat), self.params.action_mapping);
+        for (a, cell) in (FOLD..).zip(out) {
+            *cell = u8::from(acts && (all || self.effect(s, a) == a));
+        }
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        let dealt = &s.cards[..usize::from(s.dealt)];
+        let copies: u64 = if self.params.suit_isomorphism { 2 } else { 1 };
+        for card in 0..self.labels() as u8 {
+            let gone = dealt.iter().filter(|&&c| c == card).count() as u64;
+            out.put(card.into(), copies.saturating_sub(gone));
+        }
+    }
+
+    /// Checks if that costs nothing, else folds.
+    fn default_action(&self, s: &State, _seat: Seat) -> Action {
+        if s.must_pay() { FOLD } else { CALL }
+    }
+}
+
+impl GameText for LeducPoker {
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        format!("Chance outcome:{a}")
+    }
 
     fn text(&self, view: &View) -> String {
         let seat = |p: usize| format!("p{p}");
@@ -476,10 +486,6 @@ impl Game for LeducPoker {
         lines.join("\n")
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(view)
-    }
-
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         MOVES.get(a as usize).copied().unwrap_or("Call").to_owned()
     }
@@ -501,12 +507,9 @@ impl Game for LeducPoker {
             _ => format!("a round has at most {RAISES} raises"),
         }
     }
+}
 
-    /// Checks if that costs nothing, else folds.
-    fn default_action(&self, s: &State, _seat: Seat) -> Action {
-        if s.must_pay() { FOLD } else { CALL }
-    }
-
+impl GameObservation for LeducPoker {
     /// A seat's card is visible to that seat only, all else is public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
@@ -564,6 +567,16 @@ impl Game for LeducPoker {
         chips.iter_mut().zip(&s.chips).for_each(|(cell, &chips)| *cell = f32::from(chips));
     }
 }
+
+impl GameDisplay for LeducPoker {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+}
+
+impl GameSearch for LeducPoker {}
+
+impl GameMarks for LeducPoker {}
 
 #[cfg(test)]
 mod tests {

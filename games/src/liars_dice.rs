@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, PresetText, Seat, ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Mover, Outcomes, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -221,21 +222,21 @@ impl Game for LiarsDice {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "liars_dice";
-    const TITLE: &'static str = "Liar's dice";
-    const PAGE: &'static str = include_str!("liars_dice.md");
-    const MANUAL: &'static str = include_str!("liars_dice.j2");
-    const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "ismcts sims=2"),
-        (2, 1, "ismcts sims=8"),
-        (3, 1, "ismcts sims=60"),
-        (4, 1, "equilibrium"),
-        (4, 2, "liars_odds"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(6);
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("liars_dice.j2"),
+        players: [2, MOST as u32],
+        presets: &[("gtbench", "{}", "GTBench's game: the defaults")],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "ismcts sims=2"),
+            (2, 1, "ismcts sims=8"),
+            (3, 1, "ismcts sims=60"),
+            (4, 1, "equilibrium"),
+            (4, 2, "liars_odds"),
+        ],
+        unit: Unit::Duplicate(6),
+        ..GameInfo::new("liars_dice", "Liar's dice", include_str!("liars_dice.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, numdice, dice_sides, .. } = params;
@@ -303,16 +304,6 @@ impl Game for LiarsDice {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        ones(out, if self.to_move(s) == ToMove::Seat(seat) { self.open(s) } else { 0..0 });
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.to_move(s) == ToMove::Seat(seat) && self.open(s).contains(&(a as usize))
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         if usize::from(s.rolled) < self.total() {
             s.dice[usize::from(s.rolled)] = a.min(self.sides as u32 - 1) as u8 + 1;
@@ -325,14 +316,6 @@ impl Game for LiarsDice {
         } else {
             s.bid(a as usize, self.n);
         }
-    }
-
-    fn chance(&self, _s: &State, out: &mut Outcomes) {
-        out.uniform(0..self.sides as u32);
-    }
-
-    fn outcome_text(&self, _s: &State, a: Action) -> String {
-        format!("Roll {}", a.saturating_add(1))
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -378,6 +361,28 @@ impl Game for LiarsDice {
         s.called = view.called;
         s
     }
+}
+
+impl GameMoves for LiarsDice {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        ones(out, if self.to_move(s) == ToMove::Seat(seat) { self.open(s) } else { 0..0 });
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.to_move(s) == ToMove::Seat(seat) && self.open(s).contains(&(a as usize))
+    }
+
+    fn chance(&self, _s: &State, out: &mut Outcomes) {
+        out.uniform(0..self.sides as u32);
+    }
+}
+
+impl GameText for LiarsDice {
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        format!("Roll {}", a.saturating_add(1))
+    }
 
     fn text(&self, view: &View) -> String {
         let wild = self.sides;
@@ -404,16 +409,6 @@ impl Game for LiarsDice {
             (None, None) => lines.push("The dice are being rolled.".to_owned()),
         }
         lines.join("\n")
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// Bids are cells if they are few enough to draw.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        (picture::draws_all_bids(self) && (a as usize) < self.bids())
-            .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -443,7 +438,9 @@ impl Game for LiarsDice {
             None => "there is no bid yet that could be called".to_owned(),
         }
     }
+}
 
+impl GameObservation for LiarsDice {
     /// A die is visible to its own seat, bids and calls are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let roller = usize::from(before.rolled) / self.each;
@@ -497,6 +494,22 @@ impl Game for LiarsDice {
         self.cells(s, Viewer::Seat(seat), self.made(s).rev().take(shown), out);
     }
 }
+
+impl GameDisplay for LiarsDice {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// Bids are cells if they are few enough to draw.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        (picture::draws_all_bids(self) && (a as usize) < self.bids())
+            .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
+    }
+}
+
+impl GameSearch for LiarsDice {}
+
+impl GameMarks for LiarsDice {}
 
 #[cfg(test)]
 mod tests {

@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
-    ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -215,36 +215,40 @@ impl Game for McrMahjong {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "mcr_mahjong";
-    const TITLE: &'static str = "International mahjong";
-    const PAGE: &'static str = include_str!("mcr_mahjong.md");
-    const MANUAL: &'static str = include_str!("mcr_mahjong.j2");
-    const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
-    const PRESETS: &'static [PresetText] = &[
-        ("botzone", "{}", "Botzone's ChineseStandardMahjong with duplicate walls; the default"),
-        ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
-        (
-            "botzone_errors",
-            r#"{"errors":"botzone"}"#,
-            "a false HU is legal and ends the hand, as Botzone's judge has it",
-        ),
-        (
-            "ijcai2020",
-            r#"{"hands":4,"prevalent":"round"}"#,
-            "a block of the contest at IJCAI 2020: a hand for each prevalent wind",
-        ),
-        ("flowers", r#"{"wall":"common","flowers":true}"#, "all 144 tiles in one wall, as the rules of 1998 have it"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "lowest_shanten slips=0.2"),
-        (2, 1, "most_useful slips=0.1"),
-        (3, 1, "fan_plans slips=0.1"),
-        (4, 1, "fan_plans"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(4);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
-    const HAND_SCORES: bool = true;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("mcr_mahjong.j2"),
+        players: [SEATS as u32, SEATS as u32],
+        presets: &[
+            ("botzone", "{}", "Botzone's ChineseStandardMahjong with duplicate walls; the default"),
+            ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
+            (
+                "botzone_errors",
+                r#"{"errors":"botzone"}"#,
+                "a false HU is legal and ends the hand, as Botzone's judge has it",
+            ),
+            (
+                "ijcai2020",
+                r#"{"hands":4,"prevalent":"round"}"#,
+                "a block of the contest at IJCAI 2020: a hand for each prevalent wind",
+            ),
+            (
+                "flowers",
+                r#"{"wall":"common","flowers":true}"#,
+                "all 144 tiles in one wall, as the rules of 1998 have it",
+            ),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "lowest_shanten slips=0.2"),
+            (2, 1, "most_useful slips=0.1"),
+            (3, 1, "fan_plans slips=0.1"),
+            (4, 1, "fan_plans"),
+        ],
+        unit: Unit::Duplicate(4),
+        marks: marks::DOCS,
+        hand_scores: true,
+        ..GameInfo::new("mcr_mahjong", "International mahjong", include_str!("mcr_mahjong.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=16).contains(&params.hands) {
@@ -315,6 +319,29 @@ impl Game for McrMahjong {
         }
     }
 
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        match s.phase {
+            Phase::Deal => self.deal(s, a),
+            Phase::Turn | Phase::Discard => self.act(s, a),
+            _ => {}
+        }
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.iter_mut().zip(s.scores).for_each(|(to, score)| *to = score.into());
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.seen_by(s, who)
+    }
+
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
+        self.world_of(view, rng)
+    }
+}
+
+impl GameMoves for McrMahjong {
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         if !self.acting(s).has(seat) {
             return false;
@@ -330,15 +357,6 @@ impl Game for McrMahjong {
                 self.legal(s, seat, &mut find);
                 find.found
             }
-        }
-    }
-
-    #[inline]
-    fn play_unchecked(&self, s: &mut State, a: Action) {
-        match s.phase {
-            Phase::Deal => self.deal(s, a),
-            Phase::Turn | Phase::Discard => self.act(s, a),
-            _ => {}
         }
     }
 
@@ -363,6 +381,20 @@ impl Game for McrMahjong {
         (0..).zip(&left[..self.kinds()]).for_each(|(t, &n)| out.put(t, n.into()));
     }
 
+    /// Passes if possible; otherwise discards the drawn tile, or after a claim the highest legal discard.
+    fn default_action(&self, s: &State, seat: Seat) -> Action {
+        match s.phase {
+            Phase::Turn => ids::PLAY + Action::from(s.tile),
+            Phase::Discard => {
+                let last = (0..KINDS).rfind(|&t| s.hands[seat.min(SEATS - 1)][t] > 0).unwrap_or(0);
+                ids::PLAY + last as Action
+            }
+            _ => ids::PASS,
+        }
+    }
+}
+
+impl GameText for McrMahjong {
     fn outcome_text(&self, s: &State, a: Action) -> String {
         if usize::from(s.dealt) < self.tiles() {
             return format!("Deal {}", tiles::name(a as Tile));
@@ -370,46 +402,12 @@ impl Game for McrMahjong {
         WINDS.get(a as usize).map_or_else(|| a.to_string(), |w| format!("Prevalent {w}"))
     }
 
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        out.iter_mut().zip(s.scores).for_each(|(to, score)| *to = score.into());
-    }
-
-    fn view(&self, s: &State, who: Viewer) -> View {
-        self.seen_by(s, who)
-    }
-
-    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
-        self.world_of(view, rng)
-    }
-
     fn text(&self, view: &View) -> String {
         self.words(view)
     }
 
-    /// Omits the list of moves, which hosts send separately.
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        let words = self.words(view);
-        words.rsplit_once("\nLegal moves: ").map_or(words.as_str(), |(position, _)| position).to_owned()
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(view)
-    }
-
-    /// A discard is a click on the tile in the hand. Claims and declarations are buttons.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        match ids::reading(a) {
-            ids::Doing::Play(tile) => Some(Gesture::of([tiles::name(tile)])),
-            _ => None,
-        }
-    }
-
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
         ids::text(a, view.offer.as_ref().map(|o| o.tile.0))
-    }
-
-    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        self.write(s, who, out);
     }
 
     /// Accepts Botzone's notation, also with tiles such as `5W`, `east` or `red`, and a bare `GANG` if only one kong is
@@ -433,22 +431,6 @@ impl Game for McrMahjong {
         }
     }
 
-    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
-        self.observe_action(before, who, by, a)
-    }
-
-    fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
-        self.laid_open(now, who)
-    }
-
-    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
-        marks::count(before, after, out);
-    }
-
-    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
-        analyze::answer(question)
-    }
-
     fn phase(&self, s: &State) -> Option<&'static str> {
         Some(match s.phase {
             Phase::Deal => "deal",
@@ -459,16 +441,50 @@ impl Game for McrMahjong {
             Phase::Over => "over",
         })
     }
+}
 
-    /// Passes if possible; otherwise discards the drawn tile, or after a claim the highest legal discard.
-    fn default_action(&self, s: &State, seat: Seat) -> Action {
-        match s.phase {
-            Phase::Turn => ids::PLAY + Action::from(s.tile),
-            Phase::Discard => {
-                let last = (0..KINDS).rfind(|&t| s.hands[seat.min(SEATS - 1)][t] > 0).unwrap_or(0);
-                ids::PLAY + last as Action
-            }
-            _ => ids::PASS,
+impl GameObservation for McrMahjong {
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        self.write(s, who, out);
+    }
+
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
+        self.observe_action(before, who, by, a)
+    }
+
+    fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
+        self.laid_open(now, who)
+    }
+}
+
+impl GameDisplay for McrMahjong {
+    /// Omits the list of moves, which hosts send separately.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let words = self.words(view);
+        words.rsplit_once("\nLegal moves: ").map_or(words.as_str(), |(position, _)| position).to_owned()
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+
+    /// A discard is a click on the tile in the hand. Claims and declarations are buttons.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        match ids::reading(a) {
+            ids::Doing::Play(tile) => Some(Gesture::of([tiles::name(tile)])),
+            _ => None,
         }
+    }
+}
+
+impl GameSearch for McrMahjong {}
+
+impl GameMarks for McrMahjong {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        marks::count(before, after, out);
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        analyze::answer(question)
     }
 }

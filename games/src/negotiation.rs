@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
-    Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::{ParamError, rows};
 use ludex_env::picture::Picture;
@@ -277,15 +277,19 @@ impl Game for Negotiation {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "negotiation";
-    const TITLE: &'static str = "Negotiation";
-    const PAGE: &'static str = include_str!("negotiation.md");
-    const MANUAL: &'static str = include_str!("negotiation.j2");
-    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
-    const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
-    const MARKS: &'static [MarkDoc] = division_marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("negotiation.j2"),
+        presets: &[("gtbench", "{}", "GTBench's game: the defaults")],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "time_dependent"),
+            (2, 1, "absolute_tit_for_tat"),
+            (3, 1, "bayesian_negotiator"),
+        ],
+        unit: Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]),
+        marks: division_marks::DOCS,
+        ..GameInfo::new("negotiation", "Negotiation", include_str!("negotiation.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -384,15 +388,6 @@ impl Game for Negotiation {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let agree = self.agree();
-        self.to_move(s) == ToMove::Seat(seat)
-            && match self.utters(s) {
-                true => a > agree && a - agree <= self.utterances,
-                false => a == agree && s.proposed > 0 || a < agree && self.within_pool(s, a),
-            }
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
             ToMove::Chance => {
@@ -415,35 +410,6 @@ impl Game for Negotiation {
             }
             ToMove::Seat(_) => s.agreed = s.proposed > 0,
             ToMove::Simultaneous(_) | ToMove::Over => {}
-        }
-    }
-
-    fn chance(&self, s: &State, out: &mut Outcomes) {
-        match self.draw(s.drawn.into()) {
-            // Poisson with mean 7 between 4 and 10: weights 7^k / k!, times 10!.
-            Drawn::Limit => {
-                let (mut weight, [low, high]) = (3_628_800, LIMITS);
-                for k in 1..=high {
-                    weight = weight * 7 / u64::from(k);
-                    out.put(k.into(), if k < low { 0 } else { weight });
-                }
-            }
-            Drawn::Pool(_) => out.uniform(0..BASE),
-            // All value lists except all zeros are equally likely: a zero after zeros has one continuation less.
-            Drawn::Value(seat, item) => {
-                let each = 11u64.pow((self.items - 1 - item) as u32);
-                let zeros = s.values[seat][..item].iter().all(|&v| v == 0);
-                out.put(0, each - u64::from(zeros));
-                (1..=u32::from(MOST_VALUE)).for_each(|v| out.put(v, each));
-            }
-        }
-    }
-
-    fn outcome_text(&self, s: &State, a: Action) -> String {
-        match self.draw(s.drawn.into()) {
-            Drawn::Limit => format!("at most {a} proposals"),
-            Drawn::Pool(item) => format!("{a} of item {item}"),
-            Drawn::Value(seat, item) => format!("item {item} is worth {a} to p{seat}"),
         }
     }
 
@@ -515,6 +481,53 @@ impl Game for Negotiation {
         s.proposed = if self.utterances > 0 { s.proposed.min(s.uttered + 1) } else { s.proposed };
         s
     }
+}
+
+impl GameMoves for Negotiation {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let agree = self.agree();
+        self.to_move(s) == ToMove::Seat(seat)
+            && match self.utters(s) {
+                true => a > agree && a - agree <= self.utterances,
+                false => a == agree && s.proposed > 0 || a < agree && self.within_pool(s, a),
+            }
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        match self.draw(s.drawn.into()) {
+            // Poisson with mean 7 between 4 and 10: weights 7^k / k!, times 10!.
+            Drawn::Limit => {
+                let (mut weight, [low, high]) = (3_628_800, LIMITS);
+                for k in 1..=high {
+                    weight = weight * 7 / u64::from(k);
+                    out.put(k.into(), if k < low { 0 } else { weight });
+                }
+            }
+            Drawn::Pool(_) => out.uniform(0..BASE),
+            // All value lists except all zeros are equally likely: a zero after zeros has one continuation less.
+            Drawn::Value(seat, item) => {
+                let each = 11u64.pow((self.items - 1 - item) as u32);
+                let zeros = s.values[seat][..item].iter().all(|&v| v == 0);
+                out.put(0, each - u64::from(zeros));
+                (1..=u32::from(MOST_VALUE)).for_each(|v| out.put(v, each));
+            }
+        }
+    }
+
+    /// Keeps nothing, or utters the first utterance.
+    fn default_action(&self, s: &State, _seat: Seat) -> Action {
+        if self.utters(s) { self.agree() + 1 } else { 0 }
+    }
+}
+
+impl GameText for Negotiation {
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        match self.draw(s.drawn.into()) {
+            Drawn::Limit => format!("at most {a} proposals"),
+            Drawn::Pool(item) => format!("{a} of item {item}"),
+            Drawn::Value(seat, item) => format!("item {item} is worth {a} to p{seat}"),
+        }
+    }
 
     fn text(&self, view: &View) -> String {
         let Some(limit) = view.limit else { return "The draw has not begun.".to_owned() };
@@ -547,22 +560,6 @@ impl Game for Negotiation {
             lines.push(format!("Values of p0: {}, of p1: {}", Self::list(first), Self::list(second)));
         }
         lines.join("\n")
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(view)
-    }
-
-    /// Returns the accepting seat's share.
-    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
-        let Some(kept) =
-            view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))
-        else {
-            return String::new();
-        };
-        let rest: Vec<u8> = view.pool.iter().zip(kept).map(|(&all, &kept)| all.saturating_sub(kept)).collect();
-        let worth: u32 = rest.iter().zip(&view.values).map(|(&n, &value)| u32::from(n) * u32::from(value)).sum();
-        format!("you get {}, worth {worth} to you", Self::list(&rest))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -607,6 +604,12 @@ impl Game for Negotiation {
         }
     }
 
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        matches!(self.to_move(s), ToMove::Seat(_)).then(|| if self.utters(s) { "utterance" } else { "proposal" })
+    }
+}
+
+impl GameObservation for Negotiation {
     /// Values are visible to their own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match (by, self.draw(before.drawn.into())) {
@@ -630,10 +633,37 @@ impl Game for Negotiation {
         vec![show(0), show(1)]
     }
 
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        matches!(self.to_move(s), ToMove::Seat(_)).then(|| if self.utters(s) { "utterance" } else { "proposal" })
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let from = if who == Viewer::Seat(1) { 1 } else { 0 };
+        self.encode(s, who, from, out);
     }
 
+    fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
+        self.encode(s, Viewer::Seat(seat), 0, out);
+    }
+}
+
+impl GameDisplay for Negotiation {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+
+    /// Returns the accepting seat's share.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let Some(kept) =
+            view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))
+        else {
+            return String::new();
+        };
+        let rest: Vec<u8> = view.pool.iter().zip(kept).map(|(&all, &kept)| all.saturating_sub(kept)).collect();
+        let worth: u32 = rest.iter().zip(&view.values).map(|(&n, &value)| u32::from(n) * u32::from(value)).sum();
+        format!("you get {}, worth {worth} to you", Self::list(&rest))
+    }
+}
+
+impl GameSearch for Negotiation {}
+
+impl GameMarks for Negotiation {
     fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         if self.to_move(before) == ToMove::Over || self.to_move(after) != ToMove::Over {
             return;
@@ -645,19 +675,5 @@ impl Game for Negotiation {
             _ => kept,
         });
         division_marks::count(pool, [0, 1].map(|seat| &after.values[seat][..self.items]), kept.as_deref(), out);
-    }
-
-    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let from = if who == Viewer::Seat(1) { 1 } else { 0 };
-        self.encode(s, who, from, out);
-    }
-
-    fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
-        self.encode(s, Viewer::Seat(seat), 0, out);
-    }
-
-    /// Keeps nothing, or utters the first utterance.
-    fn default_action(&self, s: &State, _seat: Seat) -> Action {
-        if self.utters(s) { self.agree() + 1 } else { 0 }
     }
 }

@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::{ParamError, list};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
@@ -124,18 +127,18 @@ impl Game for Nim {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "nim";
-    const TITLE: &'static str = "Nim";
-    const PAGE: &'static str = include_str!("nim.md");
-    const MANUAL: &'static str = include_str!("nim.j2");
-    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "solver blunder=0.5"),
-        (2, 1, "solver blunder=0.2"),
-        (3, 1, "solver"),
-        (3, 2, "alphabeta depth=16"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("nim.j2"),
+        presets: &[("gtbench", "{}", "GTBench's game: the defaults")],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "solver blunder=0.5"),
+            (2, 1, "solver blunder=0.2"),
+            (3, 1, "solver"),
+            (3, 2, "alphabeta depth=16"),
+        ],
+        ..GameInfo::new("nim", "Nim", include_str!("nim.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let sizes = &params.pile_sizes;
@@ -194,34 +197,6 @@ impl Game for Nim {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let piles = if self.to_move(s) == ToMove::Seat(seat) { s.piles } else { [0; MOST_PILES] };
-        let mut rows = out.chunks_exact_mut(self.n);
-        for (taken, row) in (0..=u8::MAX).zip(&mut rows) {
-            row.iter_mut().zip(&piles).for_each(|(cell, &size)| *cell = u8::from(size > taken));
-        }
-        rows.into_remainder().fill(0);
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let fits = |&(pile, take): &(u8, u8)| take > 0 && take <= s.piles[usize::from(pile)];
-        self.to_move(s) == ToMove::Seat(seat) && self.moves.get(a as usize).is_some_and(fits)
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let mut k = scale(rng.bits(), u64::from(s.left)) as usize;
-        for (pile, &size) in s.piles[..self.n].iter().enumerate() {
-            if k < usize::from(size) {
-                return (k * self.n + pile) as Action;
-            }
-            k -= usize::from(size);
-        }
-        0
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         if let Some(&(pile, take)) = self.moves.get(a as usize) {
             let size = &mut s.piles[usize::from(pile)];
@@ -251,26 +226,42 @@ impl Game for Nim {
         let piles = view.piles.iter().take(self.n).map(|&size| size.min(self.largest as u8));
         self.state(piles, self.next(view))
     }
+}
 
+impl GameMoves for Nim {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let piles = if self.to_move(s) == ToMove::Seat(seat) { s.piles } else { [0; MOST_PILES] };
+        let mut rows = out.chunks_exact_mut(self.n);
+        for (taken, row) in (0..=u8::MAX).zip(&mut rows) {
+            row.iter_mut().zip(&piles).for_each(|(cell, &size)| *cell = u8::from(size > taken));
+        }
+        rows.into_remainder().fill(0);
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let fits = |&(pile, take): &(u8, u8)| take > 0 && take <= s.piles[usize::from(pile)];
+        self.to_move(s) == ToMove::Seat(seat) && self.moves.get(a as usize).is_some_and(fits)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut k = scale(rng.bits(), u64::from(s.left)) as usize;
+        for (pile, &size) in s.piles[..self.n].iter().enumerate() {
+            if k < usize::from(size) {
+                return (k * self.n + pile) as Action;
+            }
+            k -= usize::from(size);
+        }
+        0
+    }
+}
+
+impl GameText for Nim {
     fn text(&self, view: &View) -> String {
         let piles: Vec<String> = view.piles.iter().map(u8::to_string).collect();
         format!("({}): {}", self.next(view), piles.join(" "))
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// The lowest object that is taken; all above it are taken too.
-    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
-        let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
-        picture::draws_all_objects(view).then(|| Gesture::of([picture::name(pile, left)]))
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        let pile = |(k, held): (usize, &u8)| format!("Pile {}: {held}\n", k + 1);
-        view.piles.iter().enumerate().map(pile).collect()
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -301,7 +292,9 @@ impl Game for Nim {
         let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
         format!("{a} is {name} pile {} holds {}", pile + 1, s.piles[pile])
     }
+}
 
+impl GameObservation for Nim {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let [me, _] = board::sides(who);
@@ -319,7 +312,27 @@ impl Game for Nim {
         out[2 + self.n] = 1.0;
         self.one_hot(s, &mut out[3 + self.n..], 1.0);
     }
+}
 
+impl GameDisplay for Nim {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// The lowest object that is taken; all above it are taken too.
+    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
+        let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
+        picture::draws_all_objects(view).then(|| Gesture::of([picture::name(pile, left)]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let pile = |(k, held): (usize, &u8)| format!("Pile {}: {held}\n", k + 1);
+        view.piles.iter().enumerate().map(pile).collect()
+    }
+}
+
+impl GameSearch for Nim {
     fn hash(&self, s: &State) -> Option<u64> {
         let piles = u128::from_le_bytes(s.piles);
         let words = [piles as u64, (piles >> 64) as u64];
@@ -329,6 +342,8 @@ impl Game for Nim {
         Some(mixed ^ mixed >> 32)
     }
 }
+
+impl GameMarks for Nim {}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, Facts, Game, Outcomes, PresetText, Seat, ToMove, Unit, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Outcomes, Seat, ToMove, Unit, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
@@ -125,26 +128,26 @@ impl Game for Pig {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "pig";
-    const TITLE: &'static str = "Pig";
-    const PAGE: &'static str = include_str!("pig.md");
-    const MANUAL: &'static str = include_str!("pig.j2");
-    const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const PRESETS: &'static [PresetText] = &[
-        ("openspiel", "{}", "the default: first to 100, as people play it"),
-        ("gtbench", r#"{"winscore":20}"#, "GTBench's game: first to 20"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "hold at=2"),
-        (2, 1, "hold at=3"),
-        (3, 1, "hold at=4"),
-        (4, 1, "hold at=6"),
-        (5, 1, "hold at=9"),
-        (6, 1, "solver"),
-        (6, 2, "hold at=20"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(1);
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("pig.j2"),
+        players: [2, MOST as u32],
+        presets: &[
+            ("openspiel", "{}", "the default: first to 100, as people play it"),
+            ("gtbench", r#"{"winscore":20}"#, "GTBench's game: first to 20"),
+        ],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "hold at=2"),
+            (2, 1, "hold at=3"),
+            (3, 1, "hold at=4"),
+            (4, 1, "hold at=6"),
+            (5, 1, "hold at=9"),
+            (6, 1, "solver"),
+            (6, 2, "hold at=20"),
+        ],
+        unit: Unit::Duplicate(1),
+        ..GameInfo::new("pig", "Pig", include_str!("pig.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, winscore, diceoutcomes, horizon, .. } = params;
@@ -244,20 +247,6 @@ impl Game for Pig {
         }
     }
 
-    fn chance(&self, _s: &State, out: &mut Outcomes) {
-        let sides = self.params.diceoutcomes;
-        if self.params.piglet {
-            out.put(0, 1);
-            out.put(1, u64::from(sides) - 1);
-        } else {
-            out.uniform(0..sides);
-        }
-    }
-
-    fn outcome_text(&self, _s: &State, a: Action) -> String {
-        format!("Roll {}", if self.params.piglet { a } else { a.saturating_add(1) })
-    }
-
     fn returns(&self, s: &State, out: &mut [f64]) {
         match self.winner(s) {
             Some(p) => {
@@ -287,6 +276,29 @@ impl Game for Pig {
         (s.rolling, s.moves) = (view.rolling, view.moves);
         s
     }
+}
+
+impl GameMoves for Pig {
+    fn chance(&self, _s: &State, out: &mut Outcomes) {
+        let sides = self.params.diceoutcomes;
+        if self.params.piglet {
+            out.put(0, 1);
+            out.put(1, u64::from(sides) - 1);
+        } else {
+            out.uniform(0..sides);
+        }
+    }
+
+    /// Banks the points of the turn.
+    fn default_action(&self, _s: &State, _seat: Seat) -> Action {
+        STOP
+    }
+}
+
+impl GameText for Pig {
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        format!("Roll {}", if self.params.piglet { a } else { a.saturating_add(1) })
+    }
 
     /// Returns OpenSpiel's two lines, then the goal or the result.
     fn text(&self, view: &View) -> String {
@@ -299,15 +311,6 @@ impl Game for Pig {
         };
         let (scores, total, turn) = (scores.join(" "), view.turn_total, view.turn);
         format!("Scores: {scores}, Turn total: {total}\nCurrent player: {turn}{rolling}\n{last}")
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// The die rolls, the bank stops.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        Some(Gesture::of([if a == ROLL { "roll" } else { "stop" }]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -328,25 +331,9 @@ impl Game for Pig {
         let (score, total) = (s.scores[usize::from(s.seat)], s.total);
         format!("{score} banked and {total} of this turn are enough to win with {}: stop to bank them", self.goal)
     }
+}
 
-    /// Banks the points of the turn.
-    fn default_action(&self, _s: &State, _seat: Seat) -> Action {
-        STOP
-    }
-
-    /// Treats the probability to win as proportional to the seats' nearness to the goal.
-    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        let seat = seat % self.n;
-        if self.to_move(s) == ToMove::Over {
-            let mut returns = [0.0; MOST];
-            self.returns(s, &mut returns[..self.n]);
-            return Some(returns[seat]);
-        }
-        let sum: f64 = (0..self.n).map(|p| self.nearness(s, p)).sum();
-        let chance = self.nearness(s, seat) / sum;
-        Some(chance - (1.0 - chance) / (self.n as f64 - 1.0))
-    }
-
+impl GameObservation for Pig {
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let me = match who {
             Viewer::Seat(p) => p % self.n,
@@ -364,6 +351,34 @@ impl Game for Pig {
         self.rows(s, 0, out);
     }
 }
+
+impl GameDisplay for Pig {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// The die rolls, the bank stops.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([if a == ROLL { "roll" } else { "stop" }]))
+    }
+}
+
+impl GameSearch for Pig {
+    /// Treats the probability to win as proportional to the seats' nearness to the goal.
+    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
+        let seat = seat % self.n;
+        if self.to_move(s) == ToMove::Over {
+            let mut returns = [0.0; MOST];
+            self.returns(s, &mut returns[..self.n]);
+            return Some(returns[seat]);
+        }
+        let sum: f64 = (0..self.n).map(|p| self.nearness(s, p)).sum();
+        let chance = self.nearness(s, seat) / sum;
+        Some(chance - (1.0 - chance) / (self.n as f64 - 1.0))
+    }
+}
+
+impl GameMarks for Pig {}
 
 #[cfg(test)]
 mod tests {

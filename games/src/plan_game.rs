@@ -31,8 +31,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use documents::StrategyDocument;
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, ParsedMove, PresetText, Seat, SeatSet, ToMove,
-    Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, ParsedMove, Seat, SeatSet, ToMove, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::Picture;
@@ -142,13 +142,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     type State = State<C::Plan>;
     type View = View;
 
-    const ID: &'static str = C::ID;
-    const TITLE: &'static str = C::TITLE;
-    const PAGE: &'static str = C::PAGE;
-    const MANUAL: &'static str = C::MANUAL;
-    const PRESETS: &'static [PresetText] = C::PRESETS;
-    const MARKS: &'static [MarkDoc] = &marks::docs(C::VALUE, C::STRUCTURAL);
-    const LADDER: &'static [(u32, u32, &'static str)] = C::LADDER;
+    const INFO: GameInfo = GameInfo { marks: &marks::docs(C::VALUE, C::STRUCTURAL), ..C::INFO };
 
     fn new(params: C::Params) -> Result<Self, ParamError> {
         let terms = C::terms(&params);
@@ -219,21 +213,6 @@ impl<C: PlanEngine> Game for PlanGame<C> {
         self.play(s, &joint);
     }
 
-    fn play_together_unchecked(&self, s: &mut State<C::Plan>, joint: &[Action]) {
-        let all = [0, 1].map(|seat| joint.get(seat).map(|&a| ParsedMove::Action(a)));
-        self.play(s, &all);
-    }
-
-    fn play_joint_unchecked(&self, s: &mut State<C::Plan>, joint: &[Option<ParsedMove>]) {
-        self.play(s, joint);
-    }
-
-    fn play_document(&self, s: &mut State<C::Plan>, seat: Seat, said: &Value) {
-        let mut joint = [None, None];
-        joint[seat & 1] = Some(ParsedMove::Document(said.clone()));
-        self.play(s, &joint);
-    }
-
     fn returns(&self, s: &State<C::Plan>, out: &mut [f64]) {
         for (seat, out) in out.iter_mut().enumerate() {
             *out = s.history.iter().map(|round| if round.winner == Some(seat) { 1.0 } else { -1.0 }).sum();
@@ -247,35 +226,22 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State<C::Plan> {
         self.make_world(view, rng)
     }
+}
 
-    fn text(&self, view: &View) -> String {
-        self.words(view)
+impl<C: PlanEngine> GameMoves for PlanGame<C> {
+    fn play_together_unchecked(&self, s: &mut State<C::Plan>, joint: &[Action]) {
+        let all = [0, 1].map(|seat| joint.get(seat).map(|&a| ParsedMove::Action(a)));
+        self.play(s, &all);
     }
 
-    /// Omits the rules, which the manual explains in full.
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        self.words(view).replacen(&format!("{}\n", C::RULES), "", 1)
+    fn play_joint_unchecked(&self, s: &mut State<C::Plan>, joint: &[Option<ParsedMove>]) {
+        self.play(s, joint);
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture::<C>(view, self.budgets)
-    }
-
-    fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
-        // A viewer that does not know the seat's side derives it from the phase.
-        let side = match (self.terms.roles, view.phase) {
-            (Roles::Fixed, _) | (_, Phase::Over) => seat & 1,
-            (_, phase) => phase.side(seat & 1),
-        };
-        self.name(side, a)
-    }
-
-    /// Explains an id after those that its seat has chosen.
-    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
-        let own = view.seat.map(usize::from) == Some(seat);
-        let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
-        let (Some(side), Some(draft)) = (side.filter(|_| own), &view.draft) else { return String::new() };
-        if a <= KEEP { String::new() } else { self.craft.gloss(side, &draft.choosing, a) }
+    fn play_document(&self, s: &mut State<C::Plan>, seat: Seat, said: &Value) {
+        let mut joint = [None, None];
+        joint[seat & 1] = Some(ParsedMove::Document(said.clone()));
+        self.play(s, &joint);
     }
 
     fn parse_document(&self, s: &State<C::Plan>, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
@@ -296,7 +262,28 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     fn default_move(&self, _s: &State<C::Plan>, _seat: Seat, _rng: &mut Stream) -> ParsedMove {
         ParsedMove::Document(json!({ "none": true }))
     }
+}
 
+impl<C: PlanEngine> GameText for PlanGame<C> {
+    fn text(&self, view: &View) -> String {
+        self.words(view)
+    }
+
+    fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
+        // A viewer that does not know the seat's side derives it from the phase.
+        let side = match (self.terms.roles, view.phase) {
+            (Roles::Fixed, _) | (_, Phase::Over) => seat & 1,
+            (_, phase) => phase.side(seat & 1),
+        };
+        self.name(side, a)
+    }
+
+    fn phase(&self, s: &State<C::Plan>) -> Option<&'static str> {
+        (s.phase != Phase::Over).then(|| s.phase.name())
+    }
+}
+
+impl<C: PlanEngine> GameObservation for PlanGame<C> {
     fn observe_action(&self, before: &State<C::Plan>, who: Viewer, by: Mover, a: Action) -> EventView {
         let Mover::Seat(seat) = by else { return EventView::default() };
         if who != Viewer::Seat(seat) {
@@ -317,10 +304,6 @@ impl<C: PlanEngine> Game for PlanGame<C> {
             (self.result(n, &played), serde_json::to_value(played).unwrap_or(Value::Null))
         };
         self.last_played(now).into_iter().map(told).collect()
-    }
-
-    fn phase(&self, s: &State<C::Plan>) -> Option<&'static str> {
-        (s.phase != Phase::Over).then(|| s.phase.name())
     }
 
     fn tensor(&self, s: &State<C::Plan>, who: Viewer, out: &mut [u8]) {
@@ -352,18 +335,41 @@ impl<C: PlanEngine> Game for PlanGame<C> {
         flags[0] = (255 * left / budget) as u8;
         flags[1 + side] = 1;
     }
+}
 
+impl<C: PlanEngine> GameDisplay for PlanGame<C> {
+    /// Omits the rules, which the manual explains in full.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        self.words(view).replacen(&format!("{}\n", C::RULES), "", 1)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture::<C>(view, self.budgets)
+    }
+
+    /// Explains an id after those that its seat has chosen.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let own = view.seat.map(usize::from) == Some(seat);
+        let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
+        let (Some(side), Some(draft)) = (side.filter(|_| own), &view.draft) else { return String::new() };
+        if a <= KEEP { String::new() } else { self.craft.gloss(side, &draft.choosing, a) }
+    }
+}
+
+impl<C: PlanEngine> GameSearch for PlanGame<C> {
+    fn hash(&self, s: &State<C::Plan>) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        s.hash(&mut hasher);
+        Some(hasher.finish())
+    }
+}
+
+impl<C: PlanEngine> GameMarks for PlanGame<C> {
     fn marks(&self, before: &State<C::Plan>, _joint: &[Option<ParsedMove>], after: &State<C::Plan>, out: &mut Marks) {
         self.count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         analyze::answer(self, question)
-    }
-
-    fn hash(&self, s: &State<C::Plan>) -> Option<u64> {
-        let mut hasher = DefaultHasher::new();
-        s.hash(&mut hasher);
-        Some(hasher.finish())
     }
 }

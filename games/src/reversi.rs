@@ -10,8 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, Alias, Facts, Game, PresetText, Seat, ToMove, Viewer};
-use ludex_env::notation::Notation;
+use ludex_env::game::{
+    Action, ActionSink, Alias, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, spread_bits};
@@ -106,27 +108,27 @@ impl Game for Reversi {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "reversi";
-    const ALIASES: &'static [Alias] = &[Alias { name: "othello", map: Ok }];
-    const TITLE: &'static str = "Reversi";
-    const PAGE: &'static str = include_str!("reversi.md");
-    const MANUAL: &'static str = include_str!("reversi.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("botzonebench", "{}", "BotzoneBench: the defaults"),
-        ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
-    ];
-    const NOTATION: Option<Notation> = Some(notation::SGF);
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.015"),
-        (1, 2, "mcts sims=10"),
-        (2, 1, "alphabeta nodes=60 noise=0.01"),
-        (2, 2, "mcts sims=100"),
-        (3, 1, "alphabeta nodes=140 noise=0.002"),
-        (4, 1, "alphabeta nodes=500 noise=0.002"),
-        (5, 1, "alphabeta nodes=2500 noise=0.002"),
-        (6, 1, "alphabeta nodes=15000 noise=0.002"),
-    ];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("reversi.j2"),
+        presets: &[
+            ("botzonebench", "{}", "BotzoneBench: the defaults"),
+            ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
+        ],
+        aliases: &[Alias { name: "othello", map: Ok }],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "alphabeta depth=1 noise=0.015"),
+            (1, 2, "mcts sims=10"),
+            (2, 1, "alphabeta nodes=60 noise=0.01"),
+            (2, 2, "mcts sims=100"),
+            (3, 1, "alphabeta nodes=140 noise=0.002"),
+            (4, 1, "alphabeta nodes=500 noise=0.002"),
+            (5, 1, "alphabeta nodes=2500 noise=0.002"),
+            (6, 1, "alphabeta nodes=15000 noise=0.002"),
+        ],
+        notation: Some(notation::SGF),
+        ..GameInfo::new("reversi", "Reversi", include_str!("reversi.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(Reversi { params })
@@ -169,31 +171,6 @@ impl Game for Reversi {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let acts = self.to_move(s) == ToMove::Seat(seat);
-        if let Some((pass, squares)) = out.split_last_mut() {
-            spread_bits(&[if acts { s.moves } else { 0 }], squares);
-            *pass = u8::from(acts && s.moves == 0);
-        }
-    }
-
-    #[inline]
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let may = if a < PASS { s.moves >> a & 1 == 1 } else { a == PASS && s.moves == 0 };
-        may && self.to_move(s) == ToMove::Seat(seat)
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let mut left = s.moves;
-        for _ in 0..rng.below(left.count_ones() as usize) {
-            left &= left - 1;
-        }
-        // 64, the pass, without a legal square.
-        left.trailing_zeros()
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let me = usize::from(s.mover & 1);
         let (mut mine, mut theirs) = (s.discs[me], s.discs[1 - me]);
@@ -229,7 +206,36 @@ impl Game for Reversi {
         }
         self.settle(discs, usize::from(view.to_move.as_deref() == Some(NAMES[1])))
     }
+}
 
+impl GameMoves for Reversi {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let acts = self.to_move(s) == ToMove::Seat(seat);
+        if let Some((pass, squares)) = out.split_last_mut() {
+            spread_bits(&[if acts { s.moves } else { 0 }], squares);
+            *pass = u8::from(acts && s.moves == 0);
+        }
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let may = if a < PASS { s.moves >> a & 1 == 1 } else { a == PASS && s.moves == 0 };
+        may && self.to_move(s) == ToMove::Seat(seat)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut left = s.moves;
+        for _ in 0..rng.below(left.count_ones() as usize) {
+            left &= left - 1;
+        }
+        // 64, the pass, without a legal square.
+        left.trailing_zeros()
+    }
+}
+
+impl GameText for Reversi {
     fn text(&self, view: &View) -> String {
         const LETTERS: &str = "  a b c d e f g h  ";
         let head = match view.to_move.as_deref() {
@@ -243,14 +249,6 @@ impl Game for Reversi {
             out += &format!("{n} {cells}{n}\n", n = r + 1);
         }
         out + LETTERS
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        (a < PASS).then(|| Gesture::of([square_text(a)]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -282,6 +280,12 @@ impl Game for Reversi {
         format!("{a} is {}: {why}", square_text(a))
     }
 
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        Ok(format::written(record, None, sgf))
+    }
+}
+
+impl GameObservation for Reversi {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         spread_bits(&board::sides(who).map(|side| s.discs[side]), out);
@@ -291,7 +295,19 @@ impl Game for Reversi {
         let me = seat & 1;
         board::planes(out, &[None, Some(me), Some(1 - me)], |square| board::owner(s.discs, square));
     }
+}
 
+impl GameDisplay for Reversi {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        (a < PASS).then(|| Gesture::of([square_text(a)]))
+    }
+}
+
+impl GameSearch for Reversi {
     /// Evaluates the lead in corners, stable edges, mobility and few open discs, scaled into (-1, 1); at the end the
     /// returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
@@ -319,13 +335,11 @@ impl Game for Reversi {
         (out.len() - from).min(FRONT)
     }
 
-    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        Ok(format::written(record, None, sgf))
-    }
-
     fn hash(&self, s: &State) -> Option<u64> {
         let [black, white] = s.discs;
         let side = black.rotate_left(31) ^ u64::from(s.mover);
         Some((side.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ white).wrapping_mul(0xd6e8_feb8_6659_fd93))
     }
 }
+
+impl GameMarks for Reversi {}

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, Alias, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit,
-    Viewer,
+    Action, ActionSink, Alias, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::Picture;
@@ -109,53 +109,53 @@ impl Game for TexasHoldem {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "texas_holdem";
-    const ALIASES: &'static [Alias] = &[Alias { name: "universal_poker", map: table::universal }];
-    const TITLE: &'static str = "Texas hold'em";
-    const PAGE: &'static str = include_str!("texas_holdem.md");
-    const MANUAL: &'static str = include_str!("texas_holdem.j2");
-    const PLAYERS: [u32; 2] = [2, SEATS as u32];
-    const PRESETS: &'static [ludex_env::game::PresetText] = &[
-        (
-            "hunl_fcpa",
-            r#"{"betting":"nolimit","bettingAbstraction":"fcpa"}"#,
-            "heads-up no-limit of OpenSpiel, 200 big blinds: fold, call, pot, all-in; the default",
-        ),
-        (
-            "hunl_fullgame",
-            r#"{"betting":"nolimit","bettingAbstraction":"fullgame"}"#,
-            "heads-up no-limit of OpenSpiel with every size of bet: 20,001 ids",
-        ),
-        (
-            "limit",
-            r#"{"betting":"limit","blind":[10,5],"raiseSize":[10,10,20,20],"maxRaises":[3,4,4,4]}"#,
-            "heads-up limit of the ACPC and OpenSpiel: blinds 10 and 5, bets 10 and 20",
-        ),
-        (
-            "llmarena",
-            r#"{"bettingAbstraction":"rlcard","blind":[1,2],"firstPlayer":[1,1,1,1],"stack":[100,100],"randomSeats":true}"#,
-            "LLMArena's, from PettingZoo and RLCard: one hand, 100 chips, blinds 1 and 2, five actions",
-        ),
-        (
-            "botzone",
-            r#"{"bettingAbstraction":"botzone","blind":[50,100],"firstPlayer":[1,1,1,1],"stack":[20000,20000],"randomSeats":true,"hands":20,"score":"blinds"}"#,
-            "Botzone's TexasHoldem2p: 20 hands of 20,000 chips, blinds 50 and 100, integers as actions",
-        ),
-        (
-            "botzonebench",
-            r#"{"bettingAbstraction":"botzone","blind":[50,100],"firstPlayer":[1,1,1,1],"stack":[20000,20000],"randomSeats":true,"hands":20,"score":"blinds"}"#,
-            "BotzoneBench's settings of Botzone's game: 20 hands",
-        ),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[
-        (0, 1, "random"),
-        (1, 1, "pot_odds slips=0.2"),
-        (2, 1, "pot_odds"),
-        (2, 2, "hand_strength"),
-        (3, 1, "hand_ranges"),
-    ];
-    const UNIT: Unit = Unit::Duplicate(25);
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("texas_holdem.j2"),
+        players: [2, SEATS as u32],
+        presets: &[
+            (
+                "hunl_fcpa",
+                r#"{"betting":"nolimit","bettingAbstraction":"fcpa"}"#,
+                "heads-up no-limit of OpenSpiel, 200 big blinds: fold, call, pot, all-in; the default",
+            ),
+            (
+                "hunl_fullgame",
+                r#"{"betting":"nolimit","bettingAbstraction":"fullgame"}"#,
+                "heads-up no-limit of OpenSpiel with every size of bet: 20,001 ids",
+            ),
+            (
+                "limit",
+                r#"{"betting":"limit","blind":[10,5],"raiseSize":[10,10,20,20],"maxRaises":[3,4,4,4]}"#,
+                "heads-up limit of the ACPC and OpenSpiel: blinds 10 and 5, bets 10 and 20",
+            ),
+            (
+                "llmarena",
+                r#"{"bettingAbstraction":"rlcard","blind":[1,2],"firstPlayer":[1,1,1,1],"stack":[100,100],"randomSeats":true}"#,
+                "LLMArena's, from PettingZoo and RLCard: one hand, 100 chips, blinds 1 and 2, five actions",
+            ),
+            (
+                "botzone",
+                r#"{"bettingAbstraction":"botzone","blind":[50,100],"firstPlayer":[1,1,1,1],"stack":[20000,20000],"randomSeats":true,"hands":20,"score":"blinds"}"#,
+                "Botzone's TexasHoldem2p: 20 hands of 20,000 chips, blinds 50 and 100, integers as actions",
+            ),
+            (
+                "botzonebench",
+                r#"{"bettingAbstraction":"botzone","blind":[50,100],"firstPlayer":[1,1,1,1],"stack":[20000,20000],"randomSeats":true,"hands":20,"score":"blinds"}"#,
+                "BotzoneBench's settings of Botzone's game: 20 hands",
+            ),
+        ],
+        aliases: &[Alias { name: "universal_poker", map: table::universal }],
+        ladder: &[
+            (0, 1, "random"),
+            (1, 1, "pot_odds slips=0.2"),
+            (2, 1, "pot_odds"),
+            (2, 2, "hand_strength"),
+            (3, 1, "hand_ranges"),
+        ],
+        unit: Unit::Duplicate(25),
+        marks: marks::DOCS,
+        ..GameInfo::new("texas_holdem", "Texas hold'em", include_str!("texas_holdem.md"))
+    };
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
         let table = PokerTable::new(&mut params)?;
@@ -213,6 +213,34 @@ impl Game for TexasHoldem {
         }
     }
 
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let t = &self.table;
+        if t.draws(s) {
+            s.first = Some((a % t.n as u32) as u8);
+            return;
+        }
+        match s.now.next(t) {
+            Next::Card => s.now.deal(t, a),
+            Next::Move(_) => s.now.act(t, a),
+            Next::Over => return,
+        }
+        self.settle(s);
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.iter_mut().zip(&s.total).for_each(|(out, &chips)| *out = self.paid(chips));
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.look(s, who)
+    }
+
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
+        self.fitting(view, rng)
+    }
+}
+
+impl GameMoves for TexasHoldem {
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
         let o = self.options(s, seat);
         out.fill(0);
@@ -243,20 +271,6 @@ impl Game for TexasHoldem {
         if self.is_legal(s, seat, FOLD) { FOLD } else { CALL }
     }
 
-    fn play_unchecked(&self, s: &mut State, a: Action) {
-        let t = &self.table;
-        if t.draws(s) {
-            s.first = Some((a % t.n as u32) as u8);
-            return;
-        }
-        match s.now.next(t) {
-            Next::Card => s.now.deal(t, a),
-            Next::Move(_) => s.now.act(t, a),
-            Next::Over => return,
-        }
-        self.settle(s);
-    }
-
     fn chance(&self, s: &State, out: &mut Outcomes) {
         let t = &self.table;
         if t.draws(s) {
@@ -266,41 +280,19 @@ impl Game for TexasHoldem {
         let held = c.cards[..usize::from(c.dealt)].iter().fold(0u64, |set, &k| set | 1 << k);
         out.uniform((0..u32::from(t.deck)).filter(|k| held >> k & 1 == 0));
     }
+}
 
+impl GameText for TexasHoldem {
     fn outcome_text(&self, s: &State, a: Action) -> String {
         if self.table.draws(s) { format!("First p{a}") } else { format!("Deal {}", self.table.name(a as u8)) }
-    }
-
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        out.iter_mut().zip(&s.total).for_each(|(out, &chips)| *out = self.paid(chips));
-    }
-
-    fn view(&self, s: &State, who: Viewer) -> View {
-        self.look(s, who)
-    }
-
-    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
-        self.fitting(view, rng)
     }
 
     fn text(&self, view: &View) -> String {
         self.words(view)
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         self.name(a)
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        self.verbose_text(view)
-    }
-
-    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
-        self.chips_of(view, a)
     }
 
     /// Also accepts terms of poker and sizes in many forms; see the manual.
@@ -320,7 +312,9 @@ impl Game for TexasHoldem {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         self.refusal(&s.now, a)
     }
+}
 
+impl GameObservation for TexasHoldem {
     /// Hole cards are visible to their own seat; the board and the moves are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let t = &self.table;
@@ -372,7 +366,25 @@ impl Game for TexasHoldem {
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.observe_as_openspiel(s, seat, out);
     }
+}
 
+impl GameDisplay for TexasHoldem {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        self.verbose_text(view)
+    }
+
+    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
+        self.chips_of(view, a)
+    }
+}
+
+impl GameSearch for TexasHoldem {}
+
+impl GameMarks for TexasHoldem {
     fn marks(&self, before: &State, joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, joint, after, out);
     }

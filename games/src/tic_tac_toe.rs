@@ -3,7 +3,10 @@
 mod picture;
 
 use ludex_env::draw::{Stream, scale};
-use ludex_env::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, put_bits};
@@ -89,18 +92,17 @@ impl Game for TicTacToe {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "tic_tac_toe";
-    const TITLE: &'static str = "Tic-tac-toe";
-    const PAGE: &'static str = include_str!("tic_tac_toe.md");
-    const MANUAL: &'static str = include_str!("tic_tac_toe.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("botzonebench", "{}", "BotzoneBench's game: the defaults"),
-        ("gtbench", "{}", "GTBench's game: the defaults"),
-        ("llmarena", "{}", "LLMArena's game: the defaults"),
-        ("qitown", "{}", "Qi Town's game: the defaults"),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "solver"), (1, 2, "alphabeta depth=9")];
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("tic_tac_toe.j2"),
+        presets: &[
+            ("botzonebench", "{}", "BotzoneBench's game: the defaults"),
+            ("gtbench", "{}", "GTBench's game: the defaults"),
+            ("llmarena", "{}", "LLMArena's game: the defaults"),
+            ("qitown", "{}", "Qi Town's game: the defaults"),
+        ],
+        ladder: &[(0, 1, "random"), (1, 1, "solver"), (1, 2, "alphabeta depth=9")],
+        ..GameInfo::new("tic_tac_toe", "Tic-tac-toe", include_str!("tic_tac_toe.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(TicTacToe { params })
@@ -134,21 +136,6 @@ impl Game for TicTacToe {
     }
 
     #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let bits = if self.to_move(s) == ToMove::Seat(seat) { s.empty() } else { 0 };
-        put_bits(&mut out[..9], bits.into());
-    }
-
-    #[inline]
-    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let mut left = s.empty();
-        for _ in 0..scale(rng.bits(), u64::from(left.count_ones())) {
-            left &= left - 1;
-        }
-        left.trailing_zeros().min(8)
-    }
-
-    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let side = &mut s.stones[usize::from(s.ply & 1)];
         *side |= 1 << (a & 15) & FULL;
@@ -176,21 +163,28 @@ impl Game for TicTacToe {
         s.won = WON[usize::from(s.stones[0] & FULL)] || WON[usize::from(s.stones[1] & FULL)];
         s
     }
+}
 
+impl GameMoves for TicTacToe {
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let bits = if self.to_move(s) == ToMove::Seat(seat) { s.empty() } else { 0 };
+        put_bits(&mut out[..9], bits.into());
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut left = s.empty();
+        for _ in 0..scale(rng.bits(), u64::from(left.count_ones())) {
+            left &= left - 1;
+        }
+        left.trailing_zeros().min(8)
+    }
+}
+
+impl GameText for TicTacToe {
     fn text(&self, view: &View) -> String {
         view.board.join("\n")
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        Some(Gesture::of([picture::name([a as usize % 3, a as usize / 3])]))
-    }
-
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        board::labelled(&view.board, &board::numbers(0, 3), &board::numbers(0, 3))
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
@@ -212,7 +206,9 @@ impl Game for TicTacToe {
         let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
         format!("{a} is {name}: the square is taken")
     }
+}
 
+impl GameObservation for TicTacToe {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let [mine, theirs] = board::sides(who).map(|side| u64::from(s.stones[side]));
@@ -222,8 +218,26 @@ impl Game for TicTacToe {
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
         board::planes(out, &[None, Some(1), Some(0)], |cell| s.owner(cell));
     }
+}
 
+impl GameDisplay for TicTacToe {
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([picture::name([a as usize % 3, a as usize / 3])]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        board::labelled(&view.board, &board::numbers(0, 3), &board::numbers(0, 3))
+    }
+}
+
+impl GameSearch for TicTacToe {
     fn hash(&self, s: &State) -> Option<u64> {
         Some(u64::from(s.stones[0]) | u64::from(s.stones[1]) << 16)
     }
 }
+
+impl GameMarks for TicTacToe {}

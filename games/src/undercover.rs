@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{
-    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
-    ToMove, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use ludex_env::params::ParamError;
 use ludex_env::picture::{Gesture, Picture};
@@ -312,27 +312,27 @@ impl Game for Undercover {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "undercover";
-    const TITLE: &'static str = "Undercover";
-    const PAGE: &'static str = include_str!("undercover.md");
-    const MANUAL: &'static str = include_str!("undercover.j2");
-    const PLAYERS: [u32; 2] = [3, 10];
-    const PRESETS: &'static [PresetText] = &[
-        (
-            "llmarena",
-            r#"{"undercover":"last","swap":false,"memory":"round"}"#,
-            "LLMArena's undercover: the last seat has the first word of the pair; clues of earlier rounds are dropped",
-        ),
-        (
-            "llmarena_guess",
-            r#"{"undercover":"last","swap":false,"memory":"round","guesses":true}"#,
-            "the same, and a vote may name the others' words",
-        ),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "stock_speaker")];
-    const UNIT: Unit = Unit::Field(&["random", "stock_speaker"]);
-    const ROLES: &'static [&'static str] = &["other", "undercover"];
-    const MARKS: &'static [MarkDoc] = marks::DOCS;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("undercover.j2"),
+        players: [3, 10],
+        presets: &[
+            (
+                "llmarena",
+                r#"{"undercover":"last","swap":false,"memory":"round"}"#,
+                "LLMArena's undercover: the last seat has the first word of the pair; clues of earlier rounds are dropped",
+            ),
+            (
+                "llmarena_guess",
+                r#"{"undercover":"last","swap":false,"memory":"round","guesses":true}"#,
+                "the same, and a vote may name the others' words",
+            ),
+        ],
+        ladder: &[(0, 1, "random"), (1, 1, "stock_speaker")],
+        unit: Unit::Field(&["random", "stock_speaker"]),
+        marks: marks::DOCS,
+        roles: &["other", "undercover"],
+        ..GameInfo::new("undercover", "Undercover", include_str!("undercover.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(3..=10).contains(&params.players) {
@@ -445,17 +445,6 @@ impl Game for Undercover {
         }
     }
 
-    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        match s.phase {
-            Phase::Clue => seat == Self::speaker(s) && (a == BLANK || a < VOTE && self.may_say(s, a as u8)),
-            Phase::Vote => {
-                let target = a.wrapping_sub(VOTE) as usize;
-                s.alive >> seat & 1 == 1 && target < MOST && s.alive >> target & 1 == 1 && target != seat
-            }
-            _ => false,
-        }
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match s.phase {
             Phase::Pair => {
@@ -474,6 +463,35 @@ impl Game for Undercover {
             Phase::Tie => self.put_out(s, (a as usize).min(self.players() - 1) as u8),
             Phase::Clue => self.clue(s, if a < VOTE { a as u8 } else { 0 }, None),
             Phase::Vote | Phase::Over => {}
+        }
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.fill(0.0);
+        let Some(side) = Self::won(s) else { return };
+        for (seat, r) in out.iter_mut().enumerate() {
+            *r = if s.undercover >> seat & 1 == side { 1.0 } else { -1.0 };
+        }
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.seen_by(s, who.seat().filter(|&p| p < self.players()))
+    }
+
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
+        self.world_of(view, rng)
+    }
+}
+
+impl GameMoves for Undercover {
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        match s.phase {
+            Phase::Clue => seat == Self::speaker(s) && (a == BLANK || a < VOTE && self.may_say(s, a as u8)),
+            Phase::Vote => {
+                let target = a.wrapping_sub(VOTE) as usize;
+                s.alive >> seat & 1 == 1 && target < MOST && s.alive >> target & 1 == 1 && target != seat
+            }
+            _ => false,
         }
     }
 
@@ -519,6 +537,29 @@ impl Game for Undercover {
         }
     }
 
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.listen(s, seat, said)
+    }
+
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        self.sample_document(s, seat, rng)
+    }
+
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
+        if let (Phase::Clue, Some(text)) = (s.phase, said.get("clue").and_then(Value::as_str)) {
+            self.clue(s, NONE, Some(text.into()));
+        }
+    }
+
+    fn default_move(&self, s: &State, seat: Seat, rng: &mut Stream) -> ParsedMove {
+        ParsedMove::Action(match s.phase {
+            Phase::Vote => self.random_action(s, seat, rng),
+            _ => self.default_action(s, seat),
+        })
+    }
+}
+
+impl GameText for Undercover {
     fn outcome_text(&self, s: &State, a: Action) -> String {
         match s.phase {
             Phase::Pair => {
@@ -532,38 +573,8 @@ impl Game for Undercover {
         }
     }
 
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        out.fill(0.0);
-        let Some(side) = Self::won(s) else { return };
-        for (seat, r) in out.iter_mut().enumerate() {
-            *r = if s.undercover >> seat & 1 == side { 1.0 } else { -1.0 };
-        }
-    }
-
-    fn view(&self, s: &State, who: Viewer) -> View {
-        self.seen_by(s, who.seat().filter(|&p| p < self.players()))
-    }
-
-    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
-        self.world_of(view, rng)
-    }
-
     fn text(&self, view: &View) -> String {
         self.words(view)
-    }
-
-    /// Omits the rules, which the manual describes in full.
-    fn drawing(&self, view: &View, _from: Viewer) -> String {
-        self.words(view).replacen(&format!("{}\n", self.rules()), "", 1)
-    }
-
-    fn picture(&self, view: &View, _from: Viewer) -> Picture {
-        picture::picture(self, view)
-    }
-
-    /// A vote is a click on a seat. Clues are buttons.
-    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        a.checked_sub(VOTE).map(|target| Gesture::of([format!("p{target}")]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -590,6 +601,23 @@ impl Game for Undercover {
         }
     }
 
+    fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.trim();
+        legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
+    }
+
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match s.phase {
+            Phase::Pair | Phase::Swap | Phase::Role => "draw",
+            Phase::Clue => "clue",
+            Phase::Vote => "vote",
+            Phase::Tie => "tie",
+            Phase::Over => "over",
+        })
+    }
+}
+
+impl GameObservation for Undercover {
     fn observe_action(&self, before: &State, _who: Viewer, by: Mover, a: Action) -> EventView {
         let hidden = |text: &str| EventView { action: None, text: Some(text.into()) };
         match (by, before.phase) {
@@ -653,32 +681,30 @@ impl Game for Undercover {
         out
     }
 
-    fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
-        let text = text.trim();
-        legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        self.encode(s, who.seat().filter(|&p| p < self.players()), out);
+    }
+}
+
+impl GameDisplay for Undercover {
+    /// Omits the rules, which the manual describes in full.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        self.words(view).replacen(&format!("{}\n", self.rules()), "", 1)
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
     }
 
-    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        self.sample_document(s, seat, rng)
+    /// A vote is a click on a seat. Clues are buttons.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        a.checked_sub(VOTE).map(|target| Gesture::of([format!("p{target}")]))
     }
+}
 
-    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
-        if let (Phase::Clue, Some(text)) = (s.phase, said.get("clue").and_then(Value::as_str)) {
-            self.clue(s, NONE, Some(text.into()));
-        }
-    }
+impl GameSearch for Undercover {}
 
-    fn default_move(&self, s: &State, seat: Seat, rng: &mut Stream) -> ParsedMove {
-        ParsedMove::Action(match s.phase {
-            Phase::Vote => self.random_action(s, seat, rng),
-            _ => self.default_action(s, seat),
-        })
-    }
-
+impl GameMarks for Undercover {
     fn teams(&self, s: &State) -> Option<Vec<usize>> {
         (s.phase == Phase::Over).then(|| (0..self.players()).map(|p| usize::from(s.undercover >> p & 1)).collect())
     }
@@ -693,20 +719,6 @@ impl Game for Undercover {
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         words::answer(question).map_err(|message| Issue { message, ..Issue::default() })
-    }
-
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(match s.phase {
-            Phase::Pair | Phase::Swap | Phase::Role => "draw",
-            Phase::Clue => "clue",
-            Phase::Vote => "vote",
-            Phase::Tie => "tie",
-            Phase::Over => "over",
-        })
-    }
-
-    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        self.encode(s, who.seat().filter(|&p| p < self.players()), out);
     }
 }
 

@@ -143,7 +143,7 @@ pub struct Prior {
 /// Returns the assumptions about a game's blocks; `None` for games without a rating ([`is_fight`]).
 pub fn prior(game: &dyn DynGame) -> Option<Prior> {
     let spec = game.spec();
-    let draws = anchor_ladder::draws(game.page(), &spec.string);
+    let draws = anchor_ladder::draws(game.info().page, &spec.string);
     let deviation = POINTS_OF_SCORE * ((1.0 - draws) / 4.0 / f64::from(spec.players)).sqrt();
     is_competitive(game).then_some(Prior { matches: spec.players, draws, deviation })
 }

@@ -227,7 +227,7 @@ impl GameResult {
     /// Splits each agent by role into `NAME/ROLE`, in games whose teams have names. Constants of a ladder hold for all
     /// roles together, so no agent is a constant afterwards.
     pub fn by_role(&mut self) {
-        let roles = self.game.roles();
+        let roles = self.game.info().roles;
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {
             let Some(role) = roles.get(*team) else { continue };
             seat.name = format!("{}/{role}", seat.name);

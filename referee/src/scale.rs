@@ -260,7 +260,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
-    let draws = Some(anchor_ladder::draws(game.page(), &spec.string));
+    let draws = Some(anchor_ladder::draws(game.info().page, &spec.string));
     let settings = Anchored { fixed: fixed.clone(), draws, resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
     let rows = agents.iter().enumerate().map(|(k, key)| {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Game, GameRef, MoveRequest, Stream};
+use ludex_games::battle_cards::BattleCardsEngine;
+use ludex_games::elemental_duel::ElementalDuelEngine;
 use ludex_games::plan_game::{PlanEngine, PlanGame, Side, View};
-use ludex_games::{battle_cards, elemental_duel, tower_defense};
+use ludex_games::tower_defense::TowerDefenseEngine;
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 
@@ -76,13 +78,9 @@ const ELEMENTAL_DUEL: [&str; 2] = [
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     match game.spec().game.as_str() {
-        tower_defense::TowerDefenseEngine::ID => {
-            planner::<tower_defense::TowerDefenseEngine>(spec, game, TOWER_DEFENSE)
-        }
-        battle_cards::BattleCardsEngine::ID => planner::<battle_cards::BattleCardsEngine>(spec, game, BATTLE_CARDS),
-        elemental_duel::ElementalDuelEngine::ID => {
-            planner::<elemental_duel::ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL)
-        }
+        "tower_defense" => planner::<TowerDefenseEngine>(spec, game, TOWER_DEFENSE),
+        "battle_cards" => planner::<BattleCardsEngine>(spec, game, BATTLE_CARDS),
+        "elemental_duel" => planner::<ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL),
         other => {
             let fits = "it plays tower_defense, battle_cards and elemental_duel";
             Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
@@ -201,8 +199,8 @@ mod tests {
                 assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
             }
         }
-        check::<tower_defense::TowerDefenseEngine>(TOWER_DEFENSE);
-        check::<battle_cards::BattleCardsEngine>(BATTLE_CARDS);
-        check::<elemental_duel::ElementalDuelEngine>(ELEMENTAL_DUEL);
+        check::<TowerDefenseEngine>(TOWER_DEFENSE);
+        check::<BattleCardsEngine>(BATTLE_CARDS);
+        check::<ElementalDuelEngine>(ELEMENTAL_DUEL);
     }
 }

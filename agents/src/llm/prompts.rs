@@ -180,7 +180,7 @@ impl Prompts {
             encoding => page.encoding.as_str(),
             swap => self.wording.swap,
             seats => spec.seats.clone(),
-            manual => !self.game.manual().is_empty(),
+            manual => !self.game.info().manual.is_empty(),
             chat => self.wording.memory.is_some(),
             parameters => page.parameters.clone(),
             hints => self.hints,

@@ -3,10 +3,10 @@
 //!
 //! The search is a principal variation search: after the first move of a node, each other move is searched with a null
 //! window and searched again with the full window if it may be better. Late moves are first searched at a reduced
-//! depth. Move order: the table's move, the game's preferred moves ([`promising`](ludex_env::Game::promising)), two
+//! depth. Move order: the table's move, the game's preferred moves ([`promising`](ludex_env::game::GameSearch::search_moves)), two
 //! killer moves of the ply, then the history heuristic.
 //!
-//! At the horizon the search follows the game's quiescence moves ([`noisy`](ludex_env::Game::noisy)), then uses the
+//! At the horizon the search follows the game's quiescence moves ([`noisy`](ludex_env::game::GameSearch::quiescence_moves)), then uses the
 //! game's evaluation, or the returns so far if there is none. Terminal positions use their returns. The search deepens
 //! until it reaches `depth`, has searched `nodes` positions (results of an unfinished iteration count), has proved a
 //! win or a loss, or has searched the whole tree. It plays the shortest proven win; after a proven loss it plays the

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::episode::{Envs, KEPT_MASK, Rows, Status};
 use super::{Autoreset, DynBatch, OnIllegal};
-use crate::game::{Action, Game, Outcomes, Seat, SeatSet, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
             Status::New => format!("environment {i} was never reset: reset it first"),

@@ -12,7 +12,7 @@ use super::columns::Shape;
 use super::{BatchConfig, ChanceBy, Episode, GymView, Layout, Observer, Rotate, SeatPolicy, check_seats, forfeit};
 use crate::documents;
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
-use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, ParsedMove, Seat, ToMove};
 use crate::policy::{AgentKey, MoveRequest, Policy};
 use crate::typed::{Loaded, box_state};
 
@@ -110,7 +110,7 @@ impl ViewRow {
 }
 
 /// The environments of a batch, with the game's type.
-pub(crate) struct Envs<G: Game> {
+pub(crate) struct Envs<G: CompleteGame> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
     /// Policies for episodes that start from now on; empty: the client plays every seat.
@@ -144,7 +144,7 @@ pub(crate) struct Envs<G: Game> {
     pub(super) episodes: Vec<Episode>,
 }
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     pub(crate) fn new(of: Arc<Loaded<G>>, config: BatchConfig) -> Result<Self, Refusal> {
         let spec = &of.spec;
         let players = spec.players as usize;
@@ -181,7 +181,7 @@ impl<G: Game> Envs<G> {
         let seats: Arc<[SeatPolicy]> = players_of(&config);
         let cold = |i: usize| RowContext {
             seats: seats.clone(),
-            draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
+            draw: Draw::new(G::INFO.id, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
             said: EpisodeDocuments::default(),
             base: vec![0.0; players],

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::episode::{Envs, NONE, RowContext, RowState, SAID, Status};
 use super::{Episode, Snapshot};
 use crate::draw::Draw;
-use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, SeatSet, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
@@ -21,7 +21,7 @@ enum Done<'a> {
     Played(Option<Seat>, Action),
 }
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     /// Replays row `i` and calls `each` with every history entry, in order.
     fn told(&self, i: usize, mut each: impl FnMut(Done<'_>)) {
         let (c, history) = (&self.cold[i], &self.hot[i].history);
@@ -152,7 +152,7 @@ impl<G: Game> Envs<G> {
         if item.v != 1 || item.hash != spec.hash {
             return Err(format!("expected rules {}, got {}", spec.hash, item.hash));
         }
-        let mut fork = self.single(i, Draw::new(G::ID, item.seed, item.episode));
+        let mut fork = self.single(i, Draw::new(G::INFO.id, item.seed, item.episode));
         fork.fresh(0);
         if let Some(shift) = item.shift {
             if shift as usize >= self.players {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::draw::Draw;
 use crate::dyn_state::DynState;
-use crate::game::{Game, Nth, ParsedMove, Seat, SeatSet, ToMove};
+use crate::game::{CompleteGame, Nth, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
@@ -23,7 +23,7 @@ const ILLEGAL: i32 = i32::MAX;
 /// Replacement for entries of a finished environment, whose ids are all treated alike: refused, or ignored by a reset.
 const ANY: i32 = 0;
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     /// Completes a step after the client's action: plays until the client's next turn and writes rewards and the end.
     #[inline(always)]
     fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
@@ -232,7 +232,7 @@ impl<G: Game> Envs<G> {
     }
 }
 
-impl<G: Game> DynBatch for Envs<G> {
+impl<G: CompleteGame> DynBatch for Envs<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
@@ -285,7 +285,7 @@ impl<G: Game> DynBatch for Envs<G> {
                 ResetSeeds::Each(list) => Some(list[pos]),
             };
             match (seed, self.hot[i].status) {
-                (Some(seed), _) => self.cold[i].draw = Draw::new(G::ID, seed, 0),
+                (Some(seed), _) => self.cold[i].draw = Draw::new(G::INFO.id, seed, 0),
                 (None, Status::New) => {}
                 (None, _) => self.next_episode(i),
             }

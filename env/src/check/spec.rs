@@ -25,7 +25,7 @@ pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || {
         "the parameters have no schema".into()
     })?;
-    law(game.page().starts_with("# "), || "the page has no title".into())?;
+    law(game.info().page.starts_with("# "), || "the page has no title".into())?;
     let zero = spec.anchors.iter().find(|a| a.level == 0).map(|a| a.agent.as_str());
     same(&zero, &Some("random"), || "level 0 of the ladder".into())?;
     let (id, params) = split(&spec.string).map_err(|e| format!("its own string was refused: {e}"))?;

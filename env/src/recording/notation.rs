@@ -10,7 +10,7 @@ use crate::dyn_game::DynGame;
 /// # Errors
 /// Fails if the game has no notation or an event cannot be played.
 pub fn in_notation(game: &dyn DynGame, record: &Record) -> Result<String, String> {
-    if game.notation().is_none() {
+    if game.info().notation.is_none() {
         return Err(format!("{} has no notation of its own", game.id()));
     }
     position(game, &record.events).map_err(|stop| stop.to_string())?.in_notation(record)

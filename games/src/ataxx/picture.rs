@@ -21,5 +21,5 @@ pub(super) fn picture(game: &Ataxx, view: &View) -> Picture {
     let status = board::status(game, view, view.to_move.as_deref(), ["x (red)", "o (blue)"]);
     let count = |seat| stones.iter().filter(|s| s.1 == seat).count();
     let status = format!("{status}, {} : {}", count(0), count(1));
-    grid.finish(sketch, Ataxx::TITLE, &status, &board::described(NAMES, &stones, at))
+    grid.finish(sketch, Ataxx::INFO.title, &status, &board::described(NAMES, &stones, at))
 }

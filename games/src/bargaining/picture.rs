@@ -26,5 +26,5 @@ pub(super) fn picture(game: &Bargaining, view: &View) -> Picture {
     };
     let items = game.names().map(String::from).to_vec();
     let pool = view.pool.map(|pool| pool.to_vec()).unwrap_or_default();
-    Division { items, pool, values, offers: offers.collect(), status }.picture(Bargaining::TITLE)
+    Division { items, pool, values, offers: offers.collect(), status }.picture(Bargaining::INFO.title)
 }

@@ -1,6 +1,6 @@
 //! Notations of moves: short text, documents, and sentences.
 
-use ludex_env::game::{Action, Game, ParsedMove, Seat};
+use ludex_env::game::{Action, GameMoves, GameText, ParsedMove, Seat};
 use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
 

@@ -20,5 +20,5 @@ pub(super) fn picture(game: &Breakthrough, view: &View, turned: bool) -> Picture
     let names = ["black", "white"];
     let to_move = view.to_move.as_deref().map(|side| if side == "b" { "black" } else { "white" });
     let status = board::status(game, view, to_move, names);
-    grid.finish(sketch, Breakthrough::TITLE, &status, &board::described(names, &stones, name))
+    grid.finish(sketch, Breakthrough::INFO.title, &status, &board::described(names, &stones, name))
 }

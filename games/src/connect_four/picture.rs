@@ -40,5 +40,5 @@ pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
     }
     let status = board::status(game, view, view.to_move.as_deref(), ["x (red)", "o (yellow)"]);
     let name = |[column, row]: [usize; 2]| format!("column {column} height {}", rows - row);
-    grid.finish(sketch, ConnectFour::TITLE, &status, &board::described(NAMES, &stones, name))
+    grid.finish(sketch, ConnectFour::INFO.title, &status, &board::described(NAMES, &stones, name))
 }

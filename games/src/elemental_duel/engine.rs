@@ -1,7 +1,7 @@
 //! Implementation of the engine interface of plan games.
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, PresetText};
+use ludex_env::game::{Action, ActionSink, GameInfo};
 use ludex_env::params::ParamError;
 use serde_json::{Value, json};
 
@@ -46,19 +46,19 @@ impl PlanEngine for ElementalDuelEngine {
     type Params = Params;
     type Plan = Team;
 
-    const ID: &'static str = "elemental_duel";
-    const TITLE: &'static str = "Elemental duel";
-    const PAGE: &'static str = include_str!("../elemental_duel.md");
-    const MANUAL: &'static str = include_str!("../elemental_duel.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
-        (
-            "repo",
-            r#"{"format":"match","rounds":10,"revise":"alternate","hp_invader":100,"hp_defender":100,"mode":"gauntlet"}"#,
-            "with the rules of AdvGameBench's code",
-        ),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = LADDER;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("../elemental_duel.j2"),
+        presets: &[
+            ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
+            (
+                "repo",
+                r#"{"format":"match","rounds":10,"revise":"alternate","hp_invader":100,"hp_defender":100,"mode":"gauntlet"}"#,
+                "with the rules of AdvGameBench's code",
+            ),
+        ],
+        ladder: LADDER,
+        ..GameInfo::new("elemental_duel", "Elemental duel", include_str!("../elemental_duel.md"))
+    };
     const SIDES: [&'static str; 2] = ["invader", "defender"];
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;

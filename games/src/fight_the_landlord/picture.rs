@@ -112,5 +112,5 @@ pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
     for put in view.plays.iter().rev().take(3).rev() {
         desc += &format!("p{} {}. ", put.seat, game.name(put.action));
     }
-    sketch.finish(&format!("{}: {status}", FightTheLandlord::TITLE), desc.trim_end())
+    sketch.finish(&format!("{}: {status}", FightTheLandlord::INFO.title), desc.trim_end())
 }

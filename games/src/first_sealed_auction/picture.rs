@@ -63,5 +63,5 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
         (None, None) => "the bids are opened".to_owned(),
     };
     sketch.caption(10 + SEAT * game.n as i32 + 20, &status);
-    sketch.finish(&format!("{}: {status}", FirstSealedAuction::TITLE), &desc.join("; "))
+    sketch.finish(&format!("{}: {status}", FirstSealedAuction::INFO.title), &desc.join("; "))
 }

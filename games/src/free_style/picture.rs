@@ -58,7 +58,7 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
     let status = short(&format!("{status}{}", last.unwrap_or_default()), 40);
     let words: String = view.summary.as_deref().map(|s| short(s, 3_000)).unwrap_or_default();
     let desc = format!("{}. Rules: {words}", ludex_env::picture::sides(["A", "B"], held));
-    grid.finish(sketch, FreeStyle::TITLE, &status, &desc)
+    grid.finish(sketch, FreeStyle::INFO.title, &status, &desc)
 }
 
 const fn act(act: MessageAct) -> &'static str {
@@ -74,7 +74,7 @@ const fn act(act: MessageAct) -> &'static str {
 fn messages(view: &View) -> Picture {
     if view.messages.is_empty() {
         return text_box(
-            FreeStyle::TITLE,
+            FreeStyle::INFO.title,
             "No message yet: the seats agree on the rules of a game on five by five cells.",
         );
     }
@@ -97,5 +97,5 @@ fn messages(view: &View) -> Picture {
         desc.push(short(&format!("{title} {text}"), 500));
     }
     let status = if view.phase == Phase::Draw { "chance decides" } else { "the seats agree on rules" };
-    sketch.finish(&format!("{}: {status}", FreeStyle::TITLE), &desc.join(". "))
+    sketch.finish(&format!("{}: {status}", FreeStyle::INFO.title), &desc.join(". "))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, Game, ParsedMove, Seat, ToMove};
+use ludex_env::game::{Action, Game, GameMoves, GameText, ParsedMove, Seat, ToMove};
 use ludex_protocol::error::Issue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

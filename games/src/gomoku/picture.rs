@@ -22,5 +22,5 @@ pub(super) fn picture(game: &Gomoku, view: &View) -> Picture {
     grid.cells(&mut sketch, |square| name(size, square));
     let status = board::status(game, view, view.to_move.as_deref(), NAMES);
     let desc = board::described(NAMES, &stones, |square| name(size, square));
-    grid.finish(sketch, Gomoku::TITLE, &status, &desc)
+    grid.finish(sketch, Gomoku::INFO.title, &status, &desc)
 }

@@ -62,7 +62,7 @@ pub(super) fn picture(game: &Hanabi, view: &View) -> Picture {
         if view.discards.is_empty() { "nothing".to_owned() } else { view.discards.join(" ") },
         hands.join(". ")
     );
-    sketch.finish(&format!("{}: {status}", Hanabi::TITLE), &desc)
+    sketch.finish(&format!("{}: {status}", Hanabi::INFO.title), &desc)
 }
 
 /// Draws fireworks, tokens, deck and discards.

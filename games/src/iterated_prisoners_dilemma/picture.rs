@@ -39,7 +39,7 @@ pub(super) fn picture(view: &View) -> Picture {
     };
     sketch.caption(192, &status);
     let lane = |p: usize| format!("p{p}: {} ({} in all)", tail(&view.moves[p]), view.score[p]);
-    sketch.finish(&format!("{}: {status}", IteratedPrisonersDilemma::TITLE), &format!("{}. {}.", lane(0), lane(1)))
+    sketch.finish(&format!("{}: {status}", IteratedPrisonersDilemma::INFO.title), &format!("{}. {}.", lane(0), lane(1)))
 }
 
 /// Returns the most recent moves.

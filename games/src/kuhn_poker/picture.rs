@@ -29,7 +29,7 @@ pub(super) fn picture(view: &View) -> Picture {
         (None, None) => "cards are dealt".to_owned(),
     };
     let players = view.chips.iter().enumerate().map(player).collect();
-    CardTable { board: Vec::new(), pot: format!("Pot {pot}"), players, status }.picture(KuhnPoker::TITLE)
+    CardTable { board: Vec::new(), pot: format!("Pot {pot}"), players, status }.picture(KuhnPoker::INFO.title)
 }
 
 fn name(view: &View, p: usize) -> String {

@@ -32,5 +32,5 @@ pub(super) fn picture(view: &View) -> Picture {
     };
     let players = view.chips.iter().enumerate().map(player).collect();
     let board = vec![view.board.map_or(Face::Missing, face)];
-    CardTable { board, pot: format!("Pot {pot}"), players, status }.picture(LeducPoker::TITLE)
+    CardTable { board, pot: format!("Pot {pot}"), players, status }.picture(LeducPoker::INFO.title)
 }

@@ -64,7 +64,7 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
     view.shown.iter().enumerate().for_each(|(p, dice)| desc += &format!("p{p} rolled {}. ", words(dice)));
     let made: Vec<String> = view.bids.iter().enumerate().map(|(i, [q, f])| format!("p{} {q} x {f}", i % n)).collect();
     desc += &format!("Bids: {}.", if made.is_empty() { "none yet".to_owned() } else { made.join(", ") });
-    sketch.finish(&format!("{}: {status}", LiarsDice::TITLE), &desc)
+    sketch.finish(&format!("{}: {status}", LiarsDice::INFO.title), &desc)
 }
 
 /// Draws all bids: a row for each quantity, a column for each face.

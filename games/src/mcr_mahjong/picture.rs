@@ -92,7 +92,7 @@ pub(super) fn picture(view: &View) -> Picture {
     let discards: Vec<String> =
         view.discards.iter().rev().take(8).rev().map(|d| format!("p{} {}", d.seat, name(d.tile.0))).collect();
     desc += &format!("Last discards: {}.", discards.join(", "));
-    sketch.finish(&format!("{}: {status}", McrMahjong::TITLE), &desc)
+    sketch.finish(&format!("{}: {status}", McrMahjong::INFO.title), &desc)
 }
 
 /// Draws the observer's tiles as click targets; the drawn one is underlined.

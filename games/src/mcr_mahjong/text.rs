@@ -1,7 +1,7 @@
 //! Text: parsing of moves, reasons for refusals, and a view as text that suffices to play.
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, Game, Seat};
+use ludex_env::game::{Action, Game, GameText, Seat};
 
 use super::hand::MeldKind;
 use super::ids::{self, Doing};

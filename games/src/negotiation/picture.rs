@@ -22,5 +22,6 @@ pub(super) fn picture(view: &View) -> Picture {
         (None, false) => "values are drawn".to_owned(),
     };
     let items = (1..=view.pool.len().min(8)).map(|k| format!("item {k}")).collect();
-    Division { items, pool: view.pool.clone(), values, offers: offers.collect(), status }.picture(Negotiation::TITLE)
+    Division { items, pool: view.pool.clone(), values, offers: offers.collect(), status }
+        .picture(Negotiation::INFO.title)
 }

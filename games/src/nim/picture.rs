@@ -52,5 +52,5 @@ pub(super) fn picture(game: &Nim, view: &View) -> Picture {
     };
     sketch.caption(24 + height + 66, &status);
     let sizes: Vec<String> = view.piles.iter().enumerate().map(|(k, n)| format!("pile {} has {n}", k + 1)).collect();
-    sketch.finish(&format!("{}: {status}", Nim::TITLE), &sizes.join(", "))
+    sketch.finish(&format!("{}: {status}", Nim::INFO.title), &sizes.join(", "))
 }

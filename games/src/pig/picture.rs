@@ -41,5 +41,5 @@ pub(super) fn picture(game: &Pig, view: &View) -> Picture {
     };
     sketch.caption(y + 82, &status);
     let scores: Vec<String> = view.scores.iter().enumerate().map(|(p, s)| format!("p{p} has {s}")).collect();
-    sketch.finish(&format!("{}: {status}", Pig::TITLE), &scores.join(", "))
+    sketch.finish(&format!("{}: {status}", Pig::INFO.title), &scores.join(", "))
 }

@@ -22,7 +22,7 @@ fn game_of<C: PlanEngine>(game: &PlanGame<C>, fields: &Map<String, Value>) -> Re
     let mut params = serde_json::to_value(game.params()).map_err(|e| wrong("", e))?;
     for (name, value) in fields.iter().filter(|(name, _)| TERMS.contains(&name.as_str())) {
         if params.get(name).is_none() {
-            return Err(wrong(&format!("/{name}"), format!("{} does not have this parameter", C::ID)));
+            return Err(wrong(&format!("/{name}"), format!("{} does not have this parameter", C::INFO.id)));
         }
         params[name] = value.clone();
     }

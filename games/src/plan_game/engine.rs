@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, PresetText};
+use ludex_env::game::{Action, ActionSink, GameInfo};
 use ludex_env::params::ParamError;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -68,18 +68,8 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     /// A plan without violations, or a part of one during construction. The default is empty.
     type Plan: Clone + Default + PartialEq + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// Id of the game; see [`Game::ID`](ludex_env::game::Game::ID).
-    const ID: &'static str;
-    /// Title of the game for display.
-    const TITLE: &'static str;
-    /// Documentation page in Markdown.
-    const PAGE: &'static str;
-    /// Manual for players; see [`Game::MANUAL`](ludex_env::Game::MANUAL).
-    const MANUAL: &'static str;
-    /// Presets of the game.
-    const PRESETS: &'static [PresetText];
-    /// Anchor ladder of the game.
-    const LADDER: &'static [(u32, u32, &'static str)];
+    /// Identity, texts and ladder of the game. The marks are those of every plan game.
+    const INFO: GameInfo;
     /// Names of the sides.
     const SIDES: [&'static str; 2];
     /// Budgets of the sides at scale 1.

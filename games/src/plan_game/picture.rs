@@ -129,7 +129,7 @@ pub(super) fn picture<C: PlanEngine>(view: &View, budgets: [u32; 2]) -> Picture 
     };
     let [_, height] = sketch.size();
     sketch.caption(height - 20, &status);
-    sketch.finish(&format!("{}: {status}", C::TITLE), &desc.join(". "))
+    sketch.finish(&format!("{}: {status}", C::INFO.title), &desc.join(". "))
 }
 
 /// Returns the side of a seat, if the view reveals it.

@@ -527,7 +527,7 @@ fn catalogue_examples_are_legal() {
 fn varied_plans_are_legal() {
     fn check<C: PlanEngine>() {
         let craft = C::new(&Default::default()).unwrap();
-        let mut rng = Stream::from_text(C::ID);
+        let mut rng = Stream::from_text(C::INFO.id);
         for side in 0..2 {
             for budget in [C::BUDGETS[side] / 2, C::BUDGETS[side], 4 * C::BUDGETS[side]] {
                 let (mut plan, mut differ) = (craft.random(side, budget, &mut rng), 0);
@@ -538,7 +538,7 @@ fn varied_plans_are_legal() {
                     differ += u32::from(next != plan);
                     plan = next;
                 }
-                assert!(differ > 150, "{} {side} {budget}: {differ}", C::ID);
+                assert!(differ > 150, "{} {side} {budget}: {differ}", C::INFO.id);
             }
         }
     }
@@ -669,21 +669,21 @@ fn pages_contain_all_table_figures() {
     for unit in &tower_defense::HUMANS {
         let figures = format!("{} | {} | {} | {}", unit.health, unit.interval, unit.damage, unit.cost);
         rows.push((
-            TowerDefense::PAGE,
+            TowerDefense::INFO.page,
             format!("| {} | {figures} | {} | {} |", unit.name, unit.ability, unit.roles.join(", ")),
         ));
     }
     for unit in &tower_defense::DEMONS {
         let figures = format!("{} | {} | {} | {}", unit.health, unit.speed, unit.damage, unit.cost);
         rows.push((
-            TowerDefense::PAGE,
+            TowerDefense::INFO.page,
             format!("| {} | {figures} | {} | {} |", unit.name, unit.ability, unit.roles.join(", ")),
         ));
     }
     for card in &battle_cards::CARDS {
         let figures = format!("{} | {} | {} | {:?}", card.attack, card.health, card.cost, card.element);
         rows.push((
-            BattleCards::PAGE,
+            BattleCards::INFO.page,
             format!("| {} | {figures} | {} | {} |", card.name, card.ability, card.roles.join(", ")),
         ));
     }
@@ -696,7 +696,7 @@ fn pages_contain_all_table_figures() {
                 skill.ability,
                 skill.roles.join(", ")
             );
-            rows.push((ElementalDuel::PAGE, row));
+            rows.push((ElementalDuel::INFO.page, row));
         }
     }
     for (page, row) in rows {

@@ -85,7 +85,7 @@ impl<C: PlanEngine> PlanGame<C> {
             parts.extend(view.history.iter().enumerate().map(|(n, played)| self.result(n + 1, played)));
             return parts.join("\n");
         };
-        parts.insert(0, format!("You play the {} side of {}.", C::SIDES[side], C::TITLE));
+        parts.insert(0, format!("You play the {} side of {}.", C::SIDES[side], C::INFO.title));
         parts.extend(last.map(|played| self.result(view.history.len(), played)));
         if last.is_some() && view.rounds > 1 {
             parts.push(format!("Rounds so far: you won {} and lost {}.", view.won, view.lost));

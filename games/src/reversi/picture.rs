@@ -18,5 +18,5 @@ pub(super) fn picture(game: &Reversi, view: &View) -> Picture {
     let [black, white] = view.discs;
     let status = board::status(game, view, view.to_move.as_deref(), NAMES);
     let status = format!("{status}, black {black}, white {white}");
-    grid.finish(sketch, Reversi::TITLE, &status, &board::described(NAMES, &stones, name))
+    grid.finish(sketch, Reversi::INFO.title, &status, &board::described(NAMES, &stones, name))
 }

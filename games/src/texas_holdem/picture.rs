@@ -52,5 +52,5 @@ pub(super) fn picture(game: &TexasHoldem, view: &View) -> Picture {
         }
     };
     let players = (0..game.table.n).map(player).collect();
-    CardTable { board, pot: format!("Pot {pot}"), players, status }.picture(TexasHoldem::TITLE)
+    CardTable { board, pot: format!("Pot {pot}"), players, status }.picture(TexasHoldem::INFO.title)
 }

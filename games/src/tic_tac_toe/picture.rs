@@ -26,5 +26,5 @@ pub(super) fn picture(game: &TicTacToe, view: &View) -> Picture {
     }
     grid.cells(&mut sketch, name);
     let status = board::status(game, view, view.to_move.as_deref(), NAMES);
-    grid.finish(sketch, TicTacToe::TITLE, &status, &board::described(NAMES, &stones, name))
+    grid.finish(sketch, TicTacToe::INFO.title, &status, &board::described(NAMES, &stones, name))
 }

@@ -1,7 +1,7 @@
 //! Implementation of the engine interface of plan games.
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, ActionSink, PresetText};
+use ludex_env::game::{Action, ActionSink, GameInfo};
 use ludex_env::params::ParamError;
 use serde_json::{Value, json};
 
@@ -40,19 +40,19 @@ impl PlanEngine for TowerDefenseEngine {
     type Params = Params;
     type Plan = Vec<Piece>;
 
-    const ID: &'static str = "tower_defense";
-    const TITLE: &'static str = "Tower defence";
-    const PAGE: &'static str = include_str!("../tower_defense.md");
-    const MANUAL: &'static str = include_str!("../tower_defense.j2");
-    const PRESETS: &'static [PresetText] = &[
-        ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
-        (
-            "repo",
-            r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
-            "with the rules of AdvGameBench's code",
-        ),
-    ];
-    const LADDER: &'static [(u32, u32, &'static str)] = LADDER;
+    const INFO: GameInfo = GameInfo {
+        manual: include_str!("../tower_defense.j2"),
+        presets: &[
+            ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
+            (
+                "repo",
+                r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
+                "with the rules of AdvGameBench's code",
+            ),
+        ],
+        ladder: LADDER,
+        ..GameInfo::new("tower_defense", "Tower defence", include_str!("../tower_defense.md"))
+    };
     const SIDES: [&'static str; 2] = ["human", "demon"];
     const BUDGETS: [u32; 2] = [2000, 1500];
     const ACTIONS: u32 = END;

@@ -74,5 +74,5 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         _ => "the words are drawn".to_owned(),
     };
     sketch.caption(44 + rows * SEAT + 14, &status);
-    sketch.finish(&format!("{}: {status}", Undercover::TITLE), &desc.join(". "))
+    sketch.finish(&format!("{}: {status}", Undercover::INFO.title), &desc.join(". "))
 }

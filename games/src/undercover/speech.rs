@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_env::draw::Stream;
-use ludex_env::game::{Action, Game, ParsedMove, Seat, SeatSet};
+use ludex_env::game::{Action, GameMoves, GameText, ParsedMove, Seat, SeatSet};
 use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
 

@@ -54,10 +54,10 @@ fn same(
 fn lines() -> Vec<String> {
     let mut out = Vec::new();
     for entry in ludex_games::games() {
-        let players = ludex_games::load(entry.id).unwrap().spec().players;
+        let players = ludex_games::load(entry.info.id).unwrap().spec().players;
         let names: Vec<String> = (0..players).map(|k| format!("p{k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        out.push(play(entry.id, &names, 3).to_line().unwrap());
+        out.push(play(entry.info.id, &names, 3).to_line().unwrap());
     }
     let mut lost = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut lost, 3, EndReason::Timeout, Some(0));

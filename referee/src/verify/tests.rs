@@ -42,15 +42,15 @@ fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
 #[test]
 fn valid_records_of_every_game_verify() {
     for entry in ludex_games::games() {
-        let game = ludex_games::load(entry.id).unwrap();
+        let game = ludex_games::load(entry.info.id).unwrap();
         let names: Vec<String> = (0..game.spec().players).map(|k| format!("p{k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         for seed in 0..5 {
-            let record = play(entry.id, &names, seed);
-            let good = verify(&parts(&record)).unwrap_or_else(|e| panic!("{}: {e}", entry.id));
+            let record = play(entry.info.id, &names, seed);
+            let good = verify(&parts(&record)).unwrap_or_else(|e| panic!("{}: {e}", entry.info.id));
             assert_eq!(good.seed(), Some(seed));
             assert_eq!(good.record(), &record);
-            assert!(good.moves() > 0 && good.moves() <= good.spec().max_length, "{}", entry.id);
+            assert!(good.moves() > 0 && good.moves() <= good.spec().max_length, "{}", entry.info.id);
         }
     }
 }

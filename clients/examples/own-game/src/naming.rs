@@ -40,9 +40,7 @@ impl Game for Naming {
     type State = State;
     type View = State;
 
-    const ID: &'static str = "naming";
-    const TITLE: &'static str = "Naming";
-    const PAGE: &'static str = include_str!("naming.md");
+    const INFO: GameInfo = GameInfo::new("naming", "Naming", include_str!("naming.md"));
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(Naming { params })
@@ -108,6 +106,23 @@ impl Game for Naming {
         s.swapped = Some(a == SWAP);
     }
 
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        let ([a, b], Some(swapped)) = (s.numbers.unwrap_or_default(), s.swapped) else { return out.fill(0.0) };
+        let gain = (f64::from(a) - f64::from(b)) * if swapped { -1.0 } else { 1.0 };
+        out.copy_from_slice(&[gain, -gain]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> State {
+        s.clone()
+    }
+
+    fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
+        // Views can come from clients, so their numbers may be out of range.
+        State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
+    }
+}
+
+impl GameMoves for Naming {
     fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
         s.numbers = Some([joint[0] as u8, joint[1] as u8]);
     }
@@ -140,15 +155,6 @@ impl Game for Naming {
         Ok(ParsedMove::Document(said.clone()))
     }
 
-    /// Describes a document; numbers are revealed together.
-    fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
-        let text = match before.numbers {
-            None => format!("names {}", said["number"]),
-            Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
-        };
-        EventView { action: None, text: Some(text) }
-    }
-
     fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
         Some(match s.numbers {
             None => json!({ "number": rng.below(10) }),
@@ -165,28 +171,11 @@ impl Game for Naming {
             Some(_) => ParsedMove::Action(KEEP),
         }
     }
+}
 
+impl GameText for Naming {
     fn phase(&self, s: &State) -> Option<&'static str> {
         Some(if s.numbers.is_none() { "name" } else { "swap" })
-    }
-
-    fn teams(&self, _s: &State) -> Option<Vec<usize>> {
-        Some(vec![0, 1])
-    }
-
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        let ([a, b], Some(swapped)) = (s.numbers.unwrap_or_default(), s.swapped) else { return out.fill(0.0) };
-        let gain = (f64::from(a) - f64::from(b)) * if swapped { -1.0 } else { 1.0 };
-        out.copy_from_slice(&[gain, -gain]);
-    }
-
-    fn view(&self, s: &State, _who: Viewer) -> State {
-        s.clone()
-    }
-
-    fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
-        // Views can come from clients, so their numbers may be out of range.
-        State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
     }
 
     fn text(&self, view: &State) -> String {
@@ -206,6 +195,27 @@ impl Game for Naming {
             (_, SWAP) => "swap".into(),
             (_, a) => format!("action {a}"),
         }
+    }
+}
+
+impl GameObservation for Naming {
+    /// Describes a document; numbers are revealed together.
+    fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
+        let text = match before.numbers {
+            None => format!("names {}", said["number"]),
+            Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
+        };
+        EventView { action: None, text: Some(text) }
+    }
+}
+
+impl GameDisplay for Naming {}
+
+impl GameSearch for Naming {}
+
+impl GameMarks for Naming {
+    fn teams(&self, _s: &State) -> Option<Vec<usize>> {
+        Some(vec![0, 1])
     }
 }
 

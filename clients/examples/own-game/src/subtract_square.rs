@@ -63,10 +63,10 @@ impl Game for SubtractSquare {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "subtract_square";
-    const TITLE: &'static str = "Subtract a square";
-    const PAGE: &'static str = include_str!("subtract_square.md");
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "square_player")];
+    const INFO: GameInfo = GameInfo {
+        ladder: &[(0, 1, "random"), (1, 1, "square_player")],
+        ..GameInfo::new("subtract_square", "Subtract a square", include_str!("subtract_square.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=1_000).contains(&params.pile) {
@@ -120,7 +120,11 @@ impl Game for SubtractSquare {
         let seat = view.to_move.or(view.winner.map(|p| 1 - (p & 1))).unwrap_or(0) & 1;
         State { pile: view.pile.min(self.params.pile), seat }
     }
+}
 
+impl GameMoves for SubtractSquare {}
+
+impl GameText for SubtractSquare {
     fn text(&self, view: &View) -> String {
         match view.winner {
             Some(seat) => format!("the pile is empty; seat {seat} has won"),
@@ -141,11 +145,19 @@ impl Game for SubtractSquare {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         format!("{a} takes {} objects, but the pile has {}", taken(a), s.pile)
     }
+}
 
+impl GameObservation for SubtractSquare {
     fn tensor(&self, s: &State, _who: Viewer, out: &mut [u8]) {
         one_hot(out, Some(s.pile as usize));
     }
 }
+
+impl GameDisplay for SubtractSquare {}
+
+impl GameSearch for SubtractSquare {}
+
+impl GameMarks for SubtractSquare {}
 
 #[cfg(test)]
 mod tests {

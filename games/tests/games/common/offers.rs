@@ -1,7 +1,7 @@
 //! A tiny game for tests: chance deals secrets, both seats choose stakes simultaneously, then one seat proposes a document
 //! and the other answers with an id or a text. A parameter enables one flaw at a time, which the suite must detect.
 
-use ludex_env::game::{EventView, PresetText};
+use ludex_env::game::{EventView, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch, GameText};
 use ludex_env::{
     Action, ActionSink, Facts, Game, GameRef, Issue, Mover, Outcomes, ParamError, ParsedMove, Seat, SeatSet, Stream,
     ToMove, game::Viewer, tensor::stretches,
@@ -93,10 +93,7 @@ impl Game for Offers {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "offers";
-    const TITLE: &'static str = "Offers";
-    const PAGE: &'static str = "# Offers\n";
-    const PRESETS: &'static [PresetText] = &[];
+    const INFO: GameInfo = GameInfo { presets: &[], ..GameInfo::new("offers", "Offers", "# Offers\n") };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(Offers { params })
@@ -165,10 +162,6 @@ impl Game for Offers {
         }
     }
 
-    fn chance(&self, _s: &State, out: &mut Outcomes) {
-        out.uniform(0..u32::from(SECRETS));
-    }
-
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
             ToMove::Chance => {
@@ -179,36 +172,6 @@ impl Game for Offers {
             ToMove::Seat(_) => s.answer = Some(if a == 0 { Answer::Accept } else { Answer::Refuse }),
             ToMove::Simultaneous(_) | ToMove::Over => {}
         }
-    }
-
-    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<ParsedMove>]) {
-        let stake = |p: usize| match &joint[p] {
-            Some(ParsedMove::Action(a)) => *a as u8,
-            Some(ParsedMove::Document(said)) => said["stake"].as_u64().unwrap_or(0) as u8,
-            None => 0,
-        };
-        s.stakes = Some([stake(0), stake(1)]);
-    }
-
-    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
-        s.stakes = Some([joint[0] as u8, joint[1] as u8]);
-    }
-
-    fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
-        s.stakes.is_none().then(|| json!({ "stake": rng.below(10) }))
-    }
-
-    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> ParsedMove {
-        match s {
-            State { stakes: None, .. } => ParsedMove::Document(json!({ "stake": rng.below(10) })),
-            State { offer: None, .. } => ParsedMove::Action(PASS),
-            _ => ParsedMove::Action(0),
-        }
-    }
-
-    fn observe_document(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> EventView {
-        let leak = if self.flaw("said_leak") { format!(", who has {}", before.secrets[seat]) } else { String::new() };
-        EventView { action: None, text: Some(format!("{said}{leak}")) }
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -252,18 +215,35 @@ impl Game for Offers {
         }
         s
     }
+}
 
-    fn text(&self, v: &View) -> String {
-        format!("{v:?}")
+impl GameMoves for Offers {
+    fn chance(&self, _s: &State, out: &mut Outcomes) {
+        out.uniform(0..u32::from(SECRETS));
     }
 
-    fn action_text(&self, v: &View, seat: Seat, a: Action) -> String {
-        match (seat, a) {
-            (_, a) if v.stakes.is_none() => format!("stake {a}"),
-            (0, _) => "pass".into(),
-            (_, 0) => "accept".into(),
-            _ if self.flaw("names") => "accept".into(),
-            _ => "refuse".into(),
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<ParsedMove>]) {
+        let stake = |p: usize| match &joint[p] {
+            Some(ParsedMove::Action(a)) => *a as u8,
+            Some(ParsedMove::Document(said)) => said["stake"].as_u64().unwrap_or(0) as u8,
+            None => 0,
+        };
+        s.stakes = Some([stake(0), stake(1)]);
+    }
+
+    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
+        s.stakes = Some([joint[0] as u8, joint[1] as u8]);
+    }
+
+    fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
+        s.stakes.is_none().then(|| json!({ "stake": rng.below(10) }))
+    }
+
+    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> ParsedMove {
+        match s {
+            State { stakes: None, .. } => ParsedMove::Document(json!({ "stake": rng.below(10) })),
+            State { offer: None, .. } => ParsedMove::Action(PASS),
+            _ => ParsedMove::Action(0),
         }
     }
 
@@ -291,6 +271,37 @@ impl Game for Offers {
             Value::String(words) => s.answer = Some(Answer::Words(words.clone())),
             other => s.offer = Some(Offer::Give(other["offer"].as_u64().unwrap_or(0) as u8)),
         }
+    }
+}
+
+impl GameText for Offers {
+    fn text(&self, v: &View) -> String {
+        format!("{v:?}")
+    }
+
+    fn action_text(&self, v: &View, seat: Seat, a: Action) -> String {
+        match (seat, a) {
+            (_, a) if v.stakes.is_none() => format!("stake {a}"),
+            (0, _) => "pass".into(),
+            (_, 0) => "accept".into(),
+            _ if self.flaw("names") => "accept".into(),
+            _ => "refuse".into(),
+        }
+    }
+
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match s {
+            State { stakes: None, .. } => "stake",
+            State { offer: None, .. } => "offer",
+            _ => "answer",
+        })
+    }
+}
+
+impl GameObservation for Offers {
+    fn observe_document(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> EventView {
+        let leak = if self.flaw("said_leak") { format!(", who has {}", before.secrets[seat]) } else { String::new() };
+        EventView { action: None, text: Some(format!("{said}{leak}")) }
     }
 
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
@@ -326,12 +337,10 @@ impl Game for Offers {
             out[2] = stakes[1 - me] + if self.flaw("tensor_range") { 9 } else { 0 };
         }
     }
-
-    fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(match s {
-            State { stakes: None, .. } => "stake",
-            State { offer: None, .. } => "offer",
-            _ => "answer",
-        })
-    }
 }
+
+impl GameDisplay for Offers {}
+
+impl GameSearch for Offers {}
+
+impl GameMarks for Offers {}
