@@ -83,6 +83,13 @@ fn within(t: f64, freedom: u32) -> f64 {
     if odd { (theta + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
 }
 
+/// Rounds `blocks` up, to at least 2: one block has no spread. `None` unless every part of the formula is positive.
+pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
+    let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
+    // Tolerate rounding errors instead of adding a block.
+    positive.then(|| (blocks - 1e-9 * blocks).ceil().max(2.0) as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! Verification, schedules, ratings, metrics and reports, computed from episode records alone.
+//! Verification, schedules, ratings and metrics, computed from episode records alone.
 //!
 //! A record counts only if its replay gives the same result. Verified records can be rated:
 //!
@@ -37,32 +37,26 @@
 
 pub mod anchor_ladder;
 pub mod answer_counts;
-pub mod compare;
 pub mod digest;
 pub mod distribution;
-pub mod import;
 pub mod labels;
 pub mod metric;
 pub mod moments;
 pub mod outcome;
-pub mod power;
 pub mod rating;
 pub mod read;
 pub mod relation;
-pub mod report;
 pub mod result;
 pub mod rows;
 pub mod scale;
 pub mod schedule;
-pub mod standing_ladder;
 pub mod suite;
 pub mod tournament;
 pub mod verify;
 
-pub use report::Report;
 pub use result::GameResult;
 pub use scale::rate;
 pub use verify::{VerifiedRecord, Verifier};
 
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -75,7 +75,7 @@ pub struct SeatResult {
 
 impl SeatResult {
     /// Creates an empty result for an agent.
-    pub(crate) fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
+    pub fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
         SeatResult {
             name: name.to_owned(),
             spec,

@@ -4,6 +4,7 @@
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
 pub mod converge;
+pub mod figure;
 pub mod plan;
 pub mod roles;
 mod seating;
@@ -23,13 +24,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::converge::Stop;
+use self::figure::{Figure, KnownPart};
 use self::roles::Role;
 pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
 use crate::metric::{MetricQuery, MetricSpec, known_marks};
-use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
 /// Built-in suites by name.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use ludex_referee::answer_counts::Answers;
-use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
+use ludex_report::ReportAbout;
 use serde_json::json;
 
 use super::print::{self, number};

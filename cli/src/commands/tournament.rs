@@ -12,11 +12,11 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use ludex_env::load;
 use ludex_referee::Report;
-use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
+use ludex_report::ReportAbout;
 use serde_json::json;
 
 use super::{print, report};

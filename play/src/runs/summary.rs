@@ -6,7 +6,6 @@ use ludex_protocol::record::{EndReason, Record, RecordParts};
 use ludex_referee::answer_counts::Answers;
 use ludex_referee::metric::{MEAN_RETURN, Measurement, MetricQuery, MetricScope, MetricSpec, Value};
 use ludex_referee::outcome::is_competitive;
-use ludex_referee::power::stopping_width;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::rows::Rows;
@@ -16,6 +15,7 @@ use ludex_referee::suite::summary::{SCORE, SummaryScore};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::suite::{PartSpec, Schedule};
 use ludex_referee::{VerifiedRecord, Verifier};
+use ludex_report::power::stopping_width;
 use serde::Serialize;
 
 use super::driver::results;

@@ -1,4 +1,3 @@
-mod hand;
 mod values;
 
 use ludex_protocol::error::ErrorCode;

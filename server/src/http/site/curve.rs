@@ -1,8 +1,9 @@
 //! Line charts, drawn as in reports.
 
 use ludex_referee::metric::Measurement;
-use ludex_referee::report::figure::FigureKind;
-use ludex_referee::report::figure::data::{Axis, ChartLine, Data, LineChart};
+use ludex_referee::suite::figure::FigureKind;
+use ludex_report::figure;
+use ludex_report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
 
 /// Maximum number of points drawn per line.
@@ -25,7 +26,7 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
         points: series[at].1.iter().map(|&(at, value)| (at, Measurement::plain(value, 1))).collect(),
     };
     let lines = LineChart { x: axis(x, 0), y: axis(y, digits), lines: (0..series.len()).map(line).collect() };
-    let svg = FigureKind::find("lines")?.draw(&Data::Lines(lines), title);
+    let svg = figure::draw(FigureKind::Lines, &Data::Lines(lines), title);
     let mut places: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|(at, _)| *at)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
