@@ -58,6 +58,7 @@ mod quote;
 pub mod recording;
 pub mod registry;
 mod sgf;
+pub mod svg;
 pub mod tensor;
 mod typed;
 

@@ -1,9 +1,10 @@
 //! Scales, ticks, frames and legends of the drawings.
 
+use ludex_env::svg::TextAnchor;
 use ludex_referee::metric::Measurement;
 
 use super::data::Axis;
-use super::svg::{Hold, Svg, WIDTH, fit, width};
+use super::svg::{Svg, WIDTH, fit, width};
 use crate::text::number;
 
 /// Scale from numbers to positions in the drawing, with round ticks.
@@ -93,7 +94,7 @@ pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], a
         svg.line("grid", [x, top], [x, bottom]);
         if k.is_multiple_of(every) {
             let half = width(text) / 2.0 + 1.0;
-            svg.text(Hold::Middle, "soft", [x.clamp(half, WIDTH - half), bottom + 14.0], text);
+            svg.text(TextAnchor::Middle, "soft", [x.clamp(half, WIDTH - half), bottom + 14.0], text);
         }
     }
     let words = words(axis);
@@ -103,7 +104,7 @@ pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], a
     let middle = scale.paper[0].midpoint(scale.paper[1]);
     let words = fit(&words, WIDTH - 8.0);
     let half = width(&words) / 2.0 + 2.0;
-    svg.text(Hold::Middle, "soft", [middle.clamp(half, WIDTH - half), bottom + 30.0], &words);
+    svg.text(TextAnchor::Middle, "soft", [middle.clamp(half, WIDTH - half), bottom + 30.0], &words);
     bottom + 38.0
 }
 
@@ -112,9 +113,9 @@ pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64;
     for (value, text) in scale.ticks() {
         let y = scale.at(value);
         svg.line("grid", [from, y], [to, y]);
-        svg.text(Hold::End, "soft", [from - 6.0, y + 4.0], &text);
+        svg.text(TextAnchor::End, "soft", [from - 6.0, y + 4.0], &text);
     }
-    svg.text(Hold::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
+    svg.text(TextAnchor::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
 }
 
 /// Returns the width of the texts of a vertical scale.
@@ -153,7 +154,7 @@ pub(crate) fn legend<'a>(
             Sign::Patch => svg.rect(&format!("bar {}", super::svg::colour(k)), [x, y - 5.0], [10.0, 10.0], ""),
             Sign::Mark => svg.mark(k, [x + 5.0, y], ""),
         }
-        svg.text(Hold::Start, "", [x + 15.0, y + 4.0], &name);
+        svg.text(TextAnchor::Start, "", [x + 15.0, y + 4.0], &name);
         x += wide;
     }
     if any { y + 14.0 } else { top }
@@ -188,10 +189,10 @@ impl RowLabels {
     /// Draws the label of a row of some height at `y`; returns the top of its drawing area.
     pub(crate) fn name(&self, svg: &mut Svg, name: &str, y: f64, height: f64) -> f64 {
         if self.above {
-            svg.text(Hold::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
+            svg.text(TextAnchor::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
             return y + 16.0;
         }
-        svg.text(Hold::End, "", [self.left - 7.0, y + height / 2.0 + 4.0], name);
+        svg.text(TextAnchor::End, "", [self.left - 7.0, y + height / 2.0 + 4.0], name);
         y
     }
 }

@@ -1,8 +1,10 @@
 //! Bar charts: a group for each row, a bar for each column, with whiskers for intervals.
 
+use ludex_env::svg::TextAnchor;
+
 use super::axes::{AxisScale, RowLabels, Sign, below, ends, legend, legend_entries, measurement_text};
 use super::data::{Axis, Grid};
-use super::svg::{Hold, Svg, WIDTH, colour, width};
+use super::svg::{Svg, WIDTH, colour, width};
 use crate::text::number;
 
 /// Horizontal bars from zero, readable on a phone with long names and forty rows.
@@ -66,5 +68,5 @@ fn bar(
         }
         right = right.max(high);
     }
-    svg.text(Hold::Start, "small", [right + 4.0, middle + 3.8], &number(Some(m.value), axis.digits));
+    svg.text(TextAnchor::Start, "small", [right + 4.0, middle + 3.8], &number(Some(m.value), axis.digits));
 }

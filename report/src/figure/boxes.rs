@@ -1,8 +1,10 @@
 //! Box plots of distributions.
 
+use ludex_env::svg::TextAnchor;
+
 use super::axes::{AxisScale, RowLabels, below, words};
 use super::data::Boxes;
-use super::svg::{Hold, Svg, WIDTH, colour};
+use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
 /// Height of a row.
@@ -50,7 +52,7 @@ pub(super) fn draw(data: &Boxes, title: &str) -> String {
             svg.line("median", [median, y + 2.0], [median, y + THICK - 2.0]);
             svg.circle("mean", [mean, middle], 3.0, "");
         } else {
-            svg.text(Hold::Start, "soft", [rows.left + 4.0, y + THICK / 2.0 + 4.0], "\u{2013}");
+            svg.text(TextAnchor::Start, "soft", [rows.left + 4.0, y + THICK / 2.0 + 4.0], "\u{2013}");
         }
         y += THICK + 8.0;
     }

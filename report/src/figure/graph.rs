@@ -1,7 +1,9 @@
 //! Graph of winners and losers: a circle of nodes with arrows from winner to loser.
 
+use ludex_env::svg::{TextAnchor, length};
+
 use super::data::Arrows;
-use super::svg::{Hold, Svg, WIDTH, colour, fit, n};
+use super::svg::{Svg, WIDTH, colour, fit};
 
 const RADIUS: f64 = 158.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 180.0];
@@ -47,22 +49,22 @@ pub(super) fn draw(data: &Arrows, title: &str) -> String {
             &format!("{name}: beat {}, lost to {}", wins[k], losses[k]),
         );
         let [x, y] = at(k);
-        svg.text(Hold::Middle, "letter", [x, y + 4.0], &letter(k));
+        svg.text(TextAnchor::Middle, "letter", [x, y + 4.0], &letter(k));
     }
     // Names in two columns.
     let mut top = CENTRE[1] + RADIUS + 30.0;
     if data.highlight.is_some() {
-        svg.text(Hold::Start, "soft", [4.0, top], "solid: beat; dashed: lost to");
+        svg.text(TextAnchor::Start, "soft", [4.0, top], "solid: beat; dashed: lost to");
         top += 18.0;
     }
     let lines = count.div_ceil(2);
     for (k, name) in graph.nodes.iter().enumerate() {
         let [x, y] = [4.0 + WIDTH / 2.0 * (k / lines) as f64, top + 16.0 * (k % lines) as f64];
         let class = if data.highlight == Some(k) { "strong" } else { "" };
-        svg.text(Hold::Start, class, [x, y], &letter(k));
+        svg.text(TextAnchor::Start, class, [x, y], &letter(k));
         // A bold name is wider.
         let room = WIDTH / 2.0 - if class.is_empty() { 30.0 } else { 48.0 };
-        svg.text(Hold::Start, class, [x + 22.0, y], &fit(name, room));
+        svg.text(TextAnchor::Start, class, [x + 22.0, y], &fit(name, room));
     }
     let about = "An arrow runs from the winner to the loser; the numbers are in the table below.";
     svg.end(top + 16.0 * lines as f64, title, about)
@@ -75,7 +77,7 @@ fn arrow(svg: &mut Svg, class: &str, [[x1, y1], [x2, y2]]: [[f64; 2]; 2], node: 
     let from = [x1 + ux * node, y1 + uy * node];
     let tip_at = [x2 - ux * (node + 1.5), y2 - uy * (node + 1.5)];
     let back = [tip_at[0] - ux * 7.0, tip_at[1] - uy * 7.0];
-    let point = |[x, y]: [f64; 2]| format!("{} {}", n(x), n(y));
+    let point = |[x, y]: [f64; 2]| format!("{} {}", length(x), length(y));
     svg.path(class, "", &format!("M{}L{}", point(from), point(back)), tip);
     let side = |s: f64| point([back[0] - uy * 3.2 * s, back[1] + ux * 3.2 * s]);
     svg.path(&format!("head {class}"), "", &format!("M{}L{}L{}Z", point(tip_at), side(1.0), side(-1.0)), "");

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ludex_env::svg::{TextAnchor, length};
+
 use super::axes::{AxisScale, below, draw_left_axis, room};
 use super::data::Points;
-use super::svg::{Hold, Svg, WIDTH, n};
+use super::svg::{Svg, WIDTH};
 
 /// Half the height of a hexagon.
 const RADIUS: f64 = 11.0;
@@ -27,15 +29,15 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     let most = counts.values().copied().max().unwrap_or(1);
     for ((column, row), count) in &counts {
         let [cx, cy] = centre(*column, *row);
-        let strength = format!("--s:{}", n(strength(*count, most)));
+        let strength = format!("--s:{}", length(strength(*count, most)));
         svg.path("heat", &strength, &hexagon([cx + from, cy + top]), &format!("{count} of {}", points().count()));
     }
-    svg.text(Hold::Start, "soft", [from, end + 10.0], "1");
+    svg.text(TextAnchor::Start, "soft", [from, end + 10.0], "1");
     for k in 0..=4u64 {
         let at = [from + 18.0 + 20.0 * k as f64, end + 6.0];
-        svg.path("heat", &format!("--s:{}", n(20.0 + 20.0 * k as f64)), &hexagon(at), "");
+        svg.path("heat", &format!("--s:{}", length(20.0 + 20.0 * k as f64)), &hexagon(at), "");
     }
-    svg.text(Hold::Start, "soft", [from + 114.0, end + 10.0], &format!("{most} points"));
+    svg.text(TextAnchor::Start, "soft", [from + 114.0, end + 10.0], &format!("{most} points"));
     let about = format!("Frequency of {} by {}; the numbers are in the table below.", data.y.title, data.x.title);
     svg.end(end + 22.0, title, &about)
 }
@@ -72,7 +74,7 @@ fn cell([x, y]: [f64; 2]) -> (i64, i64) {
 fn hexagon([x, y]: [f64; 2]) -> String {
     let corner = |k: i32| {
         let angle = std::f64::consts::PI / 180.0 * f64::from(60 * k - 90);
-        format!("{} {}", n(x + RADIUS * angle.cos()), n(y + RADIUS * angle.sin()))
+        format!("{} {}", length(x + RADIUS * angle.cos()), length(y + RADIUS * angle.sin()))
     };
     format!("M{}Z", (0..6).map(corner).collect::<Vec<_>>().join("L"))
 }

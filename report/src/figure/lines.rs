@@ -1,8 +1,10 @@
 //! Line charts of consecutive numbers.
 
+use ludex_env::svg::length;
+
 use super::axes::{AxisScale, Sign, below, draw_left_axis, ends, legend, measurement_text, room};
 use super::data::LineChart;
-use super::svg::{Svg, WIDTH, colour, n};
+use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
 /// Maximum number of series with bands; more bands would hide one another.
@@ -25,15 +27,15 @@ pub(super) fn draw(data: &LineChart, title: &str) -> String {
         let band = line.points.iter().filter_map(|(at, m)| Some((x.at(*at), y.at(m.low?), y.at(m.high?))));
         let band: Vec<(f64, f64, f64)> = band.collect();
         if band.len() > 1 {
-            let there = band.iter().map(|(x, low, _)| format!("{} {}", n(*x), n(*low)));
-            let back = band.iter().rev().map(|(x, _, high)| format!("{} {}", n(*x), n(*high)));
+            let there = band.iter().map(|(x, low, _)| format!("{} {}", length(*x), length(*low)));
+            let back = band.iter().rev().map(|(x, _, high)| format!("{} {}", length(*x), length(*high)));
             let d = there.chain(back).collect::<Vec<_>>().join("L");
             svg.path(&format!("band {}", colour(line.series)), "", &format!("M{d}Z"), "");
         }
     }
     for line in &data.lines {
         let d: Vec<String> =
-            line.points.iter().map(|(at, m)| format!("{} {}", n(x.at(*at)), n(y.at(m.value)))).collect();
+            line.points.iter().map(|(at, m)| format!("{} {}", length(x.at(*at)), length(y.at(m.value)))).collect();
         if d.len() > 1 {
             svg.path(&format!("line {}", colour(line.series)), "", &format!("M{}", d.join("L")), &line.name);
         }

@@ -1,7 +1,8 @@
 //! Matrix: a table with cells colored by their numbers.
 
+use ludex_env::svg::length;
+
 use super::data::Grid;
-use super::svg::n;
 use super::table::html;
 use crate::text::number;
 
@@ -21,7 +22,7 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
             }
             _ => String::new(),
         };
-        let attributes = format!(" class=\"cell {class}\" style=\"--s:{}\"{tip}", n(share.abs() * 100.0));
+        let attributes = format!(" class=\"cell {class}\" style=\"--s:{}\"{tip}", length(share.abs() * 100.0));
         (attributes, number(Some(m.value), digits))
     })
 }

@@ -1,8 +1,10 @@
 //! Radar chart: several numbers of each row around a center.
 
+use ludex_env::svg::{TextAnchor, length};
+
 use super::axes::{Sign, legend, legend_entries, measurement_text};
 use super::data::Grid;
-use super::svg::{Hold, Svg, WIDTH, colour, fit, n, nothing};
+use super::svg::{Svg, WIDTH, colour, fit, nothing};
 use crate::text::number;
 
 const RADIUS: f64 = 112.0;
@@ -21,7 +23,8 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
         [CENTRE[0] + RADIUS * share * angle.cos(), CENTRE[1] + RADIUS * share * angle.sin()]
     };
     let around = |shares: &[(usize, f64)]| {
-        let points = shares.iter().map(|(c, share)| at(*c, *share)).map(|[x, y]| format!("{} {}", n(x), n(y)));
+        let points =
+            shares.iter().map(|(c, share)| at(*c, *share)).map(|[x, y]| format!("{} {}", length(x), length(y)));
         format!("M{}Z", points.collect::<Vec<_>>().join("L"))
     };
     for ring in [0.25, 0.5, 0.75, 1.0] {
@@ -31,9 +34,9 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
         svg.line("grid", CENTRE, at(c, 1.0));
         let [x, y] = at(c, 1.1);
         let (hold, room) = match x - CENTRE[0] {
-            d if d > 8.0 => (Hold::Start, WIDTH - x - 2.0),
-            d if d < -8.0 => (Hold::End, x - 2.0),
-            _ => (Hold::Middle, 180.0),
+            d if d > 8.0 => (TextAnchor::Start, WIDTH - x - 2.0),
+            d if d < -8.0 => (TextAnchor::End, x - 2.0),
+            _ => (TextAnchor::Middle, 180.0),
         };
         let drop = if y > CENTRE[1] + 8.0 { 10.0 } else { 0.0 };
         svg.text(hold, "", [x, y + drop - 4.0], &fit(&column.full(), room));

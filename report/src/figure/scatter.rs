@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use ludex_env::svg::{TextAnchor, length};
 use ludex_referee::metric::value::Point;
 
 use super::axes::{AxisScale, Sign, below, draw_left_axis, legend, room};
 use super::data::Points;
-use super::svg::{Hold, Svg, WIDTH, fit, n, width};
+use super::svg::{Svg, WIDTH, fit, width};
 use crate::text::{clean, number};
 
 /// Mark for each point. A name is next to its mark where there is room; all names are in the table.
@@ -21,7 +22,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     draw_left_axis(&mut svg, &y, [from, right], &data.y);
     let mut end = below(&mut svg, &x, [top, bottom], &data.x);
     if let Some(line) = data.fit.and_then(|_| straight(points().map(|p| [p.x, p.y]))) {
-        let ends = line.map(|[at, value]| format!("{} {}", n(x.at(at)), n(y.at(value))));
+        let ends = line.map(|[at, value]| format!("{} {}", length(x.at(at)), length(y.at(value))));
         svg.path("fit", "", &format!("M{}", ends.join("L")), "");
     }
     // Occupied areas: marks first, so that no name covers one.
@@ -45,7 +46,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     }
     for p in points().filter(|p| named && !p.label.is_empty()) {
         if let Some((at, text)) = place(p, [x.at(p.x), y.at(p.y)], [from, right, top, bottom], &mut taken) {
-            svg.text(Hold::Start, "small", at, &text);
+            svg.text(TextAnchor::Start, "small", at, &text);
         }
     }
     if let Some(fit) = data.fit {
@@ -53,7 +54,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
             if p < 0.001 { ", p < 0.001".to_owned() } else { format!(", p = {}", number(Some(p), 3)) }
         });
         let text = format!("r = {}{p}, n = {}", number(Some(fit.r), 2), fit.n);
-        svg.text(Hold::End, "", [right, end + 8.0], &text);
+        svg.text(TextAnchor::End, "", [right, end + 8.0], &text);
         end += 18.0;
     }
     let end = legend(&mut svg, data.groups.iter().map(|group| (group.series, &*group.name)), Sign::Mark, end + 2.0);

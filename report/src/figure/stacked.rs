@@ -1,8 +1,10 @@
 //! Stacked bars: the shares of a whole.
 
+use ludex_env::svg::TextAnchor;
+
 use super::axes::{AxisScale, RowLabels, Sign, below, legend, legend_entries, words};
 use super::data::{Axis, Grid};
-use super::svg::{Hold, Svg, WIDTH, colour};
+use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
 /// Height of a bar.
@@ -37,12 +39,12 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
             let tip = format!("{name}, {}: {} %", column.full(), number(Some(part), 1));
             svg.rect(&format!("bar piece {}", colour(c)), [x, y], [to - x, THICK], &tip);
             if to - x >= 22.0 {
-                svg.text(Hold::Middle, "small on", [x.midpoint(to), y + THICK / 2.0 + 3.8], &text);
+                svg.text(TextAnchor::Middle, "small on", [x.midpoint(to), y + THICK / 2.0 + 3.8], &text);
             }
             from += part;
         }
         if whole <= 0.0 {
-            svg.text(Hold::Start, "soft", [rows.left + 4.0, y + THICK / 2.0 + 4.0], "\u{2013}");
+            svg.text(TextAnchor::Start, "soft", [rows.left + 4.0, y + THICK / 2.0 + 4.0], "\u{2013}");
         }
         y += THICK + 8.0;
     }

@@ -1,7 +1,7 @@
-//! SVG as text. Elements have classes, and the page's style sets their colors, so that one drawing works in light mode,
-//! dark mode and print.
+//! Shapes and texts of the drawings. They have classes, and the page's style sets their colors, so that one drawing works
+//! in light mode, dark mode and print.
 
-use std::fmt::Write as _;
+use ludex_env::svg::{Element, TextAnchor, length};
 
 use crate::text::clean;
 
@@ -16,78 +16,47 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// Horizontal alignment of a text.
-#[derive(Clone, Copy)]
-pub(crate) enum Hold {
-    Start,
-    Middle,
-    End,
-}
-
 impl Svg {
     pub(crate) fn new() -> Svg {
         Svg { body: String::new() }
     }
 
-    /// Adds a text, which is escaped.
-    pub(crate) fn text(&mut self, hold: Hold, class: &str, [x, y]: [f64; 2], text: &str) {
-        let anchor = match hold {
-            Hold::Start => "",
-            Hold::Middle => " text-anchor=\"middle\"",
-            Hold::End => " text-anchor=\"end\"",
-        };
-        let _ = writeln!(self.body, "<text{}{anchor} x=\"{}\" y=\"{}\">{}</text>", of(class), n(x), n(y), escape(text));
+    fn element(&mut self, name: &'static str, class: &str) -> Element<'_> {
+        self.body.push('\n');
+        Element::new(&mut self.body, name).class(class)
+    }
+
+    pub(crate) fn text(&mut self, anchor: TextAnchor, class: &str, [x, y]: [f64; 2], text: &str) {
+        self.element("text", class).anchor(anchor).with("x", x).with("y", y).text(&clean(text));
     }
 
     pub(crate) fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
-        let _ = writeln!(
-            self.body,
-            "<line{} x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>",
-            of(class),
-            n(x1),
-            n(y1),
-            n(x2),
-            n(y2)
-        );
+        self.element("line", class).with("x1", x1).with("y1", y1).with("x2", x2).with("y2", y2).end();
     }
 
     /// Adds a rectangle with a tooltip.
     pub(crate) fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
-        let _ = writeln!(
-            self.body,
-            "<rect{} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}",
-            of(class),
-            n(x),
-            n(y),
-            n(width.max(0.0)),
-            n(height),
-            closed("rect", tip)
-        );
+        let rect = self.element("rect", class).with("x", x).with("y", y);
+        rect.with("width", width.max(0.0)).with("height", height).tip(&clean(tip));
     }
 
     /// Adds a path with a tooltip. `style` may be empty.
     pub(crate) fn path(&mut self, class: &str, style: &str, d: &str, tip: &str) {
-        let style = if style.is_empty() { String::new() } else { format!(" style=\"{style}\"") };
-        let _ = writeln!(self.body, "<path{}{style} d=\"{d}\"{}", of(class), closed("path", tip));
+        let path = self.element("path", class);
+        let path = if style.is_empty() { path } else { path.with("style", style) };
+        path.with("d", d).tip(&clean(tip));
     }
 
     pub(crate) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, tip: &str) {
-        let _ = writeln!(
-            self.body,
-            "<circle{} cx=\"{}\" cy=\"{}\" r=\"{}\"{}",
-            of(class),
-            n(x),
-            n(y),
-            n(radius),
-            closed("circle", tip)
-        );
+        self.element("circle", class).with("cx", x).with("cy", y).with("r", radius).tip(&clean(tip));
     }
 
     /// Adds the mark of series `k`: marks differ in color and shape, so that color is not needed.
     pub(crate) fn mark(&mut self, k: usize, [x, y]: [f64; 2], tip: &str) {
         let class = format!("dot {}", colour(k));
         let poly = |points: &[[f64; 2]]| {
-            let points: Vec<String> = points.iter().map(|[dx, dy]| format!("{} {}", n(x + dx), n(y + dy))).collect();
+            let points: Vec<String> =
+                points.iter().map(|[dx, dy]| format!("{} {}", length(x + dx), length(y + dy))).collect();
             format!("M{}Z", points.join("L"))
         };
         match (k / COLOURS + k) % 5 {
@@ -101,10 +70,10 @@ impl Svg {
 
     /// Returns the complete element.
     pub(crate) fn end(self, height: f64, title: &str, about: &str) -> String {
-        let (w, h) = (n(WIDTH), n(height));
-        let desc = if about.is_empty() { String::new() } else { format!("<desc>{}</desc>\n", escape(about)) };
+        let (w, h) = (length(WIDTH), length(height));
+        let desc = if about.is_empty() { String::new() } else { format!("\n<desc>{}</desc>", escape(about)) };
         format!(
-            "<svg class=\"figure\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>\n{desc}{}</svg>\n",
+            "<svg class=\"figure\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>{desc}{}\n</svg>\n",
             escape(title),
             self.body
         )
@@ -120,17 +89,8 @@ pub(crate) fn colour(k: usize) -> String {
 /// Returns a drawing with a message instead of data.
 pub(crate) fn nothing(title: &str, why: &str) -> String {
     let mut svg = Svg::new();
-    svg.text(Hold::Middle, "soft", [WIDTH / 2.0, 34.0], why);
+    svg.text(TextAnchor::Middle, "soft", [WIDTH / 2.0, 34.0], why);
     svg.end(60.0, title, why)
-}
-
-/// Formats a length with at most one decimal. NaN and infinite lengths become 0.
-pub(crate) fn n(x: f64) -> String {
-    if !x.is_finite() {
-        return "0".to_owned();
-    }
-    // Adding zero turns -0 into 0.
-    format!("{}", (x * 10.0).round() / 10.0 + 0.0)
 }
 
 /// Returns the approximate width of a text of size 12.
@@ -165,26 +125,7 @@ pub(crate) fn fit(text: &str, most: f64) -> String {
     "\u{2026}".to_owned()
 }
 
-fn of(class: &str) -> String {
-    if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") }
-}
-
-fn closed(element: &str, tip: &str) -> String {
-    if tip.is_empty() { "/>".to_owned() } else { format!("><title>{}</title></{element}>", escape(tip)) }
-}
-
-/// Escapes text for XML, and replaces characters that XML forbids or that reverse the line.
+/// Escapes a name for SVG and HTML.
 pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#x27;"),
-            c => out.push(c),
-        }
-    }
-    out
+    ludex_env::svg::escape(&clean(text))
 }
