@@ -36,7 +36,6 @@ const FEEDS: &[(&str, &[&str])] = &[
             "trueskill",
             "glicko2",
             "anchored",
-            "seat_rating",
             "alpha_rank",
             "nash_averaging",
             "nra",
