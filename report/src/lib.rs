@@ -32,10 +32,12 @@
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod compare;
+pub mod display;
 pub mod figure;
 pub mod import;
 pub mod power;
 pub mod report;
+pub mod runs;
 mod text;
 
 pub use report::{Report, ReportAbout};

@@ -18,8 +18,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-agents", &["ludex-protocol", "ludex-env"]),
     ("ludex-referee", &["ludex-protocol", "ludex-env"]),
     ("ludex-client", &["ludex-protocol"]),
-    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
-    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
+    ("ludex-report", &["ludex-protocol", "ludex-env", "ludex-referee"]),
+    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-report", "ludex-client"]),
+    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-report", "ludex-play"]),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
@@ -29,6 +30,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-env",
             "ludex-agents",
             "ludex-referee",
+            "ludex-report",
             "ludex-client",
             "ludex-play",
             "ludex-server",
@@ -42,6 +44,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-env",
             "ludex-agents",
             "ludex-referee",
+            "ludex-report",
             "ludex-client",
             "ludex-play",
             "ludex-server",
@@ -56,7 +59,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
 
 /// Members without IO, and the crates that would bring it.
-const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-referee"];
+const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-referee", "ludex-report"];
 const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "rusqlite", "rustls", "reqwest"];
 
 /// Headings of every game's page.

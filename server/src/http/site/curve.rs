@@ -2,6 +2,7 @@
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::suite::figure::FigureKind;
+use ludex_report::display::number;
 use ludex_report::figure;
 use ludex_report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     places.sort_by(f64::total_cmp);
     places.dedup();
     let at = |points: &[(f64, f64)], place: f64| {
-        points.iter().find(|(at, _)| *at == place).map(|(_, value)| written(*value, digits))
+        points.iter().find(|(at, _)| *at == place).map(|(_, value)| number(*value, digits))
     };
     let row = |place: &f64| {
         let values: Vec<Option<String>> = series.iter().map(|(_, points)| at(points, *place)).collect();
@@ -40,13 +41,6 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     let rows: Vec<Value> = places.iter().map(row).collect();
     let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
     Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
-}
-
-/// Formats a number with `digits` decimals. Values that round to zero get no sign.
-fn written(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
 /// Returns at most [`DRAWN`] points in even steps, including the last one.
@@ -71,11 +65,6 @@ mod tests {
         assert_eq!(made["rows"][1], json!({ "at": 2.0, "values": [null, "0.50"] }));
         assert_eq!(made["rows"].as_array().unwrap().len(), 3);
         assert!(curve("Values", "", ["step", "value"], 2, vec![("a".to_owned(), vec![(1.0, 1.0)])]).is_none());
-    }
-
-    #[test]
-    fn zero_is_formatted_without_sign() {
-        assert_eq!([-0.001, 0.0, -0.01, 12.345].map(|value| written(value, 2)), ["0.00", "0.00", "-0.01", "12.35"]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl MatchPlace {
 }
 
 /// Returns the episode name of a match of `run`, by its [key](ludex_referee::suite::plan::key).
-pub(crate) fn name_of(run: &str, key: &str, rematch: bool) -> String {
+pub fn name_of(run: &str, key: &str, rematch: bool) -> String {
     format!("{run}.{key}{}", if rematch { AGAIN } else { "" })
 }
 

@@ -15,14 +15,13 @@ use ludex_referee::suite::summary::{SCORE, SummaryScore};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::suite::{PartSpec, Schedule};
 use ludex_referee::{VerifiedRecord, Verifier};
-use ludex_report::power::stopping_width;
 use serde::Serialize;
 
-use super::driver::results;
 use super::episode::key_of;
 use super::metric_rows::observed;
 use super::plan_progress::PlanProgress;
-use super::run_files::EPISODES;
+use super::results;
+use crate::power::stopping_width;
 
 /// Results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,7 +34,7 @@ pub struct PartResult {
     /// Wins, draws and losses over all opponents.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Share of the points; `None` in non-competitive games ([`is_fight`]).
+    /// Share of the points; `None` in non-competitive games ([`is_competitive`]).
     pub score: Option<Interval>,
     /// Results against each opponent.
     pub against: Vec<Against>,
@@ -115,7 +114,7 @@ pub fn verified_with<'r>(
     marks: BTreeSet<String>,
 ) -> anyhow::Result<Vec<VerifiedRecord>> {
     let verifier = Verifier::new().with_marks(marks);
-    let source = Source { file: EPISODES.into(), line: 0 };
+    let source = Source { file: "episodes.jsonl".into(), line: 0 };
     let check = |record: &Record| {
         let parts = RecordParts::parse(&record.to_line()?)?;
         verifier.verify(&parts, source.clone()).map_err(|fault| anyhow::anyhow!("{}: {fault}", record.header.episode))
@@ -154,7 +153,7 @@ fn counted<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'
 }
 
 /// Returns the same as [`rows`] for games in the order of the plan, with ratings on these scales.
-pub(super) fn rows_on(
+pub fn rows_on(
     scales: &[Scale],
     run: &str,
     plan: &Plan,

@@ -14,7 +14,7 @@ pub fn observed<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Ver
 }
 
 /// Returns the same matches as a table, to which other runs can be added ([`join`]).
-pub(super) fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> ResultTable<'g> {
+pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> ResultTable<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
         drawn: part.drawn,
@@ -43,7 +43,7 @@ pub(super) fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g 
 
 /// Joins the matches of several runs of one suite. Candidates of the same name are the same agent, and so are
 /// opponents.
-pub(super) fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTable<'g> {
+pub fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTable<'g> {
     let mut out = ResultTable::default();
     for table in tables {
         let place = |agent: &RowAgent| match out.agents.iter().position(|known| known == agent) {
