@@ -322,7 +322,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
 }
 
 /// Counts the games that compare each player with another.
-fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
+fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
         let mut own: Vec<usize> = game.duels().iter().flat_map(|duel| [duel.a, duel.b]).collect();

@@ -202,7 +202,7 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
 }
 
 /// Returns the records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a
-/// suite, and every agent a candidate. There is no plan with pairings, so a match of an agent against itself counts for
+/// suite, and every agent a candidate. Without a plan with pairings, a match of an agent against itself counts for
 /// each of its seats.
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
     let labels = labels(games);

@@ -10,7 +10,7 @@
 //! data analysis using generalized linear models", Biometrika 73, 1986, with the usual small-sample factor). The 95 %
 //! interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with `G - 1` degrees of freedom. With
 //! one pair in each block this is the paired t interval (Student, "The probable error of a mean", Biometrika 6, 1908).
-//! There is no interval for fewer than two blocks, or if all blocks agree: a sample without spread does not prove zero
+//! The interval is absent for fewer than two blocks, or if all blocks agree: a sample without spread does not prove zero
 //! variance.
 //!
 //! **McNemar.** The test uses the pairs that only one agent won. If both are equally strong, each such pair is a coin

@@ -40,7 +40,7 @@ pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     if let [RecordEvent::Chance(c)] = step.events {
         return Some(format!("chance: {}", step.before.outcome_text(c.action?)));
     }
-    let texts: Option<Vec<String>> = step.moves().map(|(_, m)| said(step.before, record, m)).collect();
+    let texts: Option<Vec<String>> = step.moves().map(|(_, m)| move_line(step.before, record, m)).collect();
     texts.filter(|_| step.played).map(|texts| texts.join("; "))
 }
 
@@ -55,7 +55,7 @@ pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
 }
 
 /// Returns a move with its seat and agent, such as `x (random): x(0,1)`, as the mover sees it.
-fn said(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
+fn move_line(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
     let agent = &record.header.seats.get(m.seat as usize)?.name;
     let place = state.spec().seats.get(m.seat as usize)?;
     let text = move_text(state, m)?;

@@ -1,6 +1,6 @@
 //! Numbers and names in display format.
 
-/// Formats a number with a true minus sign, never as `-0`; an en dash if there is no number.
+/// Formats a number with a true minus sign, never as `-0`; an en dash without a number.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     match value {
         Some(v) if v.is_finite() => {

@@ -30,7 +30,7 @@ struct Blocks {
 }
 
 /// Creates blocks of two independent matches.
-fn apart(what: &'static str, win: f64, draw: f64) -> Blocks {
+fn independent_blocks(what: &'static str, win: f64, draw: f64) -> Blocks {
     let [l, d, w] = [1.0 - win - draw, draw, win];
     Blocks { what, chances: [l * l, 2.0 * l * d, d * d + 2.0 * l * w, 2.0 * d * w, w * w], draws: draw }
 }
@@ -153,9 +153,9 @@ fn share(hits: usize, of: u64) -> f64 {
 fn intervals_cover_the_truth_when_a_run_stops_by_width() {
     let runs = scaled(RUNS);
     let kinds = [
-        apart("equals, independent matches", 0.5, 0.0),
-        apart("85 % of the matches won", 0.85, 0.0),
-        apart("six draws of ten, 55 % of the points", 0.25, 0.6),
+        independent_blocks("equals, independent matches", 0.5, 0.0),
+        independent_blocks("85 % of the matches won", 0.85, 0.0),
+        independent_blocks("six draws of ten, 55 % of the points", 0.25, 0.6),
         split("luck: four blocks of five are won and lost", 0.8, 0.02),
         split("nine blocks of ten are won and lost", 0.9, 0.03),
         split("luck that stays with the agent in a block", 0.1, 0.05),
@@ -206,8 +206,8 @@ fn sequential_tests_respect_their_error_rates() {
     let runs = scaled(RUNS);
     type Kind = (&'static str, fn(f64) -> Blocks);
     let kinds: [Kind; 3] = [
-        ("independent matches", |s| apart("independent", s, 0.0)),
-        ("six draws of ten", |s| apart("draws", s - 0.3, 0.6)),
+        ("independent matches", |s| independent_blocks("independent", s, 0.0)),
+        ("six draws of ten", |s| independent_blocks("draws", s - 0.3, 0.6)),
         ("luck: four blocks of five are won and lost", |s| split("luck", 0.8, s - 0.5)),
     ];
     println!(
@@ -235,7 +235,7 @@ fn sequential_tests_respect_their_error_rates() {
 fn planned_blocks_reach_the_width_and_the_power() {
     let runs = scaled(RUNS);
     println!("| blocks | for ±30 | mean half width | for 30 points, power 0.8 | found |");
-    for of in [(|s| apart("independent", s, 0.0)) as fn(f64) -> Blocks, |s| split("luck", 0.8, s - 0.5)] {
+    for of in [(|s| independent_blocks("independent", s, 0.0)) as fn(f64) -> Blocks, |s| split("luck", 0.8, s - 0.5)] {
         let equals = of(0.5);
         let n = power::blocks_for_width(POINTS_OF_SCORE * equals.deviation(), 30.0).unwrap();
         let widths: Vec<f64> = (0..runs.min(200))

@@ -80,9 +80,8 @@ pub enum Highlight {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Id in file names: a word of lowercase letters, digits, `_` and `-`.
+    /// Id in file names: lowercase letters, digits, `_` and `-`.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// Kind of figure ([`FigureKind`]).
     pub kind: String,
@@ -122,7 +121,6 @@ pub struct Figure {
     /// Items with separate drawings.
     #[serde(default, skip_serializing_if = "Pages::is_empty")]
     pub pages: Pages,
-    /// Highlighted number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
     /// Caption in a sentence or two.
@@ -134,7 +132,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Along {
-    /// Agents under evaluation.
+    /// Agents under evaluation; all agents if there are none.
     Agent,
     /// Parts of the suite.
     Part,
@@ -144,7 +142,6 @@ pub enum Along {
     Level,
     /// Variants of the agents; rows or columns of agents then merge their variants.
     Variant,
-    /// Groups of parts.
     Group,
     /// Values of a mark, by the groups of the cells' metric.
     Mark(String),
@@ -274,7 +271,6 @@ impl Serialize for FigureMetric {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneOrMany<T>(pub Vec<T>);
 
-/// Metrics of cells.
 pub type CellMetrics = OneOrMany<FigureMetric>;
 /// Items with separate drawings; several axes are combined.
 pub type Pages = OneOrMany<Along>;

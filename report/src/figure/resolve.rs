@@ -47,15 +47,15 @@ struct Item {
 }
 
 /// Resolved metric of a figure.
-struct Known<'f> {
+struct ResolvedMetric<'f> {
     wish: &'f FigureMetric,
     asked: MetricQuery,
 }
 
-impl Known<'_> {
-    fn of(wish: &FigureMetric) -> Option<Known<'_>> {
+impl ResolvedMetric<'_> {
+    fn of(wish: &FigureMetric) -> Option<ResolvedMetric<'_>> {
         // A suite's figures are checked when it is read.
-        Some(Known { wish, asked: MetricQuery::new(&wish.ask).ok()? })
+        Some(ResolvedMetric { wish, asked: MetricQuery::new(&wish.ask).ok()? })
     }
 
     fn axis(&self) -> Axis {
@@ -168,7 +168,7 @@ impl Resolver<'_> {
 
     /// Returns the items of an axis.
     fn items(&self, along: &Along, spot: &Spot) -> Vec<Item> {
-        let rows = within(self.ground.rows, spot);
+        let rows = narrow(self.ground.rows, spot);
         let variants = [&self.figure.rows, &self.figure.columns, &self.figure.colour]
             .into_iter()
             .flatten()
@@ -178,12 +178,12 @@ impl Resolver<'_> {
             Along::Agent => {
                 let names = candidates(&rows)
                     .into_iter()
-                    .map(|name| if split { told_apart(self.ground.rows, &name).0 } else { name });
+                    .map(|name| if split { split_variant(self.ground.rows, &name).0 } else { name });
                 let set = |name: &String, spot: &mut Spot| spot.agent = Some(name.clone());
                 distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
             }
             Along::Variant => {
-                let names = candidates(&rows).into_iter().map(|name| told_apart(self.ground.rows, &name).1);
+                let names = candidates(&rows).into_iter().map(|name| split_variant(self.ground.rows, &name).1);
                 let set = |name: &String, spot: &mut Spot| spot.variant = Some(name.clone());
                 let title = |name: &String| if name.is_empty() { "plain".to_owned() } else { name.clone() };
                 distinct(names).into_iter().map(|name| item(title(&name), name, set)).collect()
@@ -215,7 +215,7 @@ impl Resolver<'_> {
             }
             Along::Mark(_) => {
                 let mut names: Vec<String> = Vec::new();
-                for known in self.figure.cell.0.iter().chain(&self.figure.value).filter_map(Known::of) {
+                for known in self.figure.cell.0.iter().chain(&self.figure.value).filter_map(ResolvedMetric::of) {
                     // Names are collected over all agents, so that every page has the same items.
                     let agents = candidates(&rows).into_iter().map(|agent| Spot { agent: Some(agent), ..spot.clone() });
                     for spot in agents {
@@ -231,7 +231,7 @@ impl Resolver<'_> {
     }
 
     fn grid(&self, spot: &Spot) -> Grid {
-        let wishes: Vec<Known> = self.figure.cell.0.iter().filter_map(Known::of).collect();
+        let wishes: Vec<ResolvedMetric> = self.figure.cell.0.iter().filter_map(ResolvedMetric::of).collect();
         if let ([one], None, None) = (wishes.as_slice(), &self.figure.rows, &self.figure.columns)
             && let Some(Value::Matrix(matrix)) = value(self.ground.rows, &one.asked, spot)
         {
@@ -257,7 +257,7 @@ impl Resolver<'_> {
             ..Grid::default()
         };
         // Metrics with one title are one kind of number: their columns have a common mean.
-        let titles = distinct(wishes.iter().map(Known::title));
+        let titles = distinct(wishes.iter().map(ResolvedMetric::title));
         let several = titles.len() > 1;
         // Source column and name of each grid column.
         let mut kinds: Vec<(usize, String)> = Vec::new();
@@ -286,7 +286,7 @@ impl Resolver<'_> {
         out
     }
 
-    fn cell_of(&self, known: &Known, spot: &Spot, items: [&Item; 2]) -> Numbers {
+    fn cell_of(&self, known: &ResolvedMetric, spot: &Spot, items: [&Item; 2]) -> Numbers {
         let mut spot = spot.clone();
         items.iter().for_each(|item| (item.set)(&mut spot));
         let found = known.value(self.ground.rows, &spot).map_or_else(Vec::new, numbers);
@@ -300,7 +300,7 @@ impl Resolver<'_> {
     }
 
     fn each<T>(&self, spot: &Spot, of: impl Fn(&MetricQuery, &Spot) -> Option<T>) -> Vec<(String, Option<T>)> {
-        let Some(known) = self.figure.value.as_ref().and_then(Known::of) else { return Vec::new() };
+        let Some(known) = self.figure.value.as_ref().and_then(ResolvedMetric::of) else { return Vec::new() };
         let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
         let rows = self.items(self.figure.rows.as_ref().unwrap_or(&Along::Agent), spot);
         let columns = self.figure.columns.as_ref().map_or_else(none, |along| self.items(along, spot));
@@ -319,7 +319,7 @@ impl Resolver<'_> {
     }
 
     fn axis(&self) -> Axis {
-        self.figure.value.as_ref().and_then(Known::of).map(|known| known.axis()).unwrap_or_default()
+        self.figure.value.as_ref().and_then(ResolvedMetric::of).map(|known| known.axis()).unwrap_or_default()
     }
 
     fn along_axis(&self) -> Axis {
@@ -350,7 +350,12 @@ impl Resolver<'_> {
             None => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
         };
         let mut out = Points { x: self.along_axis(), y: self.axis(), ..Points::default() };
-        let pair = self.figure.x.as_ref().and_then(Known::of).zip(self.figure.y.as_ref().and_then(Known::of));
+        let pair = self
+            .figure
+            .x
+            .as_ref()
+            .and_then(ResolvedMetric::of)
+            .zip(self.figure.y.as_ref().and_then(ResolvedMetric::of));
         if let Some((x, y)) = &pair {
             (out.x, out.y) = (x.axis(), y.axis());
         }
@@ -376,7 +381,7 @@ impl Resolver<'_> {
     }
 
     /// Returns a point for each row.
-    fn pairs(&self, spot: &Spot, axes: [&Known; 2]) -> Vec<Point> {
+    fn pairs(&self, spot: &Spot, axes: [&ResolvedMetric; 2]) -> Vec<Point> {
         let items = match (&self.figure.rows, &self.figure.colour) {
             // Each agent has a color of its own and one point.
             (None, Some(Along::Agent)) => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
@@ -385,7 +390,7 @@ impl Resolver<'_> {
         let point = |item: Item| {
             let mut spot = spot.clone();
             (item.set)(&mut spot);
-            let number = |known: &Known| Some(known.value(self.ground.rows, &spot)?.number()?.value);
+            let number = |known: &ResolvedMetric| Some(known.value(self.ground.rows, &spot)?.number()?.value);
             Some(Point { x: number(axes[0])?, y: number(axes[1])?, label: item.title })
         };
         items.into_iter().filter_map(point).collect()
@@ -393,7 +398,7 @@ impl Resolver<'_> {
 
     /// Returns all points of a metric: of the subject's agent, or of all agents.
     fn cloud(&self, spot: &Spot) -> Vec<Point> {
-        let Some(known) = self.figure.value.as_ref().and_then(Known::of) else { return Vec::new() };
+        let Some(known) = self.figure.value.as_ref().and_then(ResolvedMetric::of) else { return Vec::new() };
         let of = |spot: &Spot| match value(self.ground.rows, &known.asked, spot) {
             Some(Value::Points(points)) => points,
             _ => Vec::new(),
@@ -401,12 +406,12 @@ impl Resolver<'_> {
         if spot.agent.is_some() || known.asked.metric.scope != MetricScope::Agent {
             return of(spot);
         }
-        let agents = candidates(&within(self.ground.rows, spot)).into_iter();
+        let agents = candidates(&narrow(self.ground.rows, spot)).into_iter();
         agents.flat_map(|agent| of(&Spot { agent: Some(agent), ..spot.clone() })).collect()
     }
 
     fn arrows(&self, spot: &Spot) -> Arrows {
-        let known = self.figure.value.as_ref().and_then(Known::of);
+        let known = self.figure.value.as_ref().and_then(ResolvedMetric::of);
         let all = Spot { agent: None, variant: None, ..spot.clone() };
         let found = known.and_then(|known| value(self.ground.rows, &known.asked, &all));
         let Some(Value::Graph(graph)) = found else {
@@ -463,7 +468,7 @@ fn numbers(value: Value) -> Numbers {
 }
 
 /// Creates the heading of a column.
-fn head(column: &str, known: &Known, several: bool, name: &str) -> GridColumn {
+fn head(column: &str, known: &ResolvedMetric, several: bool, name: &str) -> GridColumn {
     let title = known.title();
     let metric = if several { title.as_str() } else { "" };
     let heads: Vec<&str> = [column, metric, name].into_iter().filter(|head| !head.is_empty()).collect();
@@ -502,7 +507,7 @@ fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
 }
 
 /// Appends a column with the mean of each row, for each kind of columns.
-fn add_mean_columns(grid: &mut Grid, wishes: &[Known], titles: &[String], kinds: &[(usize, String)]) {
+fn add_mean_columns(grid: &mut Grid, wishes: &[ResolvedMetric], titles: &[String], kinds: &[(usize, String)]) {
     let own = distinct(kinds.iter().cloned());
     for kind in own {
         let places: Vec<usize> = (0..kinds.len()).filter(|&c| kinds[c] == kind).collect();
@@ -533,7 +538,7 @@ const SPLIT: &str = " / ";
 
 /// Splits an agent's name into candidate and variant; the variant is empty for other agents. The plan names variants
 /// `CANDIDATE / VARIANT`, and those of a part `CANDIDATE (PART: VARIANT)`.
-fn told_apart(rows: &Rows, name: &str) -> (String, String) {
+fn split_variant(rows: &Rows, name: &str) -> (String, String) {
     let of_part = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     let of_part = of_part.and_then(|(rest, own)| Some((rest, own.split_once(": ")?)));
     let (rest, own) = match of_part {
@@ -545,7 +550,7 @@ fn told_apart(rows: &Rows, name: &str) -> (String, String) {
     (base.to_owned(), variant.join(", "))
 }
 
-/// Returns the names of the candidates; all agents if there is none.
+/// Returns the names of the candidates; all agents without candidates.
 fn candidates(rows: &Rows) -> Vec<String> {
     let own = rows.candidates_here();
     let own = if own.is_empty() { rows.agents_here() } else { own };
@@ -553,7 +558,7 @@ fn candidates(rows: &Rows) -> Vec<String> {
 }
 
 /// Returns the matches of a subject, of all agents.
-fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
+fn narrow<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     let narrow = match spot.parts.as_slice() {
         [part] => rows.of_part(*part),
         parts if parts.len() == rows.parts().len() => rows.clone(),
@@ -575,21 +580,21 @@ fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
         };
     };
     let own = |who: &usize| {
-        let (base, own) = told_apart(rows, &rows.agents()[*who].name);
+        let (base, own) = split_variant(rows, &rows.agents()[*who].name);
         own == *variant && spot.agent.as_ref().is_none_or(|name| *name == base)
     };
-    within(rows, spot).candidates_here().into_iter().find(own).map(Some)
+    narrow(rows, spot).candidates_here().into_iter().find(own).map(Some)
 }
 
 /// Returns a metric's value for a subject. Over several parts, a number of a part is the mean of those of the parts.
 fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     let scope = asked.metric.scope;
     if scope == MetricScope::Suite {
-        let rows = within(rows, spot);
+        let rows = narrow(rows, spot);
         let value = asked.of(&ask_about(&rows, spot)?);
         return value.or_else(|| asked.of(&rows.of_all())).and_then(|value| own_share(value, &rows, spot));
     }
-    let whole = within(rows, spot);
+    let whole = narrow(rows, spot);
     if spot.parts.len() > 1 {
         let of = |&part: &usize| value(rows, asked, &Spot { parts: vec![part], ..spot.clone() });
         let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();

@@ -9,7 +9,7 @@ fn csv(text: &str) -> Result<Import, String> {
 }
 
 #[track_caller]
-fn refused(text: &str, why: &str) {
+fn assert_refused(text: &str, why: &str) {
     let told = csv(text).expect_err("the table is wrong");
     assert!(told.contains(why), "{told:?} does not say {why:?}");
 }
@@ -32,11 +32,17 @@ fn columns_determine_the_layout() {
         assert_eq!((import.layout().name, import.matches.len()), (name, matches));
         assert_eq!(import.rows().agents()[0].name, "A");
     }
-    refused("agent,wins\nA,3\n", "the columns are those of no table; results lacks part, opponent, draws, losses");
-    refused("agent,part,value,colour\nA,p,1,red\n", "row 1, column colour: a table of scores has no such column");
-    refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: there are two columns of this name");
-    refused("agent,part,value\n", "the table has no rows");
-    refused("agent,part,value\nA,p\n", "row 2, expected 3 cells as in the header, got 2");
+    assert_refused(
+        "agent,wins\nA,3\n",
+        "the columns are those of no table; results lacks part, opponent, draws, losses",
+    );
+    assert_refused(
+        "agent,part,value,colour\nA,p,1,red\n",
+        "row 1, column colour: a table of scores has no such column",
+    );
+    assert_refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: there are two columns of this name");
+    assert_refused("agent,part,value\n", "the table has no rows");
+    assert_refused("agent,part,value\nA,p\n", "row 2, expected 3 cells as in the header, got 2");
 }
 
 #[test]
@@ -72,7 +78,7 @@ fn invalid_cells_report_row_and_column() {
         ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: p, A, B is in row 2 too"),
         ("p,A,B,2,0,1,\np,B,A,2,0,1,", "row 3, column wins: B against A is 2-0-1, but row 2 says 2-0-1 of A against B"),
     ] {
-        refused(&format!("{RESULTS}{row}\n"), why);
+        assert_refused(&format!("{RESULTS}{row}\n"), why);
     }
     for (row, why) in [
         ("p,0,1,A,B,0.7,a", "row 2, column score_a: expected 1, 0.5 or 0, got 0.7"),
@@ -82,7 +88,7 @@ fn invalid_cells_report_row_and_column() {
         ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: p, 0, 1 is in row 2 too"),
         ("p,first,1,A,B,1,a", "row 2, column cycle: expected a whole number from 0 to 1000000, got \"first\""),
     ] {
-        refused(&format!("{MATCHES}{row}\n"), why);
+        assert_refused(&format!("{MATCHES}{row}\n"), why);
     }
     for (row, why) in [
         ("A,p,0,m,0,win,x,1", "row 2, column ply: expected a ply from 1, got 0"),
@@ -93,7 +99,7 @@ fn invalid_cells_report_row_and_column() {
         ),
         ("A,p,0,m,1,win,x,1\nA,p,0,m,1,win,x,2", "row 3, column name"),
     ] {
-        refused(&format!("{DECISIONS}{row}\n"), why);
+        assert_refused(&format!("{DECISIONS}{row}\n"), why);
     }
     for (row, why) in [
         ("td,A,B,human,1,m,0,1,5,10,0,0,0,", "row 2, column round: expected a round from 1, got 0"),
@@ -102,10 +108,10 @@ fn invalid_cells_report_row_and_column() {
         ("td,A,B,human,1,m,1,1,,10,0,0,0,", "row 2, column cost: is empty"),
         ("td,A,B,human,1,m,1,1,5,10,0,0,0,\ntd,A,B,human,1,m,1,1,5,10,0,0,0,", "row 3, column round"),
     ] {
-        refused(&format!("{ROUNDS}{row}\n"), why);
+        assert_refused(&format!("{ROUNDS}{row}\n"), why);
     }
-    refused("agent,part,value\nA,p,many\n", "row 2, column value: expected a number, got \"many\"");
-    refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: A, p is in row 2 too");
+    assert_refused("agent,part,value\nA,p,many\n", "row 2, column value: expected a number, got \"many\"");
+    assert_refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: A, p is in row 2 too");
 }
 
 #[test]

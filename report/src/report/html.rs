@@ -43,7 +43,7 @@ pub(super) fn page(report: &Report) -> String {
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| figure.id == OVERALL);
     let [overall, boards, figures] =
-        [overall, boards, figures].map(|of| Value::from(Serde(of.into_iter().map(shown).collect::<Vec<Shown>>())));
+        [overall, boards, figures].map(|of| Value::from(Serde(of.into_iter().map(shown).collect::<Vec<FigureView>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
         style => Value::from_safe_string(STYLE.to_owned()),
@@ -71,31 +71,31 @@ fn fight(scale: &Scale) -> bool {
 
 /// Figure of the page.
 #[derive(Serialize)]
-struct Shown {
+struct FigureView {
     id: String,
     title: String,
     caption: String,
     measures: Vec<[String; 3]>,
-    pages: Vec<ShownPage>,
+    pages: Vec<PageView>,
     /// True if the drawings are tables, which need no separate table of their numbers.
     table: bool,
 }
 
 /// Drawing with its numbers, both as HTML.
 #[derive(Serialize)]
-struct ShownPage {
+struct PageView {
     name: String,
     drawing: String,
     numbers: String,
 }
 
-fn shown(figure: &RenderedFigure) -> Shown {
-    let page = |page: &crate::figure::resolve::FigurePage| ShownPage {
+fn figure_view(figure: &RenderedFigure) -> FigureView {
+    let page = |page: &crate::figure::resolve::FigurePage| PageView {
         name: page.name.clone(),
         drawing: figure.draw(page),
         numbers: page.data.to_table(),
     };
-    Shown {
+    FigureView {
         id: figure.id.clone(),
         title: figure.title.clone(),
         caption: figure.caption.clone(),

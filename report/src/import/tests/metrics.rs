@@ -4,7 +4,7 @@ use ludex_referee::metric::{Measurement, MetricQuery, Value};
 
 use super::super::{Import, ImportFormat};
 
-/// Returns a metric's value for an agent of a table; for "nobody", of the whole table.
+/// Returns a metric's value for an agent of a table; for "all", of the whole table.
 #[track_caller]
 fn value(table: &str, ask: &str, agent: &str) -> Option<Value> {
     let import = Import::read(table, ImportFormat::Csv, false).unwrap();
@@ -93,14 +93,14 @@ fn match_tables_give_hand_values() {
     near(MATCHES, "mean_return", "A", 15.0 / 4.0);
     shares(MATCHES, "wdl_cycles", "A", &[("wins", 1.5), ("draws", 0.0), ("losses", 0.5)]);
     // The first seat won matches 1, 3, 5 and 6; b moved first in match 6.
-    near(MATCHES, "first_seat", "nobody", 4.0 / 6.0);
+    near(MATCHES, "first_seat", "all", 4.0 / 6.0);
     // A moved first in 1 and 6, and won both; of 3 and 4 it won one.
     near(MATCHES, "fma of=score_rate", "A", 0.5);
 }
 
 #[test]
 fn pair_tables_give_hand_values() {
-    let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "nobody") else { panic!("no matrix") };
+    let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "all") else { panic!("no matrix") };
     assert_eq!((&all.rows, &all.columns), (&["A", "B", "C"].map(str::to_owned).to_vec(), &all.rows));
     let score = |a: usize, b: usize| all.cells[a][b].map(|m| (m.value, m.n));
     let want = [
@@ -120,15 +120,15 @@ fn pair_tables_give_hand_values() {
 
 #[test]
 fn win_graphs_match_hand_values() {
-    let Some(Value::Graph(best)) = value(MATCHES, "plg", "nobody") else { panic!("no graph") };
+    let Some(Value::Graph(best)) = value(MATCHES, "plg", "all") else { panic!("no graph") };
     let edges: Vec<(usize, usize, f64)> = best.edges.iter().map(|e| (e.from, e.to, e.weight)).collect();
     // A and C are equal over both cycles: no edge.
     assert_eq!((best.nodes.concat(), edges), ("ABC".to_owned(), vec![(0, 1, 2.0), (1, 2, 2.0)]));
     near(MATCHES, "degree", "A", 1.0);
     near(MATCHES, "degree side=in", "A", 0.0);
     // One loop in the first cycle, none in the second.
-    near(MATCHES, "loops of=triangles rule=cycles", "nobody", 0.5);
-    near(MATCHES, "loops of=dfs", "nobody", 0.0);
+    near(MATCHES, "loops of=triangles rule=cycles", "all", 0.5);
+    near(MATCHES, "loops of=dfs", "all", 0.0);
     near(MATCHES, "degree rule=cycles", "A", 1.5);
     let circle = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,B,C,1\np,0,3,C,A,1\n";
     near(circle, "alpha_rank", "B", 1.0 / 3.0);
@@ -137,7 +137,7 @@ fn win_graphs_match_hand_values() {
     shares(
         circle,
         "loops length=3",
-        "nobody",
+        "all",
         &[
             ("dfs", 1.0),
             ("dfs_longest", 3.0),
@@ -197,7 +197,7 @@ fn score_tables_give_hand_values() {
     assert_eq!(format!("{:.2}", skill("normalised", "m2").unwrap()), "64.96");
     assert_eq!((skill("normalised", "m1"), skill("normalised", "m3")), (Some(100.0), Some(0.0)));
     assert_eq!(skill("normalised", "m2"), skill("normalised of=value", "m2"));
-    near(SCORES, "correlation x_part=skill y_part=bid form=spearman", "nobody", -1.0);
+    near(SCORES, "correlation x_part=skill y_part=bid form=spearman", "all", -1.0);
 }
 
 /// Emotions of two cycles; B's letters do not affect A's values.
