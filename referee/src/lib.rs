@@ -35,7 +35,6 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
-pub mod anchor_ladder;
 pub mod answer_counts;
 pub mod digest;
 pub mod distribution;

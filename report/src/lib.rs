@@ -1,4 +1,5 @@
-//! Reports of verified results: tables, figures and pages; comparisons of agents and sample sizes; imported tables.
+//! Reports of verified results: tables, figures and pages; comparisons of agents and sample sizes; calibration of anchor
+//! ladders; imported tables.
 //!
 //! A report rates the records and renders them as HTML, CSV and JSON with the same numbers:
 //!
@@ -31,6 +32,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
+pub mod anchor_ladder;
 pub mod compare;
 pub mod display;
 pub mod figure;

@@ -129,7 +129,11 @@ fn variants_opponents_levels_and_groups_are_axes() {
         assert_eq!(variants.at(0, 1), number(rows, "length", 1, 0));
         assert_eq!(variants.at(1, 1), None, "it has no such variant");
         assert_eq!(split_variant(rows, "a (b) / cot (kuhn: hint)"), ("a (b)".to_owned(), "cot, hint".to_owned()));
-        assert_eq!(split_variant(rows, "a (chess: b)"), ("a (chess: b)".to_owned(), String::new()), "not of a part here");
+        assert_eq!(
+            split_variant(rows, "a (chess: b)"),
+            ("a (chess: b)".to_owned(), String::new()),
+            "not of a part here"
+        );
         let opponents = grid(rows, "kind = \"matrix\"\npart = \"ttt\"\ncolumns = \"opponent\"\ncell = \"score_rate\"");
         assert_eq!(heads(&opponents), ["rival"]);
         assert_eq!(opponents.at(0, 0), number(rows, "score_rate", 0, 0), "it met nobody else");

@@ -7,18 +7,17 @@
 //! each rung meets each agent of the field, on every seat.
 //!
 //! Scores count whole units and measure the distance between levels. Ratings are on the scale of single episodes, as in
-//! [`crate::scale`], so that records can be rated against them.
+//! [`ludex_referee::scale`], so that records can be rated against them.
 
 use ludex_env::Unit;
 use ludex_env::anchor_ladder::{AnchorRow, AnchorTable};
 use ludex_protocol::Spec;
 use ludex_protocol::spec::Anchor;
-
-use crate::moments::Moments;
-use crate::rating::anchored::{Anchored, anchored};
-use crate::rating::table::{Interval, Tally};
-use crate::rating::{PlayedGame, gain, points};
-use crate::schedule::Planned;
+use ludex_referee::moments::Moments;
+use ludex_referee::rating::anchored::{Anchored, anchored};
+use ludex_referee::rating::table::{Interval, Tally};
+use ludex_referee::rating::{PlayedGame, gain, points};
+use ludex_referee::schedule::Planned;
 
 /// Acceptable range for the score of a level against the level below.
 pub const WANTED: [f64; 2] = [0.6, 0.95];
@@ -194,7 +193,7 @@ impl AnchorLadder {
         let zero = self.spec.anchors.iter().position(|a| a.level == 0).map(|k| (k, 0.0));
         let settings = Anchored { fixed: zero.into_iter().collect(), ..Anchored::default() };
         let ratings = anchored(rungs, &games, &settings);
-        let ends = |r: Option<crate::rating::anchored::Rating>| {
+        let ends = |r: Option<ludex_referee::rating::anchored::Rating>| {
             let interval = r.and_then(|r| r.interval);
             [r.map(|r| r.rating), interval.map(|i| i.low), interval.map(|i| i.high)]
         };
