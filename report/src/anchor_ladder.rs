@@ -22,7 +22,7 @@ use ludex_referee::schedule::Planned;
 /// Acceptable range for the score of a level against the level below.
 pub const WANTED: [f64; 2] = [0.6, 0.95];
 
-/// Pair of agents to compare, as indices of [`Ladder::agents`].
+/// Pair of agents to compare, as indices of [`AnchorLadder::agents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pairing {
     a: usize,

@@ -1,17 +1,12 @@
-//! Numbers and names in display format.
+//! Numbers and names as reports print them.
+
+use crate::display;
 
 /// Formats a number with a true minus sign, never as `-0`; an en dash without a number.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
-    match value {
-        Some(v) if v.is_finite() => {
-            let text = format!("{v:.digits$}");
-            match text.strip_prefix('-') {
-                Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
-                Some(rest) => format!("\u{2212}{rest}"),
-                None => text,
-            }
-        }
-        _ => "\u{2013}".to_owned(),
+    match value.filter(|value| value.is_finite()) {
+        Some(value) => display::number(value, digits).replace('-', "\u{2212}"),
+        None => "\u{2013}".to_owned(),
     }
 }
 

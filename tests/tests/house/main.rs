@@ -254,8 +254,16 @@ fn crates_forbid_unsafe_code() {
 }
 
 /// Members whose front page shows their main use in a doctest.
-const FRONT_PAGES: &[&str] =
-    &["ludex-agents", "ludex-client", "ludex-conformance", "ludex-env", "ludex-play", "ludex-referee", "ludex-server"];
+const FRONT_PAGES: &[&str] = &[
+    "ludex-agents",
+    "ludex-client",
+    "ludex-conformance",
+    "ludex-env",
+    "ludex-play",
+    "ludex-referee",
+    "ludex-report",
+    "ludex-server",
+];
 
 #[test]
 fn front_pages_show_the_main_use() {
