@@ -45,7 +45,7 @@ pub fn alpha_rank(payoffs: &Array2<f64>, settings: Alpha) -> Option<Array1<f64>>
     let classes = tarjan_scc(&graph);
     let mut ends = classes.iter().filter(closed);
     let (class, None) = (ends.next()?, ends.next()) else { return None };
-    let mut out = Array1::zeros(n);
+    let mut out = Array1::<f64>::zeros(n);
     for (&node, mass) in class.iter().zip(stationary(class, &rate)) {
         out[node] = mass;
     }
@@ -68,7 +68,7 @@ fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Array1<f6
             rates.slice_mut(s![row, ..k]).scaled_add(through, &last);
         }
     }
-    let mut mass = Array1::ones(n);
+    let mut mass = Array1::<f64>::ones(n);
     for k in 1..n {
         mass[k] = mass.slice(s![..k]).dot(&rates.slice(s![..k, k]));
     }

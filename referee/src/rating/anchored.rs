@@ -403,7 +403,7 @@ impl Problem {
     /// player only differences matter, so H is singular: a tiny ridge makes it regular without moving the root of the
     /// gradient.
     fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Array1<f64>, Array2<f64>) {
-        let (mut g, mut h) = (Array1::zeros(n), Array2::zeros((n, n)));
+        let (mut g, mut h) = (Array1::<f64>::zeros(n), Array2::<f64>::zeros((n, n)));
         for e in &self.edges {
             let games = e.wins + e.draws + e.losses;
             let (lead, bend) = of_one(theta[e.a] - theta[e.b], nu);

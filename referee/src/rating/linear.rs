@@ -37,7 +37,7 @@ pub(super) fn null_space(mut matrix: Array2<f64>, tiny: f64) -> Array2<f64> {
     let columns = matrix.ncols();
     let pivots = reduce(&mut matrix, columns, tiny);
     let free: Vec<usize> = (0..columns).filter(|column| !pivots.contains(column)).collect();
-    let mut basis = Array2::zeros((free.len(), columns));
+    let mut basis = Array2::<f64>::zeros((free.len(), columns));
     for (mut x, &column) in basis.outer_iter_mut().zip(&free) {
         x[column] = 1.0;
         pivots.iter().enumerate().for_each(|(row, &pivot)| x[pivot] = -matrix[[row, column]]);

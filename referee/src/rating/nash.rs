@@ -36,11 +36,11 @@ pub fn max_entropy_nash(a: &Array2<f64>) -> Option<Array1<f64>> {
     let (played, others): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| p[i] > slack[i].abs());
     let among = |rows: &[usize]| a.select(Axis(0), rows).select(Axis(1), &played);
     // Equilibria differ by vectors that change neither the payoff of a played strategy nor the sum.
-    let ones = Array2::ones((1, played.len()));
+    let ones = Array2::<f64>::ones((1, played.len()));
     let ways = null_space(concatenate(Axis(0), &[among(&played).view(), ones.view()]).ok()?, TINY);
     let own = p.select(Axis(0), &played);
     let own = spread(&own / own.sum(), &ways, &among(&others));
-    let mut out = Array1::zeros(n);
+    let mut out = Array1::<f64>::zeros(n);
     played.iter().zip(own).for_each(|(&k, mass)| out[k] = mass);
     Some(out)
 }
