@@ -28,7 +28,7 @@
 //!
 //! - It depends on records and game rules only: no sockets, no store, no clock, no agents. Times come from the records.
 //! - Equal input gives equal output: every random draw (resamples, seatings) comes from an explicit seed.
-//! - Only a [`Verifier`] creates a [`Verified`] record or a [`GameResult`], so that only verified records are rated.
+//! - Only a [`Verifier`] creates a [`VerifiedRecord`] or a [`GameResult`], so that only verified records are rated.
 //! - A bad line or record is reported with its location, and reading continues.
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from completed matches to due matches. They run no
 //!   matches.

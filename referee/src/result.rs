@@ -11,7 +11,7 @@ use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
 /// Result of a verified record. Only [`Verifier`](crate::Verifier) creates one, inside of a
-/// [`Verified`](crate::Verified) record.
+/// [`VerifiedRecord`](crate::VerifiedRecord).
 #[derive(Clone)]
 pub struct GameResult {
     pub(crate) game: GameRef,

@@ -191,7 +191,7 @@ pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<A
 }
 
 /// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part,
-/// ascending. Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+/// ascending. Takes [`GameResult`]s or [`VerifiedRecord`](crate::VerifiedRecord)s.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();

@@ -92,7 +92,7 @@ pub struct DiscardRow {
 impl Report {
     /// Rates the records and collects the contents of a report. Rejected records are only listed.
     ///
-    /// Takes [`GameResult`]s or [`Verified`](ludex_referee::Verified) records.
+    /// Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
     pub fn build<G: AsRef<GameResult>>(
         games: &[G],
         refused: Vec<RejectedRecord>,
