@@ -24,7 +24,7 @@ fn first_decision(game: &GameRef) -> Box<dyn DynState> {
 
 fn mcts(c: &mut Criterion) {
     let mut group = c.benchmark_group("mcts");
-    for string in games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
+    for string in games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied()) {
         let game = load(string).expect("a measured game loads");
         let state = first_decision(&game);
         let seat = state.turn().seats().iter().next().expect("a seat acts first");

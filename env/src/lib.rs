@@ -157,6 +157,7 @@ pub mod playthrough;
 pub mod policy;
 pub mod recording;
 pub mod registry;
+pub mod svg;
 pub mod tensor;
 mod typed;
 

@@ -15,7 +15,10 @@ mod sketch;
 pub use grid::{Board, sides, square_name};
 pub use labels::text_box;
 pub use paint::{Look, Paint, fill, line};
-pub use sketch::{Sketch, TextAnchor};
+pub use sketch::Sketch;
+
+pub use crate::svg::TextAnchor;
+use crate::svg::escape;
 
 /// Maximum size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;
@@ -72,35 +75,9 @@ impl Gesture {
     }
 }
 
-/// Escapes `text` for an element or attribute. Characters that XML forbids become `?`.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c if c.is_control()
-                || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                out.push('?')
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escape_replaces_xml_special_characters() {
-        assert_eq!(escape("a<b>&\"c\"\u{1}\n\u{202e}"), "a&lt;b&gt;&amp;&quot;c&quot;? ?");
-    }
 
     #[test]
     fn mark_last_marks_each_cell_once() {

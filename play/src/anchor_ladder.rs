@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use ludex_agents::{Agent, wrap};
 use ludex_env::anchor_ladder::AnchorRow;
 use ludex_env::{GameRef, MoveRequest};
-use ludex_referee::anchor_ladder::{AnchorLadder, Returns};
 use ludex_referee::schedule::{Planned, Seeds};
+use ludex_report::anchor_ladder::{AnchorLadder, Returns};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

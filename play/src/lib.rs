@@ -23,7 +23,6 @@
 
 pub mod agents_file;
 pub mod anchor_ladder;
-pub mod display;
 pub mod files;
 pub mod local;
 pub mod machine;

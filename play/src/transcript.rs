@@ -7,11 +7,11 @@ use ludex_env::recording::{Replay, ReplayStep, submitted_move};
 use ludex_env::{DynState, Move, Mover, Seat, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, RefusedMove};
 use ludex_protocol::spec::Spec;
+use ludex_report::display::{self, move_text};
+use ludex_report::runs::episode::MatchPlace;
 use serde::Serialize;
 
-use crate::display::{self, move_text};
 use crate::runs::archive::Archive;
-use crate::runs::episode::MatchPlace;
 use crate::runs::run_files::CallLine;
 
 /// A match as a list of decisions.

@@ -11,7 +11,7 @@ use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
 /// Result of a verified record. Only [`Verifier`](crate::Verifier) creates one, inside of a
-/// [`Verified`](crate::Verified) record.
+/// [`VerifiedRecord`](crate::VerifiedRecord).
 #[derive(Clone)]
 pub struct GameResult {
     pub(crate) game: GameRef,
@@ -75,7 +75,7 @@ pub struct SeatResult {
 
 impl SeatResult {
     /// Creates an empty result for an agent.
-    pub(crate) fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
+    pub fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
         SeatResult {
             name: name.to_owned(),
             spec,

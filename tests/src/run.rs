@@ -8,12 +8,12 @@ use std::sync::Arc;
 use ludex_agents::{Agent, MoveReply, wrap};
 use ludex_env::recording::Replay;
 use ludex_env::{GameRef, MoveRequest};
-use ludex_play::display::move_text;
 use ludex_play::local::{HostOptions, Participant, block_key, play_match, setup};
 use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::seeds;
+use ludex_report::display::move_text;
 use serde_json::{Value, json};
 
 /// A run to be written.

@@ -43,9 +43,9 @@ fn search_beats_random() {
 #[test]
 fn search_moves_alike_locally_and_remotely() {
     let strings = ludex_games::games().iter().flat_map(|entry| {
-        let presets = game(entry.id).spec().presets.clone();
-        let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
-        [entry.id.to_owned()].into_iter().chain(named)
+        let presets = game(entry.info.id).spec().presets.clone();
+        let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.info.id));
+        [entry.info.id.to_owned()].into_iter().chain(named)
     });
     // Presets without changes are the same game.
     let mut known = std::collections::BTreeSet::new();

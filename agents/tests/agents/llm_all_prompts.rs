@@ -17,8 +17,8 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/prompts.t
 fn games() -> Vec<GameRef> {
     let mut all: Vec<GameRef> = Vec::new();
     for entry in ludex_games::games() {
-        let presets = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
-        for text in std::iter::once(entry.id.to_owned()).chain(presets) {
+        let presets = entry.info.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.info.id));
+        for text in std::iter::once(entry.info.id.to_owned()).chain(presets) {
             let game = ludex_games::load(&text).unwrap();
             if all.iter().all(|known| known.spec().string != game.spec().string) {
                 all.push(game);

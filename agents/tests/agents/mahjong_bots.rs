@@ -91,7 +91,7 @@ fn measured_level_differences_are_moderate() {
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];
         let begins = format!("| {level} | 1 | `{}` | ", rung.agent);
-        let line = g.page().lines().find_map(|line| line.strip_prefix(&begins)).expect("a line for the level");
+        let line = g.info().page.lines().find_map(|line| line.strip_prefix(&begins)).expect("a line for the level");
         line.split(" |").next().unwrap().parse::<f64>().unwrap()
     };
     for level in 1..g.spec().anchors.len() {

@@ -114,17 +114,17 @@ fn roster_entries_are_valid() {
 #[test]
 fn every_anchor_supports_its_game() {
     for entry in ludex_games::games() {
-        let g = game(entry.id);
+        let g = game(entry.info.id);
         let ladder = &g.spec().anchors;
-        assert_eq!(ladder[0].agent, "random", "{}", entry.id);
+        assert_eq!(ladder[0].agent, "random", "{}", entry.info.id);
         for rung in ladder {
             let text = format!("anchor level={} bot={}", rung.level, rung.bot);
             let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
             assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
-            assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.id);
+            assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.info.id);
             // Engines come above our own levels, as common references; no other anchor may need a program.
-            assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.id);
-            assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
+            assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.info.id);
+            assert!(build(&text, &g).is_ok(), "{} {text}", entry.info.id);
         }
     }
 }

@@ -10,9 +10,9 @@ use ludex_agents::AgentClass;
 use ludex_env::GameRef;
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_referee::outcome::is_competitive;
-use ludex_referee::power::{SequentialTest, Sprt, SprtDecision};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
+use ludex_report::power::{SequentialTest, Sprt, SprtDecision};
 use serde_json::{Value, json};
 
 use super::print::{self, number};

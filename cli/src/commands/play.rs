@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
 use ludex_env::{GameRef, ToMove};
+use ludex_play::local::{self, HostOptions, Participant};
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::Watcher;
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::EndReason;
 
 use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
-use ludex_play::local::{self, HostOptions, Participant};
-use ludex_play::machine::MatchMachine;
-use ludex_play::machine::Watcher;
 
 /// What `ludex play` takes.
 #[derive(clap::Args)]
@@ -74,7 +74,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let asking = HostOptions { stop: Some(&terminal.stopped), ..HostOptions::default() };
     let played = local::play_observed(setup, &table, asking, ears, |machine, frame| talk.hear(machine, ears, frame));
-    talk.tell(&ludex_play::display::result(spec, &played.record));
+    talk.tell(&ludex_report::display::result(spec, &played.record));
     if let Some(why) = played.failure {
         talk.tell(&why);
     }

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use html::{Frame, Heading};
 use ludex_env::recording::Replay;
 use ludex_env::{GameRef, Mark, Picture, Seat, Viewer};
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RecordLines, Source, SourcedRecord};
+use ludex_report::display;
 use serde_json::json;
 
 use super::print::{self, plain};
 use super::records;
-use html::{Frame, Heading};
-use ludex_play::display;
 
 /// What `ludex replay` takes.
 #[derive(clap::Args)]

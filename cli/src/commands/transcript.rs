@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::Seat;
-use ludex_protocol::record::{AgentKind, Outcome, Record};
-use ludex_referee::Verifier;
-
-use super::{print, records};
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::episode::episode_of;
 use ludex_play::runs::settings::RunKind;
 use ludex_play::transcript::{Transcript, transcript};
+use ludex_protocol::record::{AgentKind, Outcome, Record};
+use ludex_referee::Verifier;
+use ludex_report::runs::episode::episode_of;
+
+use super::{print, records};
 
 /// What `ludex transcript` takes.
 #[derive(clap::Args)]

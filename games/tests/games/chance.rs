@@ -9,8 +9,8 @@ use ludex_protocol::spec::ChanceMode;
 /// Returns every registered game with chance, with its defaults and every preset.
 fn games_of_chance() -> Vec<GameRef> {
     let strings = ludex_games::games().iter().flat_map(|entry| {
-        let presets = entry.presets.iter().map(|(preset, ..)| format!("{}(preset={preset})", entry.id));
-        std::iter::once(entry.id.to_owned()).chain(presets)
+        let presets = entry.info.presets.iter().map(|(preset, ..)| format!("{}(preset={preset})", entry.info.id));
+        std::iter::once(entry.info.id.to_owned()).chain(presets)
     });
     let games = strings.map(|string| ludex_games::load(&string).unwrap());
     // Presets without changes give the same game.

@@ -84,7 +84,7 @@ fn keeps_the_laws(string: &str) {
 #[test]
 fn default_games_satisfy_all_laws() {
     for entry in ludex_games::games() {
-        keeps_the_laws(entry.id);
+        keeps_the_laws(entry.info.id);
     }
 }
 
@@ -93,9 +93,9 @@ fn presets_satisfy_all_laws() {
     for entry in ludex_games::games() {
         // Many presets change nothing; each distinct game is checked once.
         let string = |text: &str| ludex_games::load(text).unwrap().spec().string.clone();
-        let mut checked = BTreeSet::from([string(entry.id)]);
-        for (preset, ..) in entry.presets {
-            let name = format!("{}(preset={preset})", entry.id);
+        let mut checked = BTreeSet::from([string(entry.info.id)]);
+        for (preset, ..) in entry.info.presets {
+            let name = format!("{}(preset={preset})", entry.info.id);
             if checked.insert(string(&name)) {
                 keeps_the_laws(&name);
             }
@@ -118,9 +118,9 @@ fn game_with_documents_satisfies_all_laws() {
 #[test]
 fn custom_game_loads_like_builtin() {
     let games = ludex_games::builtin().with::<Offers>();
-    assert_eq!(games.iter().map(|e| e.id).next_back(), Some("offers"));
+    assert_eq!(games.iter().map(|e| e.info.id).next_back(), Some("offers"));
     assert_eq!(games.iter().count(), ludex_games::builtin().iter().count() + 1);
-    assert_eq!(games.load("offers").unwrap().page(), "# Offers\n");
+    assert_eq!(games.load("offers").unwrap().info().page, "# Offers\n");
     assert_eq!(games.load("ofers").err().unwrap().nearest.as_deref(), Some("offers"));
     assert!(games.load("othello").is_ok() && ludex_games::builtin().load("offers").is_err());
     assert_eq!(games.clone().with::<Offers>().iter().count(), games.iter().count(), "each id is registered once");
@@ -205,18 +205,18 @@ fn mutated_documents_get_verdicts() {
 #[test]
 fn ladder_tables_match_current_anchors() {
     for entry in ludex_games::games() {
-        let game = ludex_games::load(entry.id).unwrap();
+        let game = ludex_games::load(entry.info.id).unwrap();
         let spec = game.spec();
         // An outdated table gives no ratings and has another scale name.
         let rated = spec.anchors.iter().filter(|anchor| anchor.rating.is_some()).count();
-        let wanted = if matches!(game.unit(), Unit::Field(_)) { 0 } else { spec.anchors.len() };
+        let wanted = if matches!(game.info().unit, Unit::Field(_)) { 0 } else { spec.anchors.len() };
         let scale = ludex_env::anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);
-        let there = entry.page.contains(&format!("<!-- ladder {scale} -->"));
+        let there = entry.info.page.contains(&format!("<!-- ladder {scale} -->"));
         assert!(
             there && rated == wanted,
             "{}: the page has no table for the current ladder; run ludex ladder {} --write games/src",
-            entry.id,
-            entry.id
+            entry.info.id,
+            entry.info.id
         );
     }
 }

@@ -76,26 +76,26 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
     // These need a won hand or a repeated strategy.
     let rare = ["total", "fan", "fan_points", "hand_score", "won_by"];
     for entry in ludex_games::games() {
-        let other = OTHERS.iter().find(|(id, _)| *id == entry.id).map_or(entry.id, |(_, string)| string);
+        let other = OTHERS.iter().find(|(id, _)| *id == entry.info.id).map_or(entry.info.id, |(_, string)| string);
         let game = load(other).unwrap();
         let docs = game.marks_docs();
         let names: BTreeSet<&str> = docs.iter().map(|d| d.name).collect();
-        assert_eq!(names.len(), docs.len(), "{}: a mark has two rows", entry.id);
+        assert_eq!(names.len(), docs.len(), "{}: a mark has two rows", entry.info.id);
         // A table cell must not contain a bar or a line break.
         let cells = docs.iter().flat_map(|d| [d.name, d.unit, d.formula, d.source]);
-        cells.for_each(|cell| assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{}: {cell:?}", entry.id));
+        cells.for_each(|cell| assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{}: {cell:?}", entry.info.id));
         let cheap: BTreeSet<String> = names.iter().filter(|n| **n != "equity").map(|n| (*n).to_owned()).collect();
         let mut seen = BTreeSet::new();
         steps(&game, |before, joint, after| {
-            let out = if entry.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
+            let out = if entry.info.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
             for mark in taken(out, before, joint, after) {
-                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.id);
-                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.id);
+                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.info.id);
+                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.info.id);
                 seen.insert(mark.name);
             }
         });
         let missing: Vec<&&str> = names.iter().filter(|n| !seen.contains(*n) && !rare.contains(n)).collect();
-        assert!(missing.is_empty() || missing == [&"equity"], "{}: {missing:?} never occurred", entry.id);
+        assert!(missing.is_empty() || missing == [&"equity"], "{}: {missing:?} never occurred", entry.info.id);
     }
 }
 

@@ -62,7 +62,7 @@ fn nim_marks_missed_blocks() {
 #[test]
 fn only_deterministic_two_player_games_have_missed_marks() {
     for game in games() {
-        let game = load(game.id).unwrap();
+        let game = load(game.info.id).unwrap();
         let has = game.marks_docs().iter().any(|doc| doc.name == "missed_win");
         let wanted =
             ["tic_tac_toe", "connect_four", "breakthrough", "nim", "gomoku", "reversi", "ataxx", "chess", "go"];

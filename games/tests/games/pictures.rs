@@ -104,7 +104,7 @@ fn kept() -> BTreeMap<String, String> {
 
 #[test]
 fn pictures_match_stored_files() {
-    let now: Vec<(String, Picture)> = ludex_games::games().iter().flat_map(|entry| pictures(entry.id)).collect();
+    let now: Vec<(String, Picture)> = ludex_games::games().iter().flat_map(|entry| pictures(entry.info.id)).collect();
     if std::env::var_os("LUDEX_REGENERATE").is_some() {
         let mut out = GzEncoder::new(std::fs::File::create(path()).unwrap(), Compression::best());
         for (name, picture) in &now {
@@ -146,7 +146,7 @@ fn flaw(picture: &Picture) -> Option<String> {
 #[test]
 fn pictures_are_well_formed_in_random_play() {
     let mut rng = Stream::from_text("documents");
-    for string in ludex_games::games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
+    for string in ludex_games::games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied()) {
         let game = ludex_games::load(string).unwrap();
         for _ in 0..check::scaled(1) {
             let mut s = game.start();

@@ -21,16 +21,16 @@ fn playthroughs_match_stored_files() {
     let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
     let mut faults = Vec::new();
     for entry in ludex_games::games() {
-        let game = ludex_games::load(entry.id).unwrap();
+        let game = ludex_games::load(entry.info.id).unwrap();
         let now = playthrough(&*game, SEED, MOST);
-        let path = folder().join(format!("{}.txt", entry.id));
+        let path = folder().join(format!("{}.txt", entry.info.id));
         if regenerate {
             std::fs::create_dir_all(folder()).unwrap();
             std::fs::write(&path, &now).unwrap();
         }
         let then = std::fs::read_to_string(&path).unwrap_or_default();
         if let Some(difference) = difference(&then, &now) {
-            faults.push(format!("{}: {difference}", entry.id));
+            faults.push(format!("{}: {difference}", entry.info.id));
         }
     }
     assert!(faults.is_empty(), "{}\nif intended, run tests/run --bless and review the difference", faults.join("\n"));
@@ -79,14 +79,14 @@ fn playthrough_shows_hidden_cards_per_viewer() {
 #[test]
 fn example_is_view_of_same_game() {
     for entry in ludex_games::games() {
-        let game = ludex_games::load(entry.id).unwrap();
+        let game = ludex_games::load(entry.info.id).unwrap();
         let (seat, view) = example(&*game, SEED, 2);
-        assert!(view.is_object(), "{}", entry.id);
+        assert!(view.is_object(), "{}", entry.info.id);
         // The view occurs in the text if the text is long enough; the deals of some games are longer.
         let text = playthrough(&*game, SEED, MOST);
         let acted = text.lines().filter(|line| line.starts_with("turn: Seat") || line.starts_with("turn: Together"));
         if acted.count() > 2 {
-            assert!(text.contains(&view.to_string()), "{}: seat {seat} sees {view}", entry.id);
+            assert!(text.contains(&view.to_string()), "{}: seat {seat} sees {view}", entry.info.id);
         }
     }
     // A game that ends earlier gives its last turn.

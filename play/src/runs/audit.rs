@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use ludex_protocol::record::Record;
 use ludex_referee::Verifier;
 use ludex_referee::read::{RejectedRecord, Source, SourcedRecord};
+use ludex_report::runs::results;
 
 use super::answer_cache;
 use super::archive::Archive;
 use super::bundle::Files;
-use super::driver::results;
 use super::rebuilt_plan::RebuiltPlan;
 use super::run_files::{EPISODES, RUN};
 pub use completeness::{RunState, Whole};

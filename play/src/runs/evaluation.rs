@@ -16,18 +16,19 @@ use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::VerifiedRecord;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::{
+    GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
+};
 
-use super::driver::{Budget, Driver, RunNews, StopReason, results};
+use super::driver::{Budget, Driver, RunNews, StopReason};
 use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of};
-use super::plan_progress::PlanProgress;
 use super::preflight;
 use super::run_files::RUN;
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{
-    GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
-};
 use super::{GameRoster, RunPart, tables};
 use crate::agents_file;
 use crate::local::{self, Participant};

@@ -10,15 +10,16 @@ use ludex_referee::schedule::MatchSeeds;
 use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, Suite};
+use ludex_report::runs::RunSchedule;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
 
 use super::answer_cache::CachePolicy;
 use super::archive::Archive;
-use super::driver::results;
-use super::plan_progress::PlanProgress;
 use super::run_files::SUITE;
 use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::spec_in;
 use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
-use super::{RunSchedule, spec_in};
 
 /// Part of a run.
 pub(crate) struct GroundPart {

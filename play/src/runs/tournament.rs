@@ -19,23 +19,24 @@ use ludex_referee::suite::plan::{Block, seeds};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, Suite};
 use ludex_referee::tournament::{self, TournamentFormat};
+use ludex_report::display;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::verified;
 use rayon::prelude::*;
+use schedule::{NAME, PART, TournamentSchedule, TournamentTerms};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer_cache::CachePolicy;
-use super::driver::{Budget, Driver, RunNews, StopReason, results};
+use super::driver::{Budget, Driver, RunNews, StopReason};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of, read_settings};
-use super::plan_progress::PlanProgress;
 use super::run_files::RUN;
 use super::settings::{self, RunAgent, RunKind, RunSeeds, RunSettings, SuiteId};
-use super::summary::verified;
 use super::{GameRoster, RunPart};
 use crate::agents_file::{AgentSource, Agents, NamedAgent};
-use crate::display;
 use crate::local::{self, Participant, Unfit, check};
-use schedule::{NAME, PART, TournamentSchedule, TournamentTerms};
 
 /// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
 const WAVE: usize = 16;
@@ -289,7 +290,7 @@ impl ReadyTournament {
         let path = &self.contest.path;
         let records = if path.join(RUN).exists() { RunStatus::at(path)?.past.records } else { Vec::new() };
         let (done, _) = results(run, &self.schedule, &records);
-        let due = crate::runs::RunSchedule::next(&self.schedule, &done, &records);
+        let due = ludex_report::runs::RunSchedule::next(&self.schedule, &done, &records);
         Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 

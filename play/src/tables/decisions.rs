@@ -7,12 +7,12 @@ use ludex_env::recording::{Replay, submitted_move};
 use ludex_env::{DynState, Move, Seat};
 use ludex_protocol::record::{AgentKind, EndReason, MoveRecord, Outcome, Record};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
+use ludex_report::display::move_text;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{TableRow, document, gather};
-use crate::display::move_text;
 use crate::runs::archive::Archive;
 use crate::runs::run_files::CallLine;
 

@@ -2,13 +2,13 @@
 
 use ludex_protocol::record::{EndReason, Record, RecordEvent, RecordParts};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
+use ludex_report::runs::episode::MatchPlace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::parts_line;
 use super::{TableRow, document, gather};
 use crate::runs::archive::Archive;
-use crate::runs::episode::MatchPlace;
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -20,8 +20,23 @@ const IMPORTS: &[(&str, &[&str])] = &[
     // Tests of the referee load games.
     ("ludex-referee", &["ludex-protocol", "ludex-env", "ludex-games"]),
     ("ludex-client", &["ludex-protocol"]),
-    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-client"]),
-    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-play"]),
+    ("ludex-report", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"]),
+    (
+        "ludex-play",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-games",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-report",
+            "ludex-client",
+        ],
+    ),
+    (
+        "ludex-server",
+        &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-report", "ludex-play"],
+    ),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
@@ -32,6 +47,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-games",
             "ludex-agents",
             "ludex-referee",
+            "ludex-report",
             "ludex-client",
             "ludex-play",
             "ludex-server",
@@ -46,6 +62,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-games",
             "ludex-agents",
             "ludex-referee",
+            "ludex-report",
             "ludex-client",
             "ludex-play",
             "ludex-server",
@@ -60,7 +77,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
 
 /// Members without IO, and the crates that would bring it.
-const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"];
+const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee", "ludex-report"];
 const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "rusqlite", "rustls", "reqwest"];
 
 /// Headings of every game's page.
@@ -263,6 +280,7 @@ const FRONT_PAGES: &[&str] = &[
     "ludex-games",
     "ludex-play",
     "ludex-referee",
+    "ludex-report",
     "ludex-server",
 ];
 

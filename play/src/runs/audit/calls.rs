@@ -16,13 +16,13 @@ use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{RejectedRecord, Source};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_referee::suite::starts::Excerpt;
+use ludex_report::runs::plan_progress::PlanProgress;
 use serde_json::Value;
 
 use crate::local::{HostOptions, Journals, Participant, play_match};
 use crate::machine::interface::{MatchSetup, SeatSetup};
 use crate::runs::answer_cache;
 use crate::runs::archive::Archive;
-use crate::runs::plan_progress::PlanProgress;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 use crate::runs::run_files::{CALLS, CallLine};
 

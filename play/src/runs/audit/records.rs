@@ -8,12 +8,12 @@ use ludex_env::recording::steps;
 use ludex_protocol::record::{EndReason, MoveRecord, Record};
 use ludex_referee::suite::plan::{MatchKey, MatchScore, block_key};
 use ludex_referee::suite::starts::Excerpt;
+use ludex_report::runs::RunSchedule;
+use ludex_report::runs::episode::{AGAIN, key_of};
+use ludex_report::runs::plan_progress::PlanProgress;
 
 use crate::local::kind_of;
-use crate::runs::RunSchedule;
 use crate::runs::archive::Archive;
-use crate::runs::episode::{AGAIN, key_of};
-use crate::runs::plan_progress::PlanProgress;
 use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
 /// What in a record differs from the settings.

@@ -16,7 +16,7 @@ fn excerpts(fields: &str, lines: &str) -> Excerpts {
 }
 
 /// Returns the position after a start, as text.
-fn shown(game: &str, excerpt: &Excerpt) -> String {
+fn render(game: &str, excerpt: &Excerpt) -> String {
     let game = ludex_games::load(game).unwrap();
     recording::position(&*game, &excerpt.start).unwrap().view(ludex_env::Viewer::Public).text()
 }
@@ -34,7 +34,7 @@ fn block_uses_its_line_with_each_side_on_each_seat() {
         assert_eq!(first.start, all.of(0, 1 - turn).start);
         assert!(first.counts(turn) && !first.counts(1 - turn) && first.is_spent(2) && !first.is_spent(1));
     }
-    assert_eq!(shown("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
+    assert_eq!(render("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
     // The halves of a part use the same lines, and so do its cycles.
     let halves = excerpts(&part.replace("blocks = 2", "blocks = 2\norder = \"halves\""), lines);
     assert_eq!([0, 1, 2, 3].map(|index| halves.of(index, 0).start.len()), [2, 1, 2, 1]);

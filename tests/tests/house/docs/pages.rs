@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use ludex_agents::{AgentClass, ArgDef, ArgKind};
 use ludex_env::{MarkDoc, RegisteredGame};
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
-use ludex_referee::import::LAYOUTS;
 use ludex_referee::metric::{METRICS, Takes};
 use ludex_referee::rows::COLUMNS;
+use ludex_report::import::LAYOUTS;
 use serde_json::Value;
 
 /// The random game from which the examples of views are taken, and after how many turns at most.

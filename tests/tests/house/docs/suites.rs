@@ -28,7 +28,7 @@ fn shown_by(page: &str) -> Vec<&str> {
 #[test]
 fn what_shows_a_row_is_there() {
     let root = root();
-    let crates = ["agents", "cli", "env", "play", "protocol", "referee", "server", "tests"];
+    let crates = ["agents", "cli", "env", "play", "protocol", "referee", "report", "server", "tests"];
     let mut source = String::new();
     for folder in crates {
         let rust = files(&root.join(folder)).into_iter().filter(|file| file.ends_with(".rs"));
