@@ -1,7 +1,8 @@
 //! Drawing of playing cards and chips.
 
 use super::paint::{Paint, fill, line};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Width and height of a card.
 pub const SIZE: [i32; 2] = [54, 76];

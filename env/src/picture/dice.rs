@@ -1,7 +1,8 @@
 //! Drawing of dice.
 
 use super::paint::{Paint, fill};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Side of a die, in picture units.
 pub const SIDE: i32 = 44;

@@ -2,7 +2,8 @@
 
 use super::Picture;
 use super::paint::{Look, Paint, fill, line};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Side of a square, in picture units.
 const CELL: i32 = 40;

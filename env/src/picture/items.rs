@@ -3,7 +3,8 @@
 use super::Picture;
 use super::labels::{panel, short};
 use super::paint::{Paint, fill};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// The drawn content of a negotiation between two seats.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@ use super::Picture;
 use super::cards::{self, Suit};
 use super::labels::{seat_panel, short};
 use super::paint::{Paint, fill};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// A card on the table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Drawing of Mahjong tiles.
 
 use super::paint::{Paint, fill, line};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Width and height of a tile.
 pub const SIZE: [i32; 2] = [34, 46];
