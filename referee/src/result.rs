@@ -245,7 +245,7 @@ impl GameResult {
     }
 
     /// Converts to a plain result for ratings: `players` holds the player index of each seat, `pair` the block.
-    pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
+    pub fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
         PlayedGame { seats: players, scores, teams: self.teams.clone(), forfeit: self.at_fault, pair }
     }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::suite::OnTimeout;
-use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, Results, block_key, key};
-use ludex_report::runs::episode::{AGAIN, key_of, name_of};
+use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, block_key, key};
+use ludex_report::runs::episode::{AGAIN, name_of};
 use ludex_report::runs::{RunSchedule, results};
 
 use super::answer_cache::AnswerCache;

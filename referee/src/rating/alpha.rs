@@ -1,9 +1,11 @@
 //! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution",
 //! Scientific Reports 9, 2019), with OpenSpiel's selection against the current opponent.
 
-use ndarray::{Array1, Array2, s};
+use ndarray::{Array1, Array2, Axis};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
+
+use super::linear::part;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alpha {
@@ -60,17 +62,18 @@ fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Array1<f6
     // The diagonal is never read.
     let mut rates = Array2::from_shape_fn((n, n), |(a, b)| rate(class[a], class[b]));
     for k in (1..n).rev() {
-        let last = rates.slice(s![k, ..k]).to_owned();
-        let mut through = rates.slice_mut(s![..k, k]);
-        through /= last.sum();
-        for row in 0..k {
-            let through = rates[[row, k]];
-            rates.slice_mut(s![row, ..k]).scaled_add(through, &last);
+        let mut last = rates.row(k).to_owned();
+        last.slice_axis_mut(Axis(0), (k..).into()).fill(0.0);
+        let out = last.sum();
+        for mut row in rates.outer_iter_mut().take(k) {
+            let through = row[k] / out;
+            row.scaled_add(through, &last);
+            row[k] = through;
         }
     }
     let mut mass = Array1::<f64>::ones(n);
     for k in 1..n {
-        mass[k] = mass.slice(s![..k]).dot(&rates.slice(s![..k, k]));
+        mass[k] = part(mass.view(), ..k).dot(&part(rates.column(k), ..k));
     }
     &mass / mass.sum()
 }

@@ -26,10 +26,11 @@
 use std::collections::HashMap;
 
 use ludex_env::Stream;
-use ndarray::{Array1, Array2, s};
+use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 
 use super::PlayedGame;
+use super::linear::part;
 use super::table::Interval;
 
 mod error;
@@ -493,7 +494,7 @@ fn of_one(d: f64, nu: f64) -> (f64, f64) {
 fn factor(h: &mut Array2<f64>) {
     for j in 0..h.nrows() {
         for i in j..h.nrows() {
-            let dot = h.slice(s![i, ..j]).dot(&h.slice(s![j, ..j]));
+            let dot = part(h.row(i), ..j).dot(&part(h.row(j), ..j));
             h[[i, j]] =
                 if i == j { (h[[j, j]] - dot).max(f64::MIN_POSITIVE).sqrt() } else { (h[[i, j]] - dot) / h[[j, j]] };
         }
@@ -504,11 +505,11 @@ fn factor(h: &mut Array2<f64>) {
 fn substitute(h: &Array2<f64>, mut g: Array1<f64>) -> Array1<f64> {
     let n = g.len();
     for i in 0..n {
-        let dot = h.slice(s![i, ..i]).dot(&g.slice(s![..i]));
+        let dot = part(h.row(i), ..i).dot(&part(g.view(), ..i));
         g[i] = (g[i] - dot) / h[[i, i]];
     }
     for i in (0..n).rev() {
-        let dot = h.slice(s![i + 1.., i]).dot(&g.slice(s![i + 1..]));
+        let dot = part(h.column(i), i + 1..).dot(&part(g.view(), i + 1..));
         g[i] = (g[i] - dot) / h[[i, i]];
     }
     g

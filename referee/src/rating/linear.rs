@@ -1,6 +1,6 @@
 //! Small systems of linear equations.
 
-use ndarray::{Array1, Array2, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView1, Axis, Slice, concatenate};
 
 /// Reduces rows to reduced echelon form with partial pivoting, and returns the pivot columns. Values up to `tiny` count
 /// as 0.
@@ -18,11 +18,17 @@ fn reduce(rows: &mut Array2<f64>, columns: usize, tiny: f64) -> Vec<usize> {
         rows.row_mut(best).assign(&other);
         rows.row_mut(at).assign(&pivot);
         for (_, mut row) in rows.outer_iter_mut().enumerate().filter(|(row, _)| *row != at) {
-            row.scaled_add(-row[column], &pivot);
+            let times = row[column];
+            row.scaled_add(-times, &pivot);
         }
         pivots.push(column);
     }
     pivots
+}
+
+/// Returns a part of a vector, like the macro `s!` of `ndarray`, which contains unsafe code.
+pub(super) fn part(vector: ArrayView1<'_, f64>, range: impl Into<Slice>) -> ArrayView1<'_, f64> {
+    vector.slice_axis_move(Axis(0), range.into())
 }
 
 /// Returns the solution of `matrix x = right`; `None` if the matrix is singular.

@@ -42,8 +42,8 @@ pub(super) fn page(report: &Report) -> String {
         report.figures.iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
     let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         figures.into_iter().partition(|figure| figure.id == OVERALL);
-    let [overall, boards, figures] =
-        [overall, boards, figures].map(|of| Value::from(Serde(of.into_iter().map(shown).collect::<Vec<FigureView>>())));
+    let [overall, boards, figures] = [overall, boards, figures]
+        .map(|of| Value::from(Serde(of.into_iter().map(figure_view).collect::<Vec<FigureView>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
         style => Value::from_safe_string(STYLE.to_owned()),
