@@ -56,7 +56,7 @@ pub fn measure(
 ) -> anyhow::Result<MeasuredLadder> {
     let spec = game.spec();
     anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
-    let ladder = AnchorLadder::new(spec, game.unit());
+    let ladder = AnchorLadder::new(spec, game.info().unit);
     let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
     let players: Vec<Participant> = ladder
         .agents()

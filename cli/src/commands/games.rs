@@ -34,12 +34,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_games::load(text)?;
     if args.json {
         let mut spec = game.spec().clone();
-        spec.text = args.page.then(|| game.page().to_owned());
+        spec.text = args.page.then(|| game.info().page.to_owned());
         return Ok(print::json(&serde_json::to_value(spec)?)?);
     }
     let mut out = io::stdout().lock();
     if args.page {
-        return Ok(writeln!(out, "{}", game.page().trim_end())?);
+        return Ok(writeln!(out, "{}", game.info().page.trim_end())?);
     }
     Ok(explain(&mut out, &game)?)
 }

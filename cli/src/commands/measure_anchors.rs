@@ -40,7 +40,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let all = || games().iter().map(|entry| entry.id.to_owned()).collect();
+    let all = || games().iter().map(|entry| entry.info.id.to_owned()).collect();
     let named: Vec<String> = if args.games.is_empty() { all() } else { args.games.clone() };
     let loaded: Vec<GameRef> = named.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
     let mut documents = Vec::new();

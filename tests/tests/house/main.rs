@@ -377,27 +377,31 @@ fn games_have_their_pages() {
     let folder = root().join("games/src");
     let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for game in ludex_games::games() {
-        let page = std::fs::read_to_string(folder.join(format!("{}.md", game.id))).unwrap();
-        assert_eq!(page, game.page, "{}", game.id);
-        assert!(page.starts_with(&format!("# {}\n", game.title)), "{}: the page's title is the game's", game.id);
+        let page = std::fs::read_to_string(folder.join(format!("{}.md", game.info.id))).unwrap();
+        assert_eq!(page, game.info.page, "{}", game.info.id);
+        assert!(
+            page.starts_with(&format!("# {}\n", game.info.title)),
+            "{}: the page's title is the game's",
+            game.info.id
+        );
         let headings: Vec<&str> = page.lines().filter(|l| l.starts_with("## ")).collect();
         let wanted: Vec<&str> = headings.iter().copied().filter(|h| HEADINGS.contains(h)).collect();
-        assert_eq!(wanted, HEADINGS, "{}: the headings of its page, in order", game.id);
+        assert_eq!(wanted, HEADINGS, "{}: the headings of its page, in order", game.info.id);
         let history = page.split("## Versions").nth(1).unwrap();
         let last = history.lines().rev().find(|l| l.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default();
         assert!(
-            last.starts_with(&format!("{}.", game.rules)),
+            last.starts_with(&format!("{}.", game.info.rules)),
             "{}: rules version {} is not the last",
-            game.id,
-            game.rules
+            game.info.id,
+            game.info.rules
         );
-        assert!(book.contains(&format!("(games/{}.md)", game.id)), "{} is not in the book", game.id);
+        assert!(book.contains(&format!("(games/{}.md)", game.info.id)), "{} is not in the book", game.info.id);
     }
     // No page without its game.
     for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
         if file.extension().is_some_and(|e| e == "md") {
             let id = file.file_stem().unwrap().to_str().unwrap();
-            assert!(ludex_games::games().iter().any(|g| g.id == id), "{id} is not a game of the registry");
+            assert!(ludex_games::games().iter().any(|g| g.info.id == id), "{id} is not a game of the registry");
         }
     }
 }

@@ -118,8 +118,8 @@ fn games_are_listed_and_explained() {
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
     for entry in ludex_games::games() {
-        assert!(list.lines().any(|l| l.split(' ').next() == Some(entry.id)), "{list}");
-        assert!(all["games"].as_array().unwrap().iter().any(|g| g["game"] == entry.id), "{all}");
+        assert!(list.lines().any(|l| l.split(' ').next() == Some(entry.info.id)), "{list}");
+        assert!(all["games"].as_array().unwrap().iter().any(|g| g["game"] == entry.info.id), "{all}");
     }
     let spec = ludex(at.path(), &["games", "kuhn_poker(players=3)", "--json"]).json();
     let game = ludex_games::load("kuhn_poker(players=3)").unwrap();
@@ -145,7 +145,7 @@ fn games_are_listed_and_explained() {
 }
 
 fn game_page(game: &str) -> &'static str {
-    ludex_games::load(game).unwrap().page()
+    ludex_games::load(game).unwrap().info().page
 }
 
 #[test]

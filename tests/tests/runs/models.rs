@@ -240,17 +240,18 @@ fn every_method_plays_every_game() {
     let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
     for game in ludex_games::games() {
         // Long games in small: a method is not tried better by many moves.
-        let params = match game.id {
+        let params = match game.info.id {
             "go" => "(board_size=5,max_game_length=30)",
             "chess" => "(max_plies=16)",
             "gomoku" => "(size=6)",
             _ => "",
         };
-        let seats = ludex_games::load(&format!("{}{params}", game.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
+        let seats =
+            ludex_games::load(&format!("{}{params}", game.info.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
         let tables = format!("a{}", "b".repeat(seats as usize - 1));
         suite += &format!(
             "[[part]]\nid = \"{0}\"\ngame = \"{0}{params}\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\ntables = [\"{tables}\"]\n",
-            game.id
+            game.info.id
         );
     }
     fs::write(place.path("all.toml"), &suite).unwrap();

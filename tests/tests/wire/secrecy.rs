@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ludex_env::check::scaled;
+use ludex_env::game::GameInfo;
 use ludex_env::{
     BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, ParamError, Stream, ToMove, Unit,
     Viewer,
@@ -34,16 +35,8 @@ impl DynGame for Continued {
         self.game.spec()
     }
 
-    fn page(&self) -> &'static str {
-        self.game.page()
-    }
-
-    fn id(&self) -> &'static str {
-        self.game.id()
-    }
-
-    fn unit(&self) -> Unit {
-        self.game.unit()
+    fn info(&self) -> &'static GameInfo {
+        self.game.info()
     }
 
     fn start(&self) -> Box<dyn DynState> {
@@ -221,7 +214,7 @@ fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
 
 #[test]
 fn two_worlds_look_the_same_to_whoever_cannot_tell_them_apart() {
-    let hidden = games().iter().flat_map(|e| [e.id.to_owned(), format!("{}(players=3)", e.id)]);
+    let hidden = games().iter().flat_map(|e| [e.info.id.to_owned(), format!("{}(players=3)", e.info.id)]);
     let hidden = hidden.chain(["bargaining(talk=true)".to_owned()]);
     let (mut compared, mut different) = (0, 0);
     for game in hidden.filter_map(|text| load(&text).ok()).filter(|g| g.spec().information == Information::Imperfect) {
@@ -282,7 +275,7 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
 /// made from what the seat sees of the first.
 #[test]
 fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
-    let hidden = games().iter().filter_map(|e| load(e.id).ok());
+    let hidden = games().iter().filter_map(|e| load(e.info.id).ok());
     for game in hidden.filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
         let mut rng = Stream::from_text(&format!("worlds:{}", game.spec().string));
@@ -315,7 +308,7 @@ fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
 #[test]
 fn nothing_of_a_joint_turn_is_told_before_all_have_answered() {
     let (own, _) = own_game::registries();
-    let names: Vec<&str> = games().iter().map(|e| e.id).chain(["naming"]).collect();
+    let names: Vec<&str> = games().iter().map(|e| e.info.id).chain(["naming"]).collect();
     let mut checked = BTreeMap::new();
     let loaded = names.iter().filter_map(|name| own.load(name).ok());
     for game in loaded.filter(|game| game.spec().dynamics != Dynamics::Sequential) {

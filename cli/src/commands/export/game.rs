@@ -16,10 +16,10 @@ pub(super) fn texts(
 ) -> anyhow::Result<Vec<String>> {
     let (good, refused) = records::verified(lines, which);
     records::warn(&refused);
-    let (fit, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| v.game().notation() == Some(notation));
+    let (fit, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| v.game().info().notation == Some(notation));
     if fit.is_empty() {
-        let all = games().iter().filter(|entry| entry.notation == Some(notation));
-        let ids: Vec<&str> = all.map(|entry| entry.id).collect();
+        let all = games().iter().filter(|entry| entry.info.notation == Some(notation));
+        let ids: Vec<&str> = all.map(|entry| entry.info.id).collect();
         anyhow::bail!("{name} has no verified game of {}, and {} is for these only", ids.join(", "), notation.name);
     }
     if !others.is_empty() {

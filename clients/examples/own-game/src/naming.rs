@@ -1,6 +1,9 @@
 #![doc = include_str!("naming.md")]
 
-use ludex_env::game::{Action, ActionSink, EventView, Facts, Game, ParsedMove, Seat, SeatSet, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, ParsedMove, Seat, SeatSet, ToMove, Viewer,
+};
 use ludex_env::{Issue, ParamError, Stream};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 use schemars::JsonSchema;

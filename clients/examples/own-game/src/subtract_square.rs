@@ -1,6 +1,9 @@
 #![doc = include_str!("subtract_square.md")]
 
-use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_env::{ParamError, Stream};
 use ludex_games::board;

@@ -25,13 +25,14 @@ pub fn all() -> Vec<(String, String)> {
         ("clients/python/src/ludex/catalogue.py", catalogue()),
     ];
     let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
-    let games = ludex_games::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
+    let games = ludex_games::games().iter().map(|e| (format!("docs/games/{}.md", e.info.id), game(e)));
     fixed.into_iter().chain(games).collect()
 }
 
 /// The games that the Python client registers with Gymnasium, with their rules versions.
 fn catalogue() -> String {
-    let games: String = ludex_games::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
+    let games: String =
+        ludex_games::games().iter().map(|e| format!("    \"{}\": {},\n", e.info.id, e.info.rules)).collect();
     format!(
         "\"\"\"The games and the versions of their rules; a test checks that this list is current.\n\n\
          Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
@@ -44,14 +45,16 @@ pub fn with_games(summary: &str) -> String {
     for line in summary.lines().filter(|line| !line.contains("](games/") || line.contains("](games/README.md)")) {
         out += &format!("{line}\n");
         if line.contains("](games/README.md)") {
-            out.extend(ludex_games::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.title, e.id)));
+            out.extend(
+                ludex_games::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.info.title, e.info.id)),
+            );
         }
     }
     out
 }
 
 fn spec(e: &RegisteredGame) -> Spec {
-    ludex_games::load(e.id).expect("a game loads with its defaults").spec().clone()
+    ludex_games::load(e.info.id).expect("a game loads with its defaults").spec().clone()
 }
 
 /// A value of an enumeration as it stands on the wire, with spaces.
@@ -70,17 +73,17 @@ fn index() -> String {
     );
     for e in ludex_games::games() {
         let s = spec(e);
-        let presets: Vec<String> = e.presets.iter().map(|p| format!("`{}`", p.0)).collect();
-        let (players, moves, chance) = (range(e.players), word(s.dynamics), word(s.chance));
+        let presets: Vec<String> = e.info.presets.iter().map(|p| format!("`{}`", p.0)).collect();
+        let (players, moves, chance) = (range(e.info.players), word(s.dynamics), word(s.chance));
         let row = [players, moves, chance, word(s.information), presets.join(", ")].join(" | ");
-        let _ = writeln!(page, "| [{}]({id}.md) `{id}` | {row} |", e.title, id = e.id);
+        let _ = writeln!(page, "| [{}]({id}.md) `{id}` | {row} |", e.info.title, id = e.info.id);
     }
     page
 }
 
 /// The table of what the rules count, if they count anything.
 fn marks(e: &RegisteredGame) -> String {
-    let docs = ludex_games::load(e.id).expect("a game loads with its defaults").marks_docs();
+    let docs = ludex_games::load(e.info.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {
         return String::new();
     }
@@ -153,7 +156,7 @@ fn game(e: &RegisteredGame) -> String {
     let s = spec(e);
     let mut page = format!(
         "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
-        e.page,
+        e.info.page,
         marks(e)
     );
     let mut row = |what: &str, value: String| {
@@ -161,11 +164,11 @@ fn game(e: &RegisteredGame) -> String {
     };
     let names = |all: Vec<&str>| all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
     row("game string", format!("`{}`", s.string));
-    if !e.aliases.is_empty() {
-        row("also accepted as", names(e.aliases.iter().map(|a| a.name).collect()));
+    if !e.info.aliases.is_empty() {
+        row("also accepted as", names(e.info.aliases.iter().map(|a| a.name).collect()));
     }
     row("rules", format!("version {}, hash `{}`", s.rules, s.hash));
-    row("players", range(e.players));
+    row("players", range(e.info.players));
     row("seats", names(s.seats.iter().map(String::as_str).collect()));
     row("moves", word(s.dynamics));
     row("chance", word(s.chance));
@@ -190,9 +193,9 @@ fn game(e: &RegisteredGame) -> String {
     for a in &s.anchors {
         let _ = writeln!(page, "| level {}, bot {} | `{}` |", a.level, a.bot, a.agent);
     }
-    if !e.presets.is_empty() {
+    if !e.info.presets.is_empty() {
         page.push_str("\n| preset | parameters | note |\n|---|---|---|\n");
-        for (name, params, note) in e.presets {
+        for (name, params, note) in e.info.presets {
             let params: Value = serde_json::from_str(params).expect("a preset is JSON");
             let _ = writeln!(page, "| `{name}` | `{params}` | {note} |");
         }
@@ -202,7 +205,7 @@ fn game(e: &RegisteredGame) -> String {
 
 /// An example of the structured view, a field in each line.
 fn example(e: &RegisteredGame, s: &Spec) -> String {
-    let game = ludex_games::load(e.id).expect("a game loads with its defaults");
+    let game = ludex_games::load(e.info.id).expect("a game loads with its defaults");
     let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
     let fields: Vec<String> = view
         .as_object()

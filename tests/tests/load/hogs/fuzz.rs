@@ -163,7 +163,7 @@ fn games() -> Vec<(String, Vec<String>)> {
         (game.spec().game.clone(), properties.map(|p| p.keys().cloned().collect()).unwrap_or_default())
     };
     let games = ludex_games::builtin();
-    games.iter().map(|entry| about(&games.load(entry.id).expect("a game"))).collect()
+    games.iter().map(|entry| about(&games.load(entry.info.id).expect("a game"))).collect()
 }
 
 /// What the server has told this client of, so that requests can name what exists.

@@ -26,7 +26,7 @@ fn records_of_an_earlier_program_verify() {
     let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
     assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
     for game in ludex_games::games() {
-        assert!(text.contains(&format!("\"game\":\"{}\"", game.id)), "no record of {}", game.id);
+        assert!(text.contains(&format!("\"game\":\"{}\"", game.info.id)), "no record of {}", game.info.id);
     }
 }
 

@@ -171,8 +171,8 @@ fn the_agent_answers_in_every_form() {
 fn every_game_is_answered() {
     let stub = Stub::start(&[]);
     for entry in ludex_games::games() {
-        let mut state = ludex_games::load(entry.id).unwrap().start();
-        let mut luck = ludex_env::Stream::from_text(entry.id);
+        let mut state = ludex_games::load(entry.info.id).unwrap().start();
+        let mut luck = ludex_env::Stream::from_text(entry.info.id);
         let mut outcomes = ludex_env::Outcomes::new();
         let seat = loop {
             match state.turn() {
@@ -190,7 +190,7 @@ fn every_game_is_answered() {
         let answer = stub.chat(&body("Your move?", metadata(&*state, seat, "move"))).well();
         let said = text(&answer).rsplit_once("Answer: ").expect("a label").1.to_owned();
         let read = state.view(Viewer::Seat(seat)).parse(seat, &legal, &said);
-        assert!(read.is_some_and(|a| legal.contains(&a)), "{}: {said}", entry.id);
+        assert!(read.is_some_and(|a| legal.contains(&a)), "{}: {said}", entry.info.id);
     }
 }
 
