@@ -40,7 +40,7 @@ fn number(p: Position) -> (u32, bool) {
 }
 
 /// Solves the opening, which takes minutes on one core.
-pub fn make() -> Vec<u8> {
+pub fn generate() -> Vec<u8> {
     let (mut search, mut book) = (Search::sized(SLOTS, u64::MAX), BTreeMap::new());
     for seat in [0, 1] {
         walk(Position::default(), seat, &mut search, &mut book);
