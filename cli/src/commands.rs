@@ -122,7 +122,7 @@ impl Ending for anyhow::Result<()> {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    ludex_agents::sandbox::run_if_asked();
+    ludex_agents::sandbox::run_helper_if_requested();
     let commands = commands();
     let program = clap::Command::new("ludex")
         .about("An environment server for games: agents connect, play and are rated.")

@@ -98,7 +98,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
                     } else {
                         agent
                     };
-                    Ok(Participant { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
+                    Ok(Participant { name: entrant.name.clone(), agent, spec: llm::without_transport_args(&spec) })
                 });
                 let player = player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?;
                 players.insert(who, player);
@@ -135,7 +135,7 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
     }
     let (Suite { llm: all, .. }, PartSpec { llm: own, .. }) = (&plan.suite, &plan.parts[part].part);
     for (name, value) in own.iter().chain(all.iter().filter(|(name, _)| !own.contains_key(*name))) {
-        if !spec.gives(name) {
+        if !spec.has_arg(name) {
             spec = spec.set(name, &preflight::text(value))?;
         }
     }

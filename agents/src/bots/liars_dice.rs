@@ -10,7 +10,7 @@ use ludex_protocol::Refusal;
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 const GAME: &str = "liars_dice";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let params: Params = params(game)?;
     Ok(Arc::new(Odds {
         dice: (params.players * params.numdice) as usize,

@@ -10,7 +10,7 @@ use ludex_protocol::Refusal;
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "undercover";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     Ok(Arc::new(StockSpeaker))
 }
 

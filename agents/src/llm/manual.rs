@@ -21,7 +21,7 @@ pub(super) struct PlayerManual {
     pub(super) encoding: String,
     /// Description of accepted replies other than legal moves, or empty.
     pub(super) otherwise: String,
-    /// Parameters as name and value, if there is no manual to explain them.
+    /// Parameters as name and value, for games without a manual.
     pub(super) parameters: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ludex_env::{Action, DynState, GameRef, MoveRequest, ToMove};
 
-use super::solution::{Solution, Solved};
+use super::solution::{Solution, SolutionResult};
 use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";
@@ -25,7 +25,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-pub(super) fn solution(_game: &GameRef) -> Solved {
+pub(super) fn solution(_game: &GameRef) -> SolutionResult {
     Ok(Box::new(TicTacToe))
 }
 

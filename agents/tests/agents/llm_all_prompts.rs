@@ -29,7 +29,7 @@ fn games() -> Vec<GameRef> {
 }
 
 /// Renders a prompt after `random` moves, or fewer in a game that would end before.
-fn told(game: &GameRef, random: u32) -> String {
+fn render_prompt(game: &GameRef, random: u32) -> String {
     let spec = AgentSpec::parse("llm model=none").unwrap();
     let way = |random| Way { random, seed: 3, ..Way::default() };
     let h = (0..=random).rev().find_map(|random| resolve_path(game, &way(random)).ok()).unwrap();
@@ -41,7 +41,7 @@ fn told(game: &GameRef, random: u32) -> String {
 fn prompts_match_the_golden_file() {
     let mut all = String::new();
     for game in games() {
-        let (first, later) = (told(&game, 0), told(&game, 9));
+        let (first, later) = (render_prompt(&game, 0), render_prompt(&game, 9));
         let name = &game.spec().string;
         for text in [&first, &later] {
             assert!(text.len() < 14_000, "{name}: {} characters", text.len());

@@ -103,7 +103,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         "a person plays at the terminal, so leave out --json"
     );
     anyhow::ensure!(
-        !llm::batches(&spec),
+        !llm::uses_batching(&spec),
         "matches on a server have clocks, and the answers of batches take hours: leave out batch=true"
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

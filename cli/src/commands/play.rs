@@ -48,7 +48,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     // Several people share one terminal and its buffer, so they share one agent.
     if !persons.is_empty() {
         let talk = talk.clone();
-        let person = human::Human::new(terminal.lines, io::stdout()).with_width(talk.width);
+        let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(talk.width);
         let agent = Arc::new(wrap(Arc::new(person), move |person, ask, deadline| {
             talk.tell_chance();
             person.act(ask, deadline)
@@ -131,7 +131,7 @@ impl Talk {
 
     fn say(&self, text: &str) {
         // A failure to print is no reason to end the game.
-        let _ = writeln!(io::stdout().lock(), "{}", human::wrapped(&plain(text), self.width));
+        let _ = writeln!(io::stdout().lock(), "{}", human::wrap_lines(&plain(text), self.width));
     }
 
     /// All that chance did, in one line: each outcome once, with how often it came.

@@ -385,13 +385,13 @@ impl StandIn {
             agent.act(ask, deadline)
         };
         // The prompts that are measured may contain the last moves.
-        Ok(Arc::new(wrap(agent, act).reading_past()))
+        Ok(Arc::new(wrap(agent, act).with_history()))
     }
 }
 
 /// Adds what some moves of a language model use. Nobody knows how long batches take.
 fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, seconds: f64) {
-    let batched = llm::batches(spec);
+    let batched = llm::uses_batching(spec);
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     seen.moves += moves;
     seen.calls += forecast.calls;

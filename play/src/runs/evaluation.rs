@@ -105,7 +105,7 @@ impl Candidates {
 /// Returns the name of an agent in records. A model without a name is named by the arguments that determine its
 /// moves; endpoint and prices may change.
 fn name_of(name: String, spec: &AgentSpec) -> String {
-    if name == spec.to_string() { llm::essence(spec).to_string() } else { name }
+    if name == spec.to_string() { llm::without_transport_args(spec).to_string() } else { name }
 }
 
 /// Parses role assignments of the form `ROLE=AGENT`, with a spec or a name from the agents file in the folder `data`.
@@ -410,7 +410,7 @@ fn is_model(spec: &str) -> bool {
 }
 
 fn is_priced(spec: &str) -> bool {
-    AgentSpec::parse(spec).is_ok_and(|spec| spec.gives("price_in") && spec.gives("price_out"))
+    AgentSpec::parse(spec).is_ok_and(|spec| spec.has_arg("price_in") && spec.has_arg("price_out"))
 }
 
 /// Returns the blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.

@@ -156,7 +156,7 @@ impl<'r> Read<'r> {
         let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
             name: agent.name.clone(),
             spec: AgentSpec::parse(&agent.spec)
-                .map_or_else(|_| agent.spec.clone(), |spec| llm::essence(&spec).to_string()),
+                .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
             cost: costs.get(&at).map(|usage| HeadCost {
                 calls: usage.calls,

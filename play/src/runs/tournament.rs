@@ -206,8 +206,11 @@ impl Contest {
             }
             let tried_as = |player: &Participant| -> Participant {
                 // Trials do not wait for batches.
-                let plain =
-                    player.agent.is_batched().then(|| llm::unbatched(&player.spec).build(&self.game).ok()).flatten();
+                let plain = player
+                    .agent
+                    .is_batched()
+                    .then(|| llm::without_batching(&player.spec).build(&self.game).ok())
+                    .flatten();
                 Participant { agent: plain.unwrap_or_else(|| player.agent.clone()), ..player.clone() }
             };
             let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
@@ -273,7 +276,7 @@ impl Contest {
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             calls_bound: true,
-            wording: llm::WORDING,
+            wording: llm::PROMPT_VERSION,
             begun: crate::time::now_text(),
             ..RunSettings::default()
         }
@@ -398,7 +401,7 @@ fn is_model(entry: &NamedAgent) -> bool {
 }
 
 fn gathers(entry: &NamedAgent) -> bool {
-    matches!(&entry.source, AgentSource::Spec(spec) if llm::batches(spec))
+    matches!(&entry.source, AgentSource::Spec(spec) if llm::uses_batching(spec))
 }
 
 /// How long a tournament will take, by the time of the trials.

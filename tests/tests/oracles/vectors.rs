@@ -10,7 +10,7 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ludex_agents::solve::tree::{Counts, GameTree};
+use ludex_agents::solve::tree::{GameTree, NodeCounts};
 use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check};
 use ludex_games::{load, load_with};
 use ludex_protocol::spec::Dtype;
@@ -368,7 +368,7 @@ fn whole_trees() {
         let number = |field: &str| stats[field].as_u64().unwrap_or(0) as usize;
         let [chance, decisions, together, ends] =
             ["chance_nodes", "decision_nodes", "simultaneous_nodes", "terminal_histories"].map(number);
-        assert_eq!(tree.counts(), Counts { chance, decisions, together, ends }, "{string}");
+        assert_eq!(tree.counts(), NodeCounts { chance, decisions, together, ends }, "{string}");
         let near = |ours: f64, theirs: &Value| (ours - theirs.as_f64().unwrap()).abs() < 1e-9;
         let values = tree.values(&tree.uniform());
         let all = values.iter().zip(stats["uniform_policy_value"].as_array().unwrap()).all(|(v, t)| near(*v, t));

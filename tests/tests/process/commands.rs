@@ -676,7 +676,7 @@ fn folders_of_bots_are_checked() {
     assert_eq!((ran.code, document["agents"].as_array().unwrap().len()), (1, 1));
     // Without a compiler, the error says so.
     let why = document["agents"][0]["why"].as_str().unwrap();
-    assert!(why.contains("nothing_of_this_name") || why.contains("there is no program cc"), "{why}");
+    assert!(why.contains("nothing_of_this_name") || why.contains("got cc"), "{why}");
 }
 
 /// Lines that are wrong are answered with the reason and the place, and the next line is answered all the same.

@@ -11,11 +11,11 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ludex_agents::process::{Allowance, Process, ProcessFault, ProcessLimits, Program};
+use ludex_agents::process::{ChildProcess, ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use ludex_agents::sandbox;
 
 /// For what is not about time.
-const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
+const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
 
 /// Names another program than the usual one as the helper.
 const HELPER: &str = "LUDEX_TEST_HELPER";
@@ -31,13 +31,13 @@ fn use_helper() {
     sandbox::set_helper(helper());
 }
 
-fn start(argv: &[&str], limits: ProcessLimits) -> Process {
+fn start(argv: &[&str], limits: ProcessLimits) -> ChildProcess {
     use_helper();
     let argv = argv.iter().map(|&arg| arg.to_owned()).collect();
-    Program { argv, sandboxed: true, limits }.start().unwrap()
+    ProgramConfig { argv, sandboxed: true, limits }.start().unwrap()
 }
 
-fn python(script: &str) -> Process {
+fn python(script: &str) -> ChildProcess {
     start(&["python3", "-c", script], ProcessLimits::default())
 }
 
@@ -59,7 +59,7 @@ fn attempts(script: &str) -> String {
 }
 
 /// All lines that it prints until it ends, as it must.
-fn said(program: &mut Process) -> String {
+fn said(program: &mut ChildProcess) -> String {
     let text = program.rest(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
     text + "\n"
 }
@@ -275,14 +275,14 @@ print(sorted(os.environ))
 #[test]
 fn who_waits_for_ever_is_not_waited_for() {
     let mut program = python("import time; time.sleep(3600)");
-    let short = Allowance::wall(Duration::from_millis(500));
+    let short = TimeBudget::wall(Duration::from_millis(500));
     assert_eq!(program.line(&short), Err(ProcessFault::Wall { limit: short.wall }));
 }
 
 #[test]
 fn cpu_time_is_charged_per_answer() {
     let limit = Duration::from_millis(300);
-    let allowance = Allowance { cpu: Some(limit), ..AMPLE };
+    let allowance = TimeBudget { cpu: Some(limit), ..AMPLE };
     let mut program = python("while True: pass");
     let begun = Instant::now();
     assert_eq!(program.line(&allowance), Err(ProcessFault::Cpu { limit }));
@@ -295,7 +295,7 @@ for _ in range(4):
     while time.process_time() < end: pass
     print('x', flush=True)";
     let mut program = python(script);
-    let allowance = Allowance { cpu: Some(Duration::from_millis(500)), ..AMPLE };
+    let allowance = TimeBudget { cpu: Some(Duration::from_millis(500)), ..AMPLE };
     for _ in 0..4 {
         assert_eq!(program.line(&allowance).unwrap(), "x");
     }
@@ -312,7 +312,7 @@ threading.Thread(target=work).start()
 import time
 time.sleep(3600)";
     let limit = Duration::from_millis(400);
-    assert_eq!(python(script).line(&Allowance { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
+    assert_eq!(python(script).line(&TimeBudget { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn ends_are_told_apart() {
     assert_eq!(python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").line(&AMPLE), Err(ProcessFault::NotText));
     let silent = "import os, time; os.close(1); time.sleep(3600)";
     assert_eq!(python(silent).line(&AMPLE), Err(ProcessFault::Closed));
-    let missing = Program::new("./no-such-bot").unwrap().start().err().unwrap();
+    let missing = ProgramConfig::new("./no-such-bot").unwrap().start().err().unwrap();
     assert!(
         matches!(&missing, ProcessFault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
         "{missing}"
@@ -349,7 +349,7 @@ fn no_orphan_is_left() {
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox a program may have children; they are of its group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
-    let mut program = Program { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
+    let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use ludex_env::check::scaled;
 use ludex_env::game::GameInfo;
 use ludex_env::{
-    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, ParamError, Stream, ToMove, Unit,
-    Viewer,
+    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, ParamError, Stream, ToMove, Viewer,
 };
 use ludex_games::{games, load};
 use ludex_play::machine::MatchMachine;

@@ -6,7 +6,7 @@ use ludex_env::{Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMo
 use ludex_games::load;
 use serde_json::{Value, json};
 
-use super::codec::{Codec, Talk};
+use super::codec::{Codec, TurnLog};
 use super::games::codec;
 use crate::spec::AgentSpec;
 use crate::typed_access::view;
@@ -17,7 +17,7 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
 }
 
 /// Plays `episodes` at random and calls `test` with every request, the messages and a random number.
-fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &Talk)) {
+fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &TurnLog)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
         let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
@@ -74,7 +74,7 @@ fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex
 }
 
 /// Returns every request and response in order: the moves of a two-player game.
-fn heard(talk: &Talk) -> Vec<Value> {
+fn moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     let none = |v: &Value| v["x"] == -2 || v["x0"] == -1 || v["source"] == "-1";
     all.enumerate().filter(|(k, v)| *k > 0 || !none(v) && v["x"] != -1).map(|(_, v)| v).collect()
@@ -104,7 +104,7 @@ fn grid_messages_rebuild_the_board() {
     for (game, size, episodes) in [("tic_tac_toe", 3, 200), ("gomoku", 15, 4)] {
         ask_all(game, episodes, |ask, codec, talk| {
             let mut board = vec![vec!['.'; size]; size];
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (x, y) = xy(v);
                 board[y as usize][x as usize] = if ply % 2 == 0 { 'x' } else { 'o' };
             }
@@ -126,7 +126,7 @@ fn reversi_messages_rebuild_the_board() {
         ask_all(game, 40, |ask, codec, talk| {
             let mut board: HashMap<(i64, i64), char> =
                 [((3, 4), 'x'), ((4, 3), 'x'), ((3, 3), 'o'), ((4, 4), 'o')].into();
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (me, (x, y)) = (['x', 'o'][ply % 2], xy(v));
                 if x == -1 {
                     passes += 1;
@@ -165,7 +165,7 @@ fn ataxx_messages_rebuild_the_board() {
         let mut clones = 0;
         ask_all(game, 12, |ask, codec, talk| {
             let mut board = HashMap::from([((0, 0), 'x'), ((6, 6), 'x'), ((6, 0), 'o'), ((0, 6), 'o')]);
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (me, n) = (['x', 'o'][ply % 2], |f: &str| v[f].as_i64().unwrap());
                 let (from, to) = ((n("x0"), n("y0")), (n("x1"), n("y1")));
                 let distance = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).abs().max((a.1 - b.1).abs());
@@ -213,7 +213,7 @@ fn go_coordinates_start_at_top_left() {
                 (x, y) => format!("{}{}", "abcdefghj".as_bytes()[x as usize - 1] as char, size + 1 - y),
             };
             let seen: ludex_games::go::View = view(ask).unwrap();
-            let moves: Vec<String> = heard_go(talk).iter().map(name).collect();
+            let moves: Vec<String> = go_moves_of(talk).iter().map(name).collect();
             assert_eq!(moves, seen.moves);
             if ask.turn == 0 {
                 assert_eq!(xy(&talk.now) == (-2, -2), ask.seat == 0);
@@ -228,7 +228,7 @@ fn go_coordinates_start_at_top_left() {
 }
 
 /// Variant of [`heard`] in which the first request may be a pass.
-fn heard_go(talk: &Talk) -> Vec<Value> {
+fn go_moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     all.filter(|v| v["x"] != -2).collect()
 }
@@ -243,7 +243,7 @@ fn chess_messages_match_legal_moves() {
                 part("source") + &part("target") + part("promotion").trim_end_matches('*')
             };
             let seen: ludex_games::chess::View = view(ask).unwrap();
-            let moves: Vec<String> = heard(talk).iter().map(uci).collect();
+            let moves: Vec<String> = moves_of(talk).iter().map(uci).collect();
             assert_eq!(moves, seen.moves);
             promoted += usize::from(moves.last().is_some_and(|m| m.len() == 5));
             castled += usize::from(moves.last().is_some_and(|m| m == "e1g1" || m == "e8g8"));
@@ -296,7 +296,8 @@ fn chess_messages_match_legal_moves() {
     }
 }
 
-/// The bookkeeping of a program from a request alone: what a call costs and the least raise, or that the other is all-in.
+/// The bookkeeping of a program from a request alone: what a call costs and the least raise, or that the other is
+/// all-in.
 fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
     let n = |v: &Value| v.as_i64().unwrap();
     let (dealer, me) = (n(&r["dealer_id"]) as usize, n(&r["my_id"]) as usize);
@@ -376,7 +377,7 @@ fn hold_em_adds_up() {
         }
     });
     assert!(hands == 20 && asked > 200);
-    let first = |talk: &Talk| (talk.now["history"] == json!([])).then(|| talk.now["my_chips"].clone());
+    let first = |talk: &TurnLog| (talk.now["history"] == json!([])).then(|| talk.now["my_chips"].clone());
     let mut seen = Vec::new();
     ask_all("texas_holdem(preset=botzone,hands=1)", 3, |_, _, talk| seen.extend(first(talk)));
     assert_eq!(seen, vec![json!(19950); 3], "the small blind acts first");

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_agents::programs::{self, Bot};
+use ludex_agents::programs::{self, BotProgram};
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::GameRef;
 use serde_json::json;
@@ -64,7 +64,7 @@ enum Candidate {
     },
     File {
         name: String,
-        bot: Bot,
+        bot: BotProgram,
     },
     /// Neither a name, nor a file, nor an agent; and why.
     Nobody {
@@ -111,7 +111,7 @@ impl Candidate {
             Candidate::Spec { spec, .. } => play(&spec.to_string(), game),
             Candidate::File { bot, .. } => {
                 let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be created: {e}"));
-                let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.make(folder.path()));
+                let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.build(folder.path()));
                 match line {
                     Ok(line) => play(&agents_file::program(&line), game),
                     Err(why) => Some(why),

@@ -97,7 +97,8 @@ pub(super) fn replayed(
     if !run.about.calls_bound {
         let note = "calls are not bound to the records: the run was begun by an older build".to_owned();
         // Records of older builds have no digests. If all have them, somebody took the word out of the settings.
-        let digests = |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::DIGEST));
+        let digests =
+            |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::CALLS_DIGEST_NOTE));
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
         let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
         let forged = all.peek().is_some() && all.all(digests);
@@ -154,7 +155,7 @@ pub(super) fn replayed(
                 .map(|line| of_line(run, line, "a call of a question that the match did not ask".to_owned())),
         );
     }
-    let older = run.about.wording != llm::WORDING;
+    let older = run.about.wording != llm::PROMPT_VERSION;
     let note =
         older.then(|| "prompts were not rendered again: the run's are worded as an older build does it".to_owned());
     (wrong, note)

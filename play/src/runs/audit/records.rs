@@ -111,7 +111,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         if name != sat.name {
             return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
         }
-        let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::essence);
+        let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::without_transport_args);
         // A remote agent has no spec here, and says itself what kind it is.
         let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));

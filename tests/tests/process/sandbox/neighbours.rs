@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ludex_agents::process::{ProcessLimits, Program};
+use ludex_agents::process::{ProcessLimits, ProgramConfig};
 use ludex_agents::programs;
 
 use super::{AMPLE, said, start, use_helper};
@@ -65,7 +65,7 @@ fn sources_that_are_compiled() {
         .map(|bot| {
             let into = into.path().join(&bot.name);
             fs::create_dir_all(&into).unwrap();
-            (bot.name.clone(), bot.make(&into))
+            (bot.name.clone(), bot.build(&into))
         })
         .collect();
     let line = |name: &str| made.iter().find(|(bot, _)| bot == name).unwrap().1.clone();
@@ -74,7 +74,7 @@ fn sources_that_are_compiled() {
         assert!(why.contains("ermission denied") || why.contains("not found"), "{thief}: {why}");
     }
     for (name, word) in [("bob.cpp", "hello"), ("carol", "from the folder")] {
-        let program = Program::new(&line(name).unwrap()).unwrap();
+        let program = ProgramConfig::new(&line(name).unwrap()).unwrap();
         assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), word);
     }
     // What was compiled lies in folders of its own.
@@ -92,11 +92,11 @@ fn what_does_not_compile_says_why() {
     use_helper();
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder.path().join("bad.c"), "int main() { return nothing_of_this_name; }", 0o644);
-    let made = || programs::Bot::at(&path).unwrap().unwrap().make(folder.path());
+    let made = || programs::BotProgram::detect(&path).unwrap().unwrap().build(folder.path());
     let why = made().unwrap_err();
     assert!(why.contains("nothing_of_this_name") && why.lines().count() <= 5, "{why}");
     fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
-    let program = Program::new(&made().unwrap()).unwrap();
+    let program = ProgramConfig::new(&made().unwrap()).unwrap();
     assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), "ready");
 }
 
@@ -110,6 +110,6 @@ fn java_is_compiled_and_plays() {
     let folder = tempfile::tempdir().unwrap();
     let text = "public class Main { public static void main(String[] a) { System.out.println(\"ready\"); } }";
     let path = write(&folder.path().join("Main.java"), text, 0o644);
-    let line = programs::Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap();
-    assert_eq!(Program::new(&line).unwrap().start().unwrap().rest(&AMPLE).unwrap(), "ready");
+    let line = programs::BotProgram::detect(&path).unwrap().unwrap().build(folder.path()).unwrap();
+    assert_eq!(ProgramConfig::new(&line).unwrap().start().unwrap().rest(&AMPLE).unwrap(), "ready");
 }
