@@ -10,7 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::serde_helpers::number;
 
 mod sealed {
+    #[cfg(not(feature = "ndarray"))]
     pub trait Sealed {}
+    #[cfg(feature = "ndarray")]
+    pub trait Sealed: bytemuck::Pod {}
 }
 
 /// A number type for columns and tensors.

@@ -156,8 +156,9 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn open(&self, open: Open) -> Result<Env, Error> {
+        let observer = open.observer;
         let opened = expect_reply!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
-        Ok(Env::new(self.clone(), *opened))
+        Ok(Env::new(self.clone(), observer, *opened))
     }
 
     /// Asks for seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.

@@ -3,11 +3,12 @@
 use std::future::Future;
 
 use ludex_protocol::message::{
-    Batch, CloneEnvs, CloseHandle, HandleOpened, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs, ViewEnv,
-    Viewed,
+    Batch, CloneEnvs, CloseHandle, HandleOpened, Observer, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs,
+    ViewEnv, Viewed,
 };
 use ludex_protocol::spec::Spec;
-use ludex_protocol::{Bytes, ClientMessage, Column};
+use ludex_protocol::{ArrayError, Bytes, ClientMessage, Column};
+use ndarray::Array2;
 
 use crate::client::{Client, expect};
 use crate::error::Error;
@@ -20,12 +21,13 @@ pub struct Env {
     client: Client,
     handle: u32,
     count: u32,
+    observer: Observer,
     spec: Box<Spec>,
 }
 
 impl Env {
-    pub(crate) fn new(client: Client, opened: HandleOpened) -> Self {
-        Env { client, handle: opened.env, count: opened.count, spec: Box::new(opened.spec) }
+    pub(crate) fn new(client: Client, observer: Observer, opened: HandleOpened) -> Self {
+        Env { client, handle: opened.env, count: opened.count, observer, spec: Box::new(opened.spec) }
     }
 
     /// The server's number for the handle.
@@ -115,6 +117,20 @@ impl Env {
         self.batch(ClientMessage::Restore(Restore { env: self.handle, envs: None, items })).await
     }
 
+    /// Returns the legal actions of a batch as an array of shape `[R, A]`, with `observer = all` `[R * P, A]`; true if
+    /// legal. Works for every form of mask.
+    ///
+    /// # Errors
+    /// [`Error::Array`] if the batch has no mask, or the mask of another game.
+    pub fn legal_actions(&self, batch: &Batch) -> Result<Array2<bool>, Error> {
+        let rows = match self.observer {
+            Observer::Acting => batch.to_move.len(),
+            Observer::All => batch.reward.len(),
+        };
+        let missing = || ArrayError::Name { name: "mask".to_owned(), allowed: Vec::new() };
+        Ok(batch.mask.as_ref().ok_or_else(missing)?.to_array(rows, self.spec.actions as usize)?)
+    }
+
     /// Opens a new handle with equal states. Its chance events are the same too, or with `seed` new ones.
     ///
     /// # Errors
@@ -122,7 +138,7 @@ impl Env {
     pub async fn duplicate(&self, seed: Option<u64>) -> Result<Env, Error> {
         let request = CloneEnvs { env: self.handle, envs: None, seed: seed.map(Seed) };
         let opened = expect!(self.client.request(ClientMessage::Clone(request)).await?, Opened, "opened")?;
-        Ok(Env::new(self.client.clone(), *opened))
+        Ok(Env::new(self.client.clone(), self.observer, *opened))
     }
 
     /// Closes the handle.

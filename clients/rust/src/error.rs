@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ludex_protocol::{DecodeError, EncodeError, ErrorCode, Refusal};
+use ludex_protocol::{ArrayError, DecodeError, EncodeError, ErrorCode, Refusal};
 
 /// Why a call failed. Cheap to clone, because one lost connection fails all requests that wait for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,6 +63,9 @@ pub enum Error {
         /// The type of the answer.
         got: String,
     },
+    /// The numbers of a message are not the requested array.
+    #[error("{0}")]
+    Array(#[from] ArrayError),
     /// The client was closed.
     #[error("the client is closed")]
     Shut,

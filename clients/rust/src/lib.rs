@@ -55,10 +55,17 @@
 //! for column in 0..7 {
 //!     batch = env.step(&[column; 1_000]).await?;
 //! }
-//! println!("{:?}", batch.reward.get(0));
+//! let board = batch.observation::<u8>("board")?; // [1000, 2, 6, 7]
+//! let legal = env.legal_actions(&batch)?; // [1000, 7]
+//! let rewards = batch.rewards()?; // [1000, 2]
+//! println!("{:?} {:?} {}", board.shape(), legal.row(0), rewards[[0, 0]]);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Observations, masks and rewards are arrays of [`ndarray`]. [`Tensor::view`](protocol::Tensor::view) views any other
+//! tensor, and [`Column::view_rows`](protocol::Column::view_rows) any column.
+//!
 //! # Tasks, threads and certificates
 //!
 //! A [`Client`] may be cloned and used by many tasks and threads: a task of its own owns the connection, and each reply goes
@@ -85,6 +92,7 @@ pub use env::Env;
 pub use error::Error;
 pub use handler::{Failure, Handler, MatchResult, TurnReply, TurnRequest};
 pub use ludex_protocol as protocol;
+pub use ndarray;
 pub use options::Options;
 pub use player::{Player, evaluate, play};
 pub use session::Event;

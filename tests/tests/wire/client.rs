@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, StepEnvs, ViewEnv};
 use ludex_client::protocol::record::{EndReason, Notes};
-use ludex_client::protocol::{Encoding, ErrorCode, Move};
+use ludex_client::protocol::{ArrayError, Encoding, ErrorCode, Move};
 use ludex_client::{
     Client, Error, Event, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest, play,
 };
@@ -60,6 +60,29 @@ async fn a_gym_works_in_both_encodings() {
         seen.push(batches);
     }
     assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn batches_are_arrays_of_rows() {
+    let server = Server::start(|_| {}).await;
+    let (client, _events) = Client::connect(&format!("ws://{}", server.address), Options::default()).await.unwrap();
+    for (observer, rows) in [(Observer::Acting, vec![3]), (Observer::All, vec![3, 2])] {
+        for mask in [MaskForm::U1, MaskForm::Bits, MaskForm::Ids] {
+            let env =
+                client.open(Open { count: 3, observer, mask: Some(mask), ..Open::new("connect_four") }).await.unwrap();
+            let batch = env.reset(Some(1)).await.unwrap();
+            assert_eq!(batch.observation::<u8>("board").unwrap().shape(), [&rows[..], &[2, 6, 7]].concat());
+            assert_eq!(batch.rewards().unwrap().shape(), [3, 2]);
+            let legal = env.legal_actions(&batch).unwrap();
+            assert_eq!(legal.shape(), [rows.iter().product(), 7], "{mask:?}");
+            // With `observer = all`, seat 1 cannot act in the first position.
+            assert_eq!(legal.iter().filter(|&&legal| legal).count(), 3 * 7, "{mask:?}");
+        }
+    }
+    let env = client.open(Open { mask: Some(MaskForm::None), ..Open::new("connect_four") }).await.unwrap();
+    let batch = env.reset(None).await.unwrap();
+    assert!(matches!(env.legal_actions(&batch), Err(Error::Array(ArrayError::Name { .. }))));
+    assert!(matches!(batch.observation::<f32>("board"), Err(ArrayError::Dtype { .. })));
 }
 
 #[derive(Clone, Default)]
