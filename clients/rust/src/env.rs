@@ -30,17 +30,17 @@ impl Env {
         Env { client, handle: opened.env, count: opened.count, observer, spec: Box::new(opened.spec) }
     }
 
-    /// The server's number for the handle.
+    /// Returns the server's number for the handle.
     pub fn handle(&self) -> u32 {
         self.handle
     }
 
-    /// How many environments there are.
+    /// Returns the number of environments.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The game.
+    /// Returns the spec of the game with its parameters.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -48,7 +48,7 @@ impl Env {
     /// Starts episodes: with a seed s, environment i plays the episode of seed s + i.
     ///
     /// # Errors
-    /// As [`Client::request`]. The same holds for all methods here.
+    /// As [`Client::request`].
     pub async fn reset(&self, seed: Option<u64>) -> Result<Box<Batch>, Error> {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
@@ -81,7 +81,7 @@ impl Env {
     /// for the network.
     ///
     /// # Errors
-    /// [`Error::Shut`] if the client is closed. The errors of [`Client::request`] come from the future.
+    /// [`Error::ClientClosed`] if the client is closed. The errors of [`Client::request`] come from the future.
     pub async fn post_step(
         &self,
         actions: &[i32],
@@ -131,7 +131,7 @@ impl Env {
         Ok(batch.mask.as_ref().ok_or_else(missing)?.to_array(rows, self.spec.actions as usize)?)
     }
 
-    /// Opens a new handle with equal states. Its chance events are the same too, or with `seed` new ones.
+    /// Opens a new handle with equal states. Chance events are the same too, or new ones with `seed`.
     ///
     /// # Errors
     /// As [`Client::request`].
