@@ -6,6 +6,7 @@
 mod accepted;
 mod ack;
 mod act;
+mod act_refused;
 mod batch;
 mod clone;
 mod close;
@@ -34,7 +35,6 @@ mod ping;
 mod pong;
 mod progress;
 mod queued;
-mod refused;
 mod reset;
 mod resign;
 mod restore;
@@ -62,10 +62,10 @@ use crate::frame::{DecodeError, EncodeError, Encoding, Reader};
 use crate::limits::Limits;
 
 pub use self::{
-    accepted::*, ack::*, act::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*, enrolled::*,
-    event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*, match_end::*,
-    match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*, progress::*,
-    queued::*, refused::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
+    accepted::*, ack::*, act::*, act_refused::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*,
+    enrolled::*, event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*,
+    match_end::*, match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*,
+    progress::*, queued::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
     spectate::*, step::*, suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,
 };
 pub use crate::error::Issue;
@@ -73,9 +73,9 @@ pub use crate::legal::Legal;
 pub use crate::seed::Seed;
 
 /// The properties of a client's message that a server checks before it executes the message.
-pub(crate) trait FromClient {
+pub(crate) trait ClientBody {
     /// Returns the message as a trait object.
-    fn facts(&self) -> &dyn FromClient
+    fn facts(&self) -> &dyn ClientBody
     where
         Self: Sized,
     {
@@ -93,7 +93,7 @@ pub(crate) trait FromClient {
     }
 
     /// Returns true if the message starts new work, which a draining server refuses.
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         false
     }
 
@@ -109,9 +109,9 @@ pub(crate) trait FromClient {
 }
 
 /// The properties of a server's message that the codec needs for encoding.
-pub(crate) trait FromServer {
+pub(crate) trait ServerBody {
     /// Returns the message as a trait object.
-    fn facts(&self) -> &dyn FromServer
+    fn facts(&self) -> &dyn ServerBody
     where
         Self: Sized,
     {
@@ -180,7 +180,7 @@ macro_rules! messages {
 
 messages! {
     /// A message sent by a client.
-    ClientMessage by FromClient, "id":
+    ClientMessage by ClientBody, "id":
     /// Opens a session; the first message of a connection.
     Hello(Box<Hello>),
     /// Requests the server's time.
@@ -235,7 +235,7 @@ messages! {
 
 messages! {
     /// A message sent by the server.
-    ServerMessage by FromServer, "re":
+    ServerMessage by ServerBody, "re":
     /// Reply to `hello`, with session and limits.
     Welcome(Box<Welcome>),
     /// Reply to `ping`, with the server's time.
@@ -305,8 +305,8 @@ impl ClientMessage {
 
     /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server
     /// refuses.
-    pub fn begins(&self) -> bool {
-        self.facts().begins()
+    pub fn starts_work(&self) -> bool {
+        self.facts().starts_work()
     }
 
     /// Checks texts, documents and notes against the limits.

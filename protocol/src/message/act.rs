@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::{ErrorCode, Refusal};
@@ -60,7 +60,7 @@ impl Message for Act {
     const READ_OFTEN: bool = true;
 }
 
-impl FromClient for Act {
+impl ClientBody for Act {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -18,7 +18,7 @@ impl Message for CloseHandle {
     const TYPE: &'static str = "close";
 }
 
-impl FromClient for CloseHandle {
+impl ClientBody for CloseHandle {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

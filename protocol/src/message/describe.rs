@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::error::Refusal;
 use crate::limits::Limits;
@@ -27,7 +27,7 @@ impl Message for Describe {
     const TYPE: &'static str = "describe";
 }
 
-impl FromClient for Describe {
+impl ClientBody for Describe {
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         limits.document("params", &self.params)
     }

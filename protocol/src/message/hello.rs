@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::record::AgentKind;
 use crate::serde_helpers::{is_default, or_default};
@@ -62,4 +62,4 @@ impl Message for Hello {
     const TYPE: &'static str = "hello";
 }
 
-impl FromClient for Hello {}
+impl ClientBody for Hello {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -18,7 +18,7 @@ impl Message for Leave {
     const TYPE: &'static str = "leave";
 }
 
-impl FromClient for Leave {
+impl ClientBody for Leave {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::spec::{ChanceMode, Dynamics, Information};
 
@@ -40,4 +40,4 @@ impl Message for ListGames {
     const TYPE: &'static str = "list_games";
 }
 
-impl FromClient for ListGames {}
+impl ClientBody for ListGames {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::serde_helpers::or_else;
 
@@ -55,4 +55,4 @@ impl Message for ListMatches {
     const TYPE: &'static str = "list_matches";
 }
 
-impl FromClient for ListMatches {}
+impl ClientBody for ListMatches {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FromClient, FromServer};
+use super::{ClientBody, ServerBody};
 use crate::envelope::Message;
 
 /// `pong`: optional reply to the server's `ping`.
@@ -18,7 +18,7 @@ impl Message for Pong {
     const TYPE: &'static str = "pong";
 }
 
-impl FromClient for Pong {
+impl ClientBody for Pong {
     fn is_request(&self) -> bool {
         false
     }
@@ -36,4 +36,4 @@ impl Message for ServerPong {
     const TYPE: &'static str = "pong";
 }
 
-impl FromServer for ServerPong {}
+impl ServerBody for ServerPong {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -19,7 +19,7 @@ impl Message for Resign {
     const TYPE: &'static str = "resign";
 }
 
-impl FromClient for Resign {
+impl ClientBody for Resign {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

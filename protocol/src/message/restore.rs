@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::bytes::Bytes;
 use crate::column::Column;
@@ -25,7 +25,7 @@ impl Message for Restore {
     const TYPE: &'static str = "restore";
 }
 
-impl FromClient for Restore {
+impl ClientBody for Restore {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

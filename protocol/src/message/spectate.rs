@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::join::MatchView;
 use super::welcome::Scope;
 use crate::envelope::Message;
@@ -39,7 +39,7 @@ impl Message for Spectate {
     const TYPE: &'static str = "spectate";
 }
 
-impl FromClient for Spectate {
+impl ClientBody for Spectate {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Spectate)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
@@ -39,7 +39,7 @@ impl Message for StepEnvs {
     const READ_OFTEN: bool = true;
 }
 
-impl FromClient for StepEnvs {
+impl ClientBody for StepEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

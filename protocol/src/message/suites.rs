@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FromClient, FromServer};
+use super::{ClientBody, ServerBody};
 use crate::envelope::Message;
 
 /// `suites` from a client: requests the suites available for `enrol`.
@@ -59,10 +59,10 @@ impl Message for ListSuites {
     const TYPE: &'static str = "suites";
 }
 
-impl FromClient for ListSuites {}
+impl ClientBody for ListSuites {}
 
 impl Message for SuiteList {
     const TYPE: &'static str = "suites";
 }
 
-impl FromServer for SuiteList {}
+impl ServerBody for SuiteList {}

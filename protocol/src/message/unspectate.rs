@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -19,7 +19,7 @@ impl Message for Unspectate {
     const TYPE: &'static str = "unspectate";
 }
 
-impl FromClient for Unspectate {
+impl ClientBody for Unspectate {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Spectate)
     }

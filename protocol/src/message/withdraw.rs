@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -18,7 +18,7 @@ impl Message for Withdraw {
     const TYPE: &'static str = "withdraw";
 }
 
-impl FromClient for Withdraw {
+impl ClientBody for Withdraw {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }
