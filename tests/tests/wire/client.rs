@@ -24,7 +24,7 @@ async fn first(ask: TurnRequest) -> Result<TurnReply, Failure> {
 }
 
 #[tokio::test]
-async fn a_gym_works_in_both_encodings() {
+async fn gym_works_in_both_encodings() {
     let server = Server::start(|_| {}).await;
     let mut seen = Vec::new();
     for encoding in [Encoding::MsgPack, Encoding::Json] {
@@ -114,7 +114,7 @@ impl Handler for Witness {
 }
 
 #[tokio::test]
-async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
+async fn player_acts_again_after_refusal() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let witness = Witness::default();
@@ -132,7 +132,7 @@ async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
 }
 
 #[tokio::test]
-async fn two_players_meet_in_a_queue_and_stop_when_told() {
+async fn players_meet_in_queue_and_stop_on_request() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let (a, a_events) = Client::connect(&url, options("a", Encoding::MsgPack)).await.unwrap();
@@ -157,7 +157,7 @@ async fn two_players_meet_in_a_queue_and_stop_when_told() {
 }
 
 #[tokio::test]
-async fn connections_that_break_cost_neither_a_match_nor_a_move() {
+async fn broken_connections_lose_no_match_and_no_move() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         // Each connection lives a little longer than the one before, so that the match ends at some point.
@@ -171,12 +171,12 @@ async fn connections_that_break_cost_neither_a_match_nor_a_move() {
             assert_eq!(played.end.as_ref().unwrap().reason, EndReason::Finished);
         }
         let asked = witness.asked.lock().unwrap();
-        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "nothing is asked twice");
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "no request is repeated");
     }
 }
 
 #[tokio::test]
-async fn a_gym_survives_broken_connections_and_steps_once() {
+async fn gym_steps_once_over_broken_connections() {
     let server = Server::start(|_| {}).await;
     let proxy = Proxy::start(server.address, |k| 6_000 + 2_000 * k).await;
     let (client, mut events) =
@@ -193,9 +193,9 @@ async fn a_gym_survives_broken_connections_and_steps_once() {
 }
 
 #[tokio::test]
-async fn errors_say_what_happened() {
-    let nobody = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
-    assert!(matches!(nobody, Error::Connect { .. }), "{nobody}");
+async fn errors_name_their_cause() {
+    let refused = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
+    assert!(matches!(refused, Error::Connect { .. }), "{refused}");
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let unwelcome = Client::connect(&url, Options::default().agent("not a name")).await.unwrap_err();
@@ -226,7 +226,7 @@ async fn errors_say_what_happened() {
 }
 
 #[tokio::test]
-async fn tls_with_a_certificate_of_ones_own() {
+async fn tls_accepts_own_certificate() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -252,7 +252,7 @@ async fn tls_with_a_certificate_of_ones_own() {
 }
 
 #[tokio::test]
-async fn documents_are_said_in_joint_moves_and_in_matches() {
+async fn documents_are_moves_in_gym_and_matches() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
     let url = format!("ws://{}", server.address);
     let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();
