@@ -18,21 +18,21 @@ use crate::tensor::{Tensor, TensorElement};
 pub enum ArrayError {
     /// The elements have another type.
     Dtype {
-        /// Requested element type.
+        /// Element type that the caller requested.
         expected: Dtype,
         /// Element type of the tensor.
         got: Dtype,
     },
     /// The number of elements does not match the shape.
     Shape {
-        /// Requested shape.
+        /// Shape that the caller requested.
         shape: Vec<usize>,
         /// Number of packed bytes.
         bytes: usize,
     },
     /// The message has no array of this name.
     Name {
-        /// Requested name.
+        /// Name that the caller requested.
         name: String,
         /// Names of the message's arrays.
         allowed: Vec<String>,

@@ -14,6 +14,9 @@ pub(crate) trait Message: Serialize + DeserializeOwned {
     /// Value of the field `type`.
     const TYPE: &'static str;
 
+    /// Values of `type` of the replies to a request, apart from `error`; empty for messages that get no reply.
+    const REPLIES: &'static [&'static str] = &[];
+
     /// True for messages that servers read frequently; their decoder is compiled for each encoding. All others are read from
     /// a tree of values, which is slightly slower but compiles much faster.
     const READ_OFTEN: bool = false;
@@ -25,6 +28,7 @@ pub(crate) trait Message: Serialize + DeserializeOwned {
 
 impl<M: Message> Message for Box<M> {
     const TYPE: &'static str = M::TYPE;
+    const REPLIES: &'static [&'static str] = M::REPLIES;
     const READ_OFTEN: bool = M::READ_OFTEN;
     const WRITTEN_OFTEN: bool = M::WRITTEN_OFTEN;
 }

@@ -87,11 +87,6 @@ pub(crate) trait ClientBody {
         None
     }
 
-    /// Returns true if the message has an `id` and gets a reply.
-    fn is_request(&self) -> bool {
-        true
-    }
-
     /// Returns true if the message starts new work, which a draining server refuses.
     fn starts_work(&self) -> bool {
         false
@@ -138,10 +133,20 @@ macro_rules! messages {
             /// All values of `type`, in the order of the list.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
+            /// Values of `type` of the replies to each type, in the order of the list; empty for messages that get no reply.
+            pub const REPLIES: [&'static [&'static str]; Self::TYPES.len()] = [$(<$body as Message>::REPLIES),*];
+
             /// Returns the value of `type`.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $($side::$name(_) => <$body as Message>::TYPE,)*
+                }
+            }
+
+            /// Returns the values of `type` of the replies, apart from `error`.
+            pub fn replies(&self) -> &'static [&'static str] {
+                match self {
+                    $($side::$name(_) => <$body as Message>::REPLIES,)*
                 }
             }
 
@@ -300,7 +305,7 @@ impl ClientMessage {
 
     /// Returns true if the message has an `id` and gets a reply: all but `pong` and `ack`.
     pub fn is_request(&self) -> bool {
-        self.facts().is_request()
+        !self.replies().is_empty()
     }
 
     /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server

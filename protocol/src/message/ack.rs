@@ -20,8 +20,4 @@ impl Message for Ack {
     const TYPE: &'static str = "ack";
 }
 
-impl ClientBody for Ack {
-    fn is_request(&self) -> bool {
-        false
-    }
-}
+impl ClientBody for Ack {}

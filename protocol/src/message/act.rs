@@ -57,6 +57,7 @@ impl Act {
 
 impl Message for Act {
     const TYPE: &'static str = "act";
+    const REPLIES: &'static [&'static str] = &["accepted", "refused"];
     const READ_OFTEN: bool = true;
 }
 

@@ -24,6 +24,7 @@ pub struct CloneEnvs {
 
 impl Message for CloneEnvs {
     const TYPE: &'static str = "clone";
+    const REPLIES: &'static [&'static str] = &["opened"];
 }
 
 impl ClientBody for CloneEnvs {

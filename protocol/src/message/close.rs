@@ -16,6 +16,7 @@ pub struct CloseHandle {
 
 impl Message for CloseHandle {
     const TYPE: &'static str = "close";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for CloseHandle {

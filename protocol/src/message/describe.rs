@@ -25,6 +25,7 @@ pub struct Describe {
 
 impl Message for Describe {
     const TYPE: &'static str = "describe";
+    const REPLIES: &'static [&'static str] = &["spec"];
 }
 
 impl ClientBody for Describe {

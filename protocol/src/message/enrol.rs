@@ -74,6 +74,7 @@ impl Enrol {
 
 impl Message for Enrol {
     const TYPE: &'static str = "enrol";
+    const REPLIES: &'static [&'static str] = &["enrolled"];
 }
 
 impl ClientBody for Enrol {

@@ -60,6 +60,7 @@ pub struct ResumeSession {
 
 impl Message for Hello {
     const TYPE: &'static str = "hello";
+    const REPLIES: &'static [&'static str] = &["welcome"];
 }
 
 impl ClientBody for Hello {}

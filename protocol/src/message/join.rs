@@ -171,6 +171,7 @@ impl Join {
 
 impl Message for Join {
     const TYPE: &'static str = "join";
+    const REPLIES: &'static [&'static str] = &["joined"];
 }
 
 impl ClientBody for Join {

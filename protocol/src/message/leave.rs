@@ -16,6 +16,7 @@ pub struct Leave {
 
 impl Message for Leave {
     const TYPE: &'static str = "leave";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for Leave {

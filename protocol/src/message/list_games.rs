@@ -38,6 +38,7 @@ pub struct GameFilter {
 
 impl Message for ListGames {
     const TYPE: &'static str = "list_games";
+    const REPLIES: &'static [&'static str] = &["games"];
 }
 
 impl ClientBody for ListGames {}

@@ -53,6 +53,7 @@ impl Default for ListMatches {
 
 impl Message for ListMatches {
     const TYPE: &'static str = "list_matches";
+    const REPLIES: &'static [&'static str] = &["matches"];
 }
 
 impl ClientBody for ListMatches {}

@@ -161,6 +161,7 @@ impl Open {
 
 impl Message for Open {
     const TYPE: &'static str = "open";
+    const REPLIES: &'static [&'static str] = &["opened"];
 }
 
 impl ClientBody for Open {

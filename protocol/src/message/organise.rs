@@ -52,6 +52,7 @@ pub struct Organise {
 
 impl Message for Organise {
     const TYPE: &'static str = "organise";
+    const REPLIES: &'static [&'static str] = &["organised"];
 }
 
 impl ClientBody for Organise {

@@ -12,6 +12,7 @@ pub struct Ping {}
 
 impl Message for Ping {
     const TYPE: &'static str = "ping";
+    const REPLIES: &'static [&'static str] = &["pong"];
 }
 
 impl ClientBody for Ping {}

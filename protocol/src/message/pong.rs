@@ -18,11 +18,7 @@ impl Message for Pong {
     const TYPE: &'static str = "pong";
 }
 
-impl ClientBody for Pong {
-    fn is_request(&self) -> bool {
-        false
-    }
-}
+impl ClientBody for Pong {}
 
 /// `pong`: reply to the client's `ping`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

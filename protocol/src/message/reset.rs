@@ -32,6 +32,7 @@ pub struct Reset {
 
 impl Message for Reset {
     const TYPE: &'static str = "reset";
+    const REPLIES: &'static [&'static str] = &["batch"];
 }
 
 impl ClientBody for Reset {

@@ -17,6 +17,7 @@ pub struct Resign {
 
 impl Message for Resign {
     const TYPE: &'static str = "resign";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for Resign {

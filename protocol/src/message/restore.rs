@@ -23,6 +23,7 @@ pub struct Restore {
 
 impl Message for Restore {
     const TYPE: &'static str = "restore";
+    const REPLIES: &'static [&'static str] = &["batch"];
 }
 
 impl ClientBody for Restore {

@@ -20,6 +20,7 @@ pub struct SnapshotEnvs {
 
 impl Message for SnapshotEnvs {
     const TYPE: &'static str = "snapshot";
+    const REPLIES: &'static [&'static str] = &["snapshots"];
 }
 
 impl ClientBody for SnapshotEnvs {

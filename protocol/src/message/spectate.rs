@@ -37,6 +37,7 @@ pub struct Spectate {
 
 impl Message for Spectate {
     const TYPE: &'static str = "spectate";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for Spectate {

@@ -36,6 +36,7 @@ impl StepEnvs {
 
 impl Message for StepEnvs {
     const TYPE: &'static str = "step";
+    const REPLIES: &'static [&'static str] = &["batch"];
     const READ_OFTEN: bool = true;
 }
 

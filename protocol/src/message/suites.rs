@@ -57,6 +57,7 @@ pub struct SuitePart {
 
 impl Message for ListSuites {
     const TYPE: &'static str = "suites";
+    const REPLIES: &'static [&'static str] = &["suites"];
 }
 
 impl ClientBody for ListSuites {}

@@ -17,6 +17,7 @@ pub struct Unspectate {
 
 impl Message for Unspectate {
     const TYPE: &'static str = "unspectate";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for Unspectate {

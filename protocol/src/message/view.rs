@@ -51,6 +51,7 @@ pub struct ViewEnv {
 
 impl Message for ViewEnv {
     const TYPE: &'static str = "view";
+    const REPLIES: &'static [&'static str] = &["viewed"];
 }
 
 impl ClientBody for ViewEnv {

@@ -16,6 +16,7 @@ pub struct Withdraw {
 
 impl Message for Withdraw {
     const TYPE: &'static str = "withdraw";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
 impl ClientBody for Withdraw {

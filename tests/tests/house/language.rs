@@ -191,13 +191,13 @@ fn odd_phrases_are_found_in_texts_only() {
 
 #[test]
 fn counts_find_comments_and_names() {
-    let [heard, told] = ["pub struct Heard;", "fn told() {}"].map(str::to_owned);
+    let (heard, told) = (concat!("pub struct", " Heard;"), concat!("fn", " told() {}"));
     let source = format!(
         "/// What it is.\n{heard}\n/// Its id.\n/// More of it, in many words.\n{told}\n/// Returns the seat to move.\nfn seat() {{}}\n"
     );
     let mut counts = Counts::default();
     counts.add("a/src/one.rs", &source, &Patterns::new());
-    counts.add("a/src/two.rs", "pub struct Heard;", &Patterns::new());
+    counts.add("a/src/two.rs", heard, &Patterns::new());
     assert_eq!(counts.question_openings, ["a/src/one.rs:1: /// What it is."]);
     assert_eq!(counts.pronoun_openings, ["a/src/one.rs:3: /// Its id."]);
     assert_eq!(counts.short_docs, ["a/src/one.rs:1: /// What it is."]);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, does_not_play};
 use ludex_env::{Game as _, MoveRequest};
 
-use crate::subtract_square::{SubtractSquare, View, squares, objects_of};
+use crate::subtract_square::{SubtractSquare, View, objects_of, squares};
 
 /// Roster entry; agent specs start with its name.
 pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {

@@ -180,7 +180,7 @@ async fn to_the_end(b: &LawContext) -> LawResult {
     let due = seat.due;
     law_holds(due > 0, || "answered `enrol` with nothing due".into(), "the matches of the run")?;
     let over = seat.play().await?;
-    same(&over.reason, &RunReason::LawResult, || "run_end.reason".into())?;
+    same(&over.reason, &RunReason::Done, || "run_end.reason".into())?;
     same(&seat.begun.len(), &(due as usize), || "matches that were played".into())?;
     same(&(seat.due, seat.done), &(0, due), || "due and done of the last `progress`".into())?;
     law_holds(!over.report.is_empty(), || "run_end.report is empty".into(), "a path")?;
@@ -219,7 +219,7 @@ async fn back(b: &LawContext) -> LawResult {
     let key = |turn: &ludex_protocol::message::TurnFrame| (turn.match_id.clone(), turn.turn, turn.legal.clone());
     same(&key(&turn), &key(&waits), || "match, turn and legal after the return".into())?;
     let over = seat.play().await?;
-    same(&over.reason, &RunReason::LawResult, || "run_end.reason".into())?;
+    same(&over.reason, &RunReason::Done, || "run_end.reason".into())?;
     same(&seat.begun.len(), &(due as usize), || "matches that were played in both sessions".into())
 }
 
