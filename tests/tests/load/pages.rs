@@ -13,7 +13,7 @@ use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
-use crate::{program, quantile, wanted};
+use crate::{program, quantile, size_from_env};
 
 const BROWSER: &str = "Accept: text/html\r\n";
 /// Agents in the store.

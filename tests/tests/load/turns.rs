@@ -13,7 +13,7 @@ use ludex_tests::{Bot, Process};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{program, quantile, wanted};
+use crate::{program, quantile, size_from_env};
 
 /// Time for a move in ms, longer than any move takes.
 const LONG: u32 = 600_000;

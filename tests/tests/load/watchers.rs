@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::{program, seconds_of, wanted};
+use crate::{program, seconds_of, size_from_env};
 
 /// Moves of a match; the seat that would make the next one resigns.
 const MOVES: usize = 100;
