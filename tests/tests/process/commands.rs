@@ -649,7 +649,7 @@ fn agents_check_reports_agent() {
     let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  mcts sims=20\n");
     let missing = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
-    let document: Value = serde_json::from_str(&nobody.out).unwrap();
+    let document: Value = serde_json::from_str(&missing.out).unwrap();
     assert_eq!((missing.code, &document["failed"]), (1, &json!(1)));
     assert!(document["agents"][0]["why"].as_str().unwrap().contains("no_such_agent"), "{document}");
     assert_eq!(ludex(here.path(), &["agents", "check", "random", "--game", "no_such_game"]).code, 2);
