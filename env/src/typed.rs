@@ -10,7 +10,7 @@ use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
 
-use crate::documents::{Schemas, capped, object_in};
+use crate::documents::{Schemas, cap_issues, last_object};
 use crate::draw::Stream;
 use crate::dyn_state::{DynState, DynView};
 use crate::game::{Action, CompleteGame, EventView, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
@@ -51,7 +51,7 @@ fn refused(why: impl Into<String>) -> Refusal {
 
 /// Creates the refusal of a move with these issues, at least one.
 fn flawed(issues: Vec<Issue>) -> Refusal {
-    let issues = capped(issues);
+    let issues = cap_issues(issues);
     let first = issues.first();
     let code = if first.is_some_and(Issue::is_unparsed) { ErrorCode::Unparsed } else { ErrorCode::IllegalAction };
     let message = first.map_or("refused", |issue| issue.message.as_str());
@@ -221,7 +221,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
                     let code = if named { ErrorCode::IllegalAction } else { ErrorCode::Unparsed };
                     return Err(Refusal::new(code, self.game().why_not_text(&self.state, seat, text)));
                 }
-                let found = object_in(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
+                let found = last_object(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
                 Cow::Owned(found.unwrap_or_else(|| Value::from(text.as_str())))
             }
             Move::Document(value) => Cow::Borrowed(value),

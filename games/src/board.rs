@@ -32,7 +32,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     }
 }
 
-/// Writes the returns of a game won by `winner`; zeros if there is no winner (yet).
+/// Writes the returns of a game won by `winner`; zeros without a winner.
 #[inline]
 pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     let first = match winner {

@@ -10,7 +10,7 @@ pub const PGN: Notation = Notation { name: "PGN", extension: "pgn", media: "appl
 /// Smart Game Format, FF\[4\].
 pub const SGF: Notation = Notation { name: "SGF", extension: "sgf", media: "application/x-go-sgf" };
 
-/// Returns the name of the agent on a seat; `?` if there is none.
+/// Returns the name of the agent on a seat; `?` without one.
 pub(crate) fn player(record: &Record, seat: usize) -> &str {
     record.header.seats.get(seat).map_or("?", |seat| seat.name.as_str())
 }

@@ -218,5 +218,5 @@ fn act(answer: MoveReply) -> Act {
         Some(Move::Document(document)) => Act::proposal(document),
         None => Act::resign(),
     };
-    if answer.notes.is_empty() { act } else { act.noting(answer.notes) }
+    if answer.notes.is_empty() { act } else { act.with_notes(answer.notes) }
 }

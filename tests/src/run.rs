@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 /// A run to be written.
 pub struct Run<'a> {
-    /// Its name.
+    /// Name of the run, for its folder and pages.
     pub name: &'a str,
     /// The models, the one under evaluation first: name, and the agent that plays for it.
     pub models: &'a [(&'a str, &'a str)],
@@ -31,7 +31,7 @@ pub struct Run<'a> {
 /// The seed of all runs here.
 pub const SEED: u64 = 11;
 
-/// What stands in every system prompt: markup must be shown, not obeyed.
+/// Text of every system prompt. Pages must show its markup as text.
 pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
 
 impl Run<'_> {

@@ -3,7 +3,7 @@
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
 
-use super::episode::{Envs, KEPT_MASK, Rows, Status};
+use super::episode::{Envs, MAX_CACHED_MASK, Rows, Status};
 use super::{Autoreset, DynBatch, OnIllegal};
 use crate::game::{Action, CompleteGame, Outcomes, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
@@ -68,7 +68,7 @@ impl<G: CompleteGame> Envs<G> {
             self.of.game.legal(&self.hot[i].state, seat, &mut legal);
         }
         // A list of thousands of ids would not be useful in an error.
-        legal.truncate(KEPT_MASK as usize);
+        legal.truncate(MAX_CACHED_MASK as usize);
         legal.into()
     }
 

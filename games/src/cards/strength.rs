@@ -250,7 +250,7 @@ mod tests {
         cards(text).unwrap().into_iter().collect()
     }
 
-    fn named(text: &str) -> &'static str {
+    fn category_of(text: &str) -> &'static str {
         category(hand(text).strength())
     }
 
@@ -302,19 +302,19 @@ mod tests {
 
     #[test]
     fn categories_and_kickers_order_hands() {
-        assert_eq!(named("As 2d 3h 4c 5s Kd Qd"), "straight");
+        assert_eq!(category_of("As 2d 3h 4c 5s Kd Qd"), "straight");
         assert!(hand("As 2d 3h 4c 5s").strength() < hand("2d 3h 4c 5s 6s").strength());
-        assert_eq!(named("Qs Kd Ah 2c 3s"), "high_card");
-        assert_eq!(named("As 2s 3s 4s 5s 6d 7d"), "straight_flush");
-        assert_eq!(named("Ts Js Qs Ks As Ad Ah"), "straight_flush");
-        assert_eq!(named("2s 3s 2d 3d 2h 3h 3c"), "four_of_a_kind");
-        assert_eq!(named("2s 3s 2d 3d 2h 3h 4c"), "full_house");
+        assert_eq!(category_of("Qs Kd Ah 2c 3s"), "high_card");
+        assert_eq!(category_of("As 2s 3s 4s 5s 6d 7d"), "straight_flush");
+        assert_eq!(category_of("Ts Js Qs Ks As Ad Ah"), "straight_flush");
+        assert_eq!(category_of("2s 3s 2d 3d 2h 3h 3c"), "four_of_a_kind");
+        assert_eq!(category_of("2s 3s 2d 3d 2h 3h 4c"), "full_house");
         assert_eq!(hand("KsKd QsQd JsJd Ac").strength(), hand("KhKc QhQc Ah").strength());
-        assert_eq!(named("As Ad"), "pair");
-        assert_eq!(named("As Kd"), "high_card");
+        assert_eq!(category_of("As Ad"), "pair");
+        assert_eq!(category_of("As Kd"), "high_card");
         assert!(hand("As Kd").strength() > hand("As Qd").strength());
-        assert_eq!(named("7c"), "high_card");
-        assert_eq!(named("7c 7d 7h 7s"), "four_of_a_kind");
+        assert_eq!(category_of("7c"), "high_card");
+        assert_eq!(category_of("7c 7d 7h 7s"), "four_of_a_kind");
     }
 
     #[test]

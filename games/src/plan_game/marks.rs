@@ -61,7 +61,7 @@ fn word(violations: &[&'static str]) -> &'static str {
 }
 
 /// Sums the numbers of each key.
-fn counted<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
+fn sum_by_key<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
     let mut out = BTreeMap::new();
     all.for_each(|(key, n)| *out.entry(key).or_default() += n);
     out
@@ -69,7 +69,7 @@ fn counted<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
 
 /// Returns the Jaccard index of two multisets of pieces with their places.
 fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
-    let [a, b] = [a, b].map(|all| counted(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
+    let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
     let shared: u32 = a.iter().map(|(key, n)| *n.min(b.get(key).unwrap_or(&0))).sum();
     let all = a.values().sum::<u32>() + b.values().sum::<u32>() - shared;
     f64::from(shared) / f64::from(all.max(1))
@@ -77,7 +77,7 @@ fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
 
 /// Returns the cosine of the two vectors of total cost per kind.
 fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
-    let [a, b] = [a, b].map(|all| counted(all.iter().map(|piece| (piece.kind, piece.cost))));
+    let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| (piece.kind, piece.cost))));
     let product = |a: &BTreeMap<u32, u32>, b: &BTreeMap<u32, u32>| -> f64 {
         a.iter().map(|(kind, cost)| f64::from(*cost) * f64::from(*b.get(kind).unwrap_or(&0))).sum()
     };

@@ -19,26 +19,26 @@ const FIELD: [i32; 2] = [5, 12];
 const PAINTS: [Paint; 2] = [Paint::Red, Paint::Blue];
 
 /// A plan known to the viewer.
-struct Known<'v> {
+struct KnownPlan<'v> {
     document: Option<&'v Value>,
     cost: Option<u32>,
     /// True if the plan is not submitted yet.
     draft: bool,
 }
 
-fn known(view: &View, seat: usize) -> Known<'_> {
+fn known_plan(view: &View, seat: usize) -> KnownPlan<'_> {
     let own = view.seat.map(usize::from) == Some(seat);
     let settled = view.side.as_ref().filter(|_| own).and_then(|side| view.strategy.get(side));
     let last = view.history.last();
     if let Some(draft) = view.draft.as_ref().filter(|_| own) {
-        return Known { document: Some(&draft.strategy), cost: Some(draft.cost), draft: true };
+        return KnownPlan { document: Some(&draft.strategy), cost: Some(draft.cost), draft: true };
     }
     match (settled, last) {
-        (Some(settled), _) => Known { document: Some(&settled.strategy), cost: Some(settled.cost), draft: false },
+        (Some(settled), _) => KnownPlan { document: Some(&settled.strategy), cost: Some(settled.cost), draft: false },
         (None, Some(last)) => {
-            Known { document: Some(&last.strategies[seat]), cost: Some(last.costs[seat]), draft: false }
+            KnownPlan { document: Some(&last.strategies[seat]), cost: Some(last.costs[seat]), draft: false }
         }
-        (None, None) => Known { document: None, cost: None, draft: false },
+        (None, None) => KnownPlan { document: None, cost: None, draft: false },
     }
 }
 
@@ -50,7 +50,7 @@ fn pieces(document: Option<&Value>) -> &[Value] {
 }
 
 /// Returns the name of a piece, and its other properties as text.
-fn told(piece: &Value) -> (String, Vec<String>) {
+fn name_and_properties(piece: &Value) -> (String, Vec<String>) {
     let mut name = String::new();
     let mut rest = Vec::new();
     for (key, value) in piece.as_object().into_iter().flatten() {
@@ -71,7 +71,7 @@ fn number(piece: &Value, key: &str) -> Option<i32> {
 }
 
 pub(super) fn picture<C: PlanEngine>(view: &View, budgets: [u32; 2]) -> Picture {
-    let plans = [0, 1].map(|seat| known(view, seat));
+    let plans = [0, 1].map(|seat| known_plan(view, seat));
     let lists = [0, 1].map(|seat| pieces(plans[seat].document));
     let field = lists.iter().any(|list| list.iter().any(|piece| number(piece, "y").is_some()));
     let rows = lists.map(|list| list.len().min(MOST).div_ceil(5).max(1) as i32);
@@ -148,7 +148,7 @@ fn side_named<C: PlanEngine>(name: &str) -> usize {
 }
 
 fn one(sketch: &mut Sketch, [x, y]: [i32; 2], piece: &Value, ink: Paint) -> String {
-    let (name, rest) = told(piece);
+    let (name, rest) = name_and_properties(piece);
     sketch.rect(fill(Paint::Face).edge(ink, 2), [x, y, PIECE[0] - 2, PIECE[1]], 6);
     sketch.bold(Paint::FaceInk, TextAnchor::Start, [x + 6, y + 12], 11, &short(&name, 18));
     let lines: Vec<String> =
@@ -187,7 +187,7 @@ fn lanes(sketch: &mut Sketch, top: i32, lists: [&[Value]; 2]) {
             };
             let at = [x, top + y * cell[1] + cell[1] / 2];
             sketch.circle(fill(PAINTS[side]).edge(Paint::Paper, 2), at, 12);
-            let name = told(piece).0;
+            let name = name_and_properties(piece).0;
             let letters: String = name.chars().filter(|c| c.is_ascii_uppercase()).take(2).collect();
             sketch.bold(Paint::Paper, TextAnchor::Middle, at, 11, &letters);
         }

@@ -239,7 +239,7 @@ fn keep_reuses_and_none_forfeits() {
     assert_eq!(view(&*s, 1)["history"][2]["reason"], "wiped_out");
     assert_eq!(s.returns(), [1.0, -1.0]);
     say(&mut *s, [json!({ "none": true }), json!({ "none": true })]);
-    // Both lose if there is no winner.
+    // Without a winner both lose.
     assert_eq!((s.returns(), s.turn()), (vec![0.0, -2.0], ToMove::Over));
 }
 
@@ -388,7 +388,7 @@ fn unusual_documents_are_handled() {
     assert_eq!(s.parse_move(0, &Move::Text(format!("```\n{last}\n```"))).unwrap(), ParsedMove::Document(last));
     say(&mut *s, [json!({ "none": true }), defenders(&["King"])]);
     assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![-1.0, 1.0], &json!("forfeit")));
-    // There is no strategy to keep yet: the round is forfeited again.
+    // Without an earlier strategy the round is forfeited again.
     say(&mut *s, [json!({ "keep": true }), json!({ "keep": true })]);
     assert_eq!(view(&*s, 0)["history"][1]["violations"], json!([["no_answer"], []]));
     assert!(

@@ -230,7 +230,7 @@ impl<C: PlanEngine> PlanGame<C> {
             // Seats without a submission in this phase have nothing new.
             Phase::Initial => settled_now,
             Phase::InitialOther => settled_now || side == seat,
-            Phase::Revision | Phase::RevisionOther if fixed => settled_now && self.asked(s)[seat],
+            Phase::Revision | Phase::RevisionOther if fixed => settled_now && self.submitting_seats(s)[seat],
             // If sides alternate, the previous revision is played in the next round; the first two rounds play the initial
             // strategies.
             Phase::Revision | Phase::RevisionOther => settled_now || s.side(&self.terms, seat) != side,
@@ -238,8 +238,9 @@ impl<C: PlanEngine> PlanGame<C> {
     }
 
     /// Returns the seats that submit in this phase.
-    fn asked(&self, s: &State<C::Plan>) -> [bool; 2] {
-        super::state::phase_after(&self.terms, s.history.len() as u32).map_or([true; 2], |(_, asked)| asked)
+    fn submitting_seats(&self, s: &State<C::Plan>) -> [bool; 2] {
+        super::state::phase_after(&self.terms, s.history.len() as u32)
+            .map_or([true; 2], |(_, submitting_seats)| submitting_seats)
     }
 
     pub(super) fn make_world(&self, view: &View, rng: &mut Stream) -> State<C::Plan> {

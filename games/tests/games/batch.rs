@@ -124,11 +124,11 @@ fn step(b: &mut dyn DynBatch, ids: &[i32]) -> Answer {
     out.into()
 }
 
-fn refused(b: &mut dyn DynBatch, ids: &[i32]) -> Refusal {
+fn step_refusal(b: &mut dyn DynBatch, ids: &[i32]) -> Refusal {
     b.step(None, Actions::Ids(ids), &mut Batch::default()).unwrap_err()
 }
 
-fn given(b: &mut dyn DynBatch, moves: &[Option<Move>]) -> Result<Answer, Refusal> {
+fn step_moves(b: &mut dyn DynBatch, moves: &[Option<Move>]) -> Result<Answer, Refusal> {
     let mut out = Batch::default();
     b.step(None, Actions::Moves(moves), &mut out).map(|()| out.into())
 }
@@ -183,7 +183,7 @@ fn disabled_autoreset_requires_explicit_reset() {
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
     until_x_wins(&mut *b);
-    let e = refused(&mut *b, &[0, 1]);
+    let e = step_refusal(&mut *b, &[0, 1]);
     assert_eq!((e.code, e.at), (ErrorCode::EnvOver, Some(0)));
     let mut out = Batch::default();
     b.reset(Some(&[0]), &ResetSeeds::Continue, &mut out).unwrap();
@@ -293,7 +293,7 @@ fn illegal_actions_forfeit_if_configured() {
         (&[1, 0][..], &[-4, 0][..]),
         "a snapshot preserves the forfeit"
     );
-    let out = given(&mut *b, &[None, text("z9")]).unwrap();
+    let out = step_moves(&mut *b, &[None, text("z9")]).unwrap();
     assert_eq!(out.illegal, [1]);
 }
 
@@ -312,10 +312,10 @@ fn client_can_choose_chance_outcomes() {
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 1);
     assert_eq!((out.to_move[0], out.chance), (-1, Some((vec![0, 3], vec![0, 1, 2], vec![1.0 / 3.0; 3]))));
-    assert_eq!(refused(&mut *b, &[3]).code, ErrorCode::IllegalAction, "chance is not a seat, so it cannot lose");
+    assert_eq!(step_refusal(&mut *b, &[3]).code, ErrorCode::IllegalAction, "chance is not a seat, so it cannot lose");
     assert_eq!(step(&mut *b, &[2]).chance, Some((vec![0, 2], vec![0, 1], vec![0.5; 2])));
-    assert_eq!(given(&mut *b, &[text("Deal:2")]).unwrap_err().code, ErrorCode::IllegalAction);
-    let out = given(&mut *b, &[text("Deal:1")]).unwrap();
+    assert_eq!(step_moves(&mut *b, &[text("Deal:2")]).unwrap_err().code, ErrorCode::IllegalAction);
+    let out = step_moves(&mut *b, &[text("Deal:1")]).unwrap();
     assert_eq!((out.to_move[0], out.length[0], out.chance.unwrap().1.len()), (0, 0, 0));
     step(&mut *b, &[1]);
     assert_eq!(step(&mut *b, &[1]).reward, [2.0, -2.0]);
@@ -327,7 +327,7 @@ fn masks_support_three_encodings_or_none() {
         let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
         let out = step(&mut *b, &[8, 0]);
-        assert_eq!(refused(&mut *b, &[0, 0]).at, Some(1), "{mask:?}");
+        assert_eq!(step_refusal(&mut *b, &[0, 0]).at, Some(1), "{mask:?}");
         out
     };
     assert_eq!(shown(MaskForm::U1).mask, [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
@@ -363,10 +363,10 @@ fn joint_steps_use_columns_of_acting_seats() {
     reset(&mut *b, 0);
     assert_eq!(b.width(), 2);
     assert_eq!(step(&mut *b, &[0, 1, -1, -1]).reward, [0.0, 10.0, 0.0, 0.0]);
-    let e = refused(&mut *b, &[0, 0, 1, -1]);
+    let e = step_refusal(&mut *b, &[0, 0, 1, -1]);
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
     assert_eq!(step(&mut *b, &[-1, -1, 0, 0]).length, [1, 1]);
-    let out = given(&mut *b, &[text("defect"), text("C"), None, None]).unwrap();
+    let out = step_moves(&mut *b, &[text("defect"), text("C"), None, None]).unwrap();
     assert_eq!((&out.reward[..], &out.length[..]), (&[10.0, 0.0, 0.0, 0.0][..], &[2, 1][..]));
 }
 
@@ -376,23 +376,23 @@ fn documents_and_texts_are_moves() {
     let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
     // The game parses texts in a joint move, but refuses them there.
-    let e = given(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
+    let e = step_moves(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
-    let out = given(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
+    let out = step_moves(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
     assert_eq!((&out.reward[..], &out.to_move[..]), (&[-1.0, -2.0, 0.0, 0.0][..], &[0, 0][..]));
     let proposal = |n: u64| Some(Move::Document(json!({ "offer": n })));
     // A flaw is reported by path, and no row changes.
-    let e = given(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
+    let e = step_moves(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
     let issue = &e.issues[0];
     assert_eq!((&*issue.path, &issue.got), ("/offer", &Some(Value::from(10))));
     // One seat moves: the other's entry must be empty.
-    assert!(given(&mut *b, &[proposal(4), Some(Move::Id(0)), None, None]).is_err());
-    let out = given(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();
+    assert!(step_moves(&mut *b, &[proposal(4), Some(Move::Id(0)), None, None]).is_err());
+    let out = step_moves(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();
     assert_eq!((&out.to_move[..], &out.terminated[..], &out.length[..]), (&[1, -4][..], &[0, 1][..], &[2, 2][..]));
     let items = b.snapshot(None, &[]).unwrap();
     assert_eq!(items[0].h[3], (0, json!({ "said": { "offer": 4 } })));
-    let out = given(&mut *b, &[None, text("  too little "), None, None]).unwrap();
+    let out = step_moves(&mut *b, &[None, text("  too little "), None, None]).unwrap();
     assert_eq!((out.terminated[0], &out.structure[0]["answer"]), (1, &json!({ "words": "too little" })));
     // The snapshot restores the position before the text.
     let mut out = Batch::default();

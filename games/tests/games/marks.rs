@@ -53,7 +53,12 @@ fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<ParsedMove
     }
 }
 
-fn taken(mut out: Marks, before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynState) -> Vec<Mark> {
+fn collect_marks(
+    mut out: Marks,
+    before: &dyn DynState,
+    joint: &[Option<ParsedMove>],
+    after: &dyn DynState,
+) -> Vec<Mark> {
     (0..joint.len()).filter(|&seat| joint[seat].is_some()).for_each(|seat| before.tried(seat, &[], &mut out));
     before.marks(joint, after, &mut out);
     out.take()
@@ -87,10 +92,10 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
         let cheap: BTreeSet<String> = names.iter().filter(|n| **n != "equity").map(|n| (*n).to_owned()).collect();
         let mut seen = BTreeSet::new();
         steps(&game, |before, joint, after| {
-            let out = if entry.info.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
-            for mark in taken(out, before, joint, after) {
-                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.info.id);
-                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.info.id);
+            let out = if entry.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
+            for mark in collect_marks(out, before, joint, after) {
+                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.id);
+                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.id);
                 seen.insert(mark.name);
             }
         });
@@ -105,13 +110,13 @@ fn mark_values_do_not_depend_on_request() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {
         let game = load(id).unwrap();
         steps(&game, |before, joint, after| {
-            let all = taken(Marks::all(), before, joint, after);
+            let all = collect_marks(Marks::all(), before, joint, after);
             for doc in game.marks_docs() {
                 let name = BTreeSet::from([doc.name.to_owned()]);
                 let wanted: Vec<Mark> = all.iter().filter(|m| m.name == doc.name).cloned().collect();
-                assert_eq!(taken(Marks::only(&name), before, joint, after), wanted, "{id}: {}", doc.name);
+                assert_eq!(collect_marks(Marks::only(&name), before, joint, after), wanted, "{id}: {}", doc.name);
             }
-            assert!(taken(Marks::only(&BTreeSet::new()), before, joint, after).is_empty());
+            assert!(collect_marks(Marks::only(&BTreeSet::new()), before, joint, after).is_empty());
         });
     }
 }

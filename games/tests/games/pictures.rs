@@ -94,7 +94,7 @@ fn path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/pictures.jsonl.gz"))
 }
 
-fn kept() -> BTreeMap<String, String> {
+fn stored_pictures() -> BTreeMap<String, String> {
     let mut text = String::new();
     let Ok(file) = std::fs::File::open(path()) else { return BTreeMap::new() };
     GzDecoder::new(file).read_to_string(&mut text).unwrap();
@@ -112,7 +112,7 @@ fn pictures_match_stored_files() {
         }
         out.finish().unwrap();
     }
-    let then = kept();
+    let then = stored_pictures();
     let changed = now.iter().filter(|(name, picture)| then.get(name) != Some(&picture.svg));
     let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
     assert!(changed.is_empty(), "changed: {changed:?}\nif intended, run tests/run --bless and inspect the pictures");

@@ -4,6 +4,7 @@ mod circles;
 mod docs;
 mod imports;
 mod language;
+mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may import whom.
+/// Crates that each member may import.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-protocol", &[]),
     ("ludex-env", &["ludex-protocol"]),
@@ -182,7 +183,7 @@ fn members_are_known() {
 }
 
 #[test]
-fn free_members_are_free_of_the_gpl() {
+fn permissive_members_need_no_gpl_code() {
     let house = Workspace::read();
     for (id, member) in house.members() {
         if !FREE.contains(&member.name.as_str()) {
@@ -199,7 +200,7 @@ fn free_members_are_free_of_the_gpl() {
     assert!(client.contains("license = \"MIT OR Apache-2.0\""));
 }
 
-/// Whether a licence leaves a choice without the GPL or its kin. Parts that must all hold stand around `AND`.
+/// Returns true if a licence leaves a choice without the GPL or its kin. Parts that must all hold are joined by `AND`.
 fn may_be_used_freely(licence: &str) -> bool {
     !licence.is_empty()
         && licence.replace(['(', ')'], "").split(" AND ").all(|part| {
@@ -210,7 +211,7 @@ fn may_be_used_freely(licence: &str) -> bool {
 }
 
 #[test]
-fn licences_are_understood() {
+fn licence_expressions_are_parsed() {
     for (licence, free) in [
         ("MIT", true),
         ("MIT/Apache-2.0", true),
@@ -239,7 +240,7 @@ fn imports_run_one_way() {
 }
 
 #[test]
-fn rules_and_verdicts_have_no_sockets() {
+fn pure_members_need_no_io_crates() {
     let house = Workspace::read();
     for (id, member) in house.members().filter(|(_, p)| PURE.contains(&p.name.as_str())) {
         for need in house.behind(id, false) {
@@ -318,7 +319,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_project_stands_alone() {
+fn files_name_nothing_outside_the_project() {
     // In two parts, as this file belongs to the project too.
     let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
     for path in files() {
@@ -354,11 +355,11 @@ fn modules_have_one_style() {
     let is_old = |p: &&PathBuf| p.ends_with("mod.rs");
     let all = files();
     let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
-    assert!(old.is_empty(), "{}: rename each to the name of its folder, beside it", old.join(", "));
+    assert!(old.is_empty(), "expected `name.rs` next to the folder `name`, got {}", old.join(", "));
 }
 
 #[test]
-fn files_are_rooms_with_one_purpose() {
+fn files_are_short() {
     let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
     // Reports that the program made are not written by hand.
     let made = |p: &PathBuf| p.starts_with("tests/data") || p.starts_with("docs/suites/reports");
@@ -373,7 +374,7 @@ fn files_are_rooms_with_one_purpose() {
 }
 
 #[test]
-fn games_have_their_pages() {
+fn games_have_pages() {
     let folder = root().join("games/src");
     let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for game in ludex_games::games() {
@@ -407,7 +408,7 @@ fn games_have_their_pages() {
 }
 
 #[test]
-fn the_readme_has_two_commands() {
+fn readme_has_two_commands() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let readme = read("README.md");
     let commands: Vec<&str> =

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 const MATCHES: usize = 100;
 
 #[tokio::test]
-async fn a_hundred_matches_at_once_finish_and_verify() {
+async fn parallel_matches_finish_and_verify() {
     let server = Server::start(|_| ()).await;
     let mut running = JoinSet::new();
     for k in 0..2 * MATCHES {

@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 
-mod kept_records;
+mod agents_file;
 mod llm_stub;
 mod measured;
-mod named;
 mod play;
 mod prompt;
+mod stored_records;
 mod tournament;
 mod words;
 
-/// How a command ended.
+/// Exit and output of a command.
 struct Ran {
     code: i32,
     out: String,
@@ -54,7 +54,7 @@ fn feed(folder: &Path, args: &[&str], input: &str) -> Ran {
         .spawn()
         .expect("the program");
     let mut stdin = child.stdin.take().expect("its input");
-    // The program answers while it reads, so nobody may wait for the whole input to be written.
+    // The program answers while it reads, so its output is read while the input is written.
     let done = std::thread::scope(|scope| {
         scope.spawn(move || {
             // A command that reads nothing may have ended already.
@@ -85,7 +85,7 @@ fn played(folder: &Path, game: &str, seats: &[&str], file: &str, more: &[&str]) 
 }
 
 #[test]
-fn help_is_one_line_for_each_command() {
+fn help_has_one_line_per_command() {
     let at = folder();
     let help = ludex(at.path(), &["--help"]).well();
     let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
@@ -112,8 +112,20 @@ fn help_is_one_line_for_each_command() {
     assert_eq!(ludex(at.path(), &["mach"]).code, 2);
 }
 
+/// More verbs become subcommands of an existing command.
+const MAX_COMMANDS: usize = 23;
+
 #[test]
-fn games_are_listed_and_explained() {
+fn commands_are_few() {
+    let at = folder();
+    let help = ludex(at.path(), &["--help"]).well();
+    let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
+    assert!(names.len() <= MAX_COMMANDS, "expected at most {MAX_COMMANDS} commands, got {}: {names:?}", names.len());
+}
+
+#[test]
+fn games_command_lists_and_explains() {
     let at = folder();
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
@@ -149,7 +161,7 @@ fn game_page(game: &str) -> &'static str {
 }
 
 #[test]
-fn a_match_is_the_same_again_on_any_number_of_jobs() {
+fn match_is_equal_for_any_number_of_jobs() {
     let at = folder();
     let run = |seed: &str, jobs: &str, file: &str| {
         let args = ["match", "connect_four", "--seat", "random", "--seat", "mcts sims=10", "--pairs", "6", "--json"];
@@ -225,7 +237,7 @@ fn matches_of_every_kind_of_game_verify() {
 }
 
 #[test]
-fn a_sequential_test_stops_when_it_is_decided() {
+fn sequential_test_stops_when_decided() {
     let at = folder();
     let test = |first: &str, second: &str, sprt: &str, more: &[&str]| {
         let args = ["match", "tic_tac_toe", "--seat", first, "--seat", second, "--sprt", sprt, "--out", "r.jsonl"];
@@ -251,7 +263,7 @@ fn a_sequential_test_stops_when_it_is_decided() {
 }
 
 #[test]
-fn bad_matches_say_what_to_do() {
+fn invalid_match_errors_name_remedy() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
@@ -287,14 +299,14 @@ fn bad_matches_say_what_to_do() {
         assert!(err.contains(said), "{args:?}: {err}");
     }
     assert_eq!(ludex(at.path(), &["match", "chess", "--pairs", "0"]).code, 2);
-    // What the system says is told once.
+    // The system's error appears once.
     std::fs::write(at.path().join("plain"), "").unwrap();
     let err = ludex(at.path(), &["serve", "--listen", "127.0.0.1:0", "--data", "plain/x"]).fails();
     assert!(err.contains("plain/x: ") && err.matches("os error").count() == 1, "{err}");
 }
 
 #[test]
-fn faults_are_named_by_file_line_and_event() {
+fn verify_names_file_line_and_event() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let text = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap();
@@ -319,7 +331,7 @@ fn faults_are_named_by_file_line_and_event() {
     let places: Vec<u64> = verdict["refused"].as_array().unwrap().iter().map(|r| r["line"].as_u64().unwrap()).collect();
     assert!([2, 4, 7].iter().all(|l| places.contains(l)), "{verdict}");
 
-    // The rest is rated; what is left out is named.
+    // The other records are rated; excluded ones are named.
     let ran = ludex(at.path(), &["rate", "bad.jsonl", "--unrated", "--json"]);
     assert!(ran.err.contains("bad.jsonl:4: "), "{}", ran.err);
     assert_eq!(ran.json()["records"], 4);
@@ -339,7 +351,7 @@ fn faults_are_named_by_file_line_and_event() {
 }
 
 #[test]
-fn ratings_and_reports() {
+fn rate_prints_ratings_and_reports() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "alphabeta depth=6"], "a.jsonl", &[]);
     played(at.path(), "connect_four", &["random", "mcts sims=20"], "b.jsonl", &[]);
@@ -386,7 +398,7 @@ fn figures(document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn ladders_are_measured_kept_and_written() {
+fn ladder_is_measured_stored_and_written() {
     let at = folder();
     let measure = |units: &str, data: &str| {
         ludex(at.path(), &["ladder", "kuhn_poker", "--units", units, "--seed", "3", "--data", data, "--json"]).json()
@@ -430,7 +442,7 @@ fn ladders_are_measured_kept_and_written() {
 }
 
 #[test]
-fn replays_show_any_position() {
+fn replay_shows_any_position() {
     let at = folder();
     let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let moves = records[0]["events"].as_array().unwrap().len();
@@ -454,7 +466,7 @@ fn replays_show_any_position() {
 }
 
 #[test]
-fn a_replay_is_a_page_that_loads_nothing() {
+fn replay_page_loads_no_files() {
     let at = folder();
     let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let moves = records[0]["events"].as_array().unwrap().len();
@@ -477,7 +489,7 @@ fn a_replay_is_a_page_that_loads_nothing() {
 }
 
 #[test]
-fn exports_are_the_records_and_pgn() {
+fn export_writes_records_and_pgn() {
     let at = folder();
     let chess = played(at.path(), "chess(max_plies=30)", &["random", "alphabeta depth=1"], "c.jsonl", &[]);
     let other = played(at.path(), "tic_tac_toe", &["random", "random"], "t.jsonl", &[]);
@@ -498,7 +510,7 @@ fn exports_are_the_records_and_pgn() {
 }
 
 #[test]
-fn a_person_plays() {
+fn person_plays_match() {
     let at = folder();
     let args = ["play", "tic_tac_toe", "--seat", "human", "--seat", "human", "--seed", "3", "--out", "p.jsonl"];
     // Ids, coordinates, nonsense and a taken square; x wins the top row.
@@ -525,7 +537,7 @@ fn a_person_plays() {
 }
 
 #[tokio::test]
-async fn records_of_a_server_are_read_beside_it() {
+async fn records_are_readable_while_server_runs() {
     let server = Server::start(|_| {}).await;
     let mut client = Client::greet(server.address, None, json!({"agent": {"name": "raw"}})).await;
     let join = json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 2});
@@ -558,7 +570,7 @@ async fn records_of_a_server_are_read_beside_it() {
 }
 
 #[tokio::test]
-async fn tokens_are_made_listed_and_revoked_beside_a_server() {
+async fn tokens_are_managed_while_server_runs() {
     let server = Server::start(|_| {}).await;
     let at = folder();
     let data = server.data.to_str().unwrap().to_owned();
@@ -566,7 +578,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
-    // The running server knows it at once, and admits nobody else.
+    // The running server applies the new token at once, and admits no other client.
     let hello = |token: &str| json!({"token": token, "agent": {"name": "ann.bot"}});
     let client = Client::greet(server.address, None, hello(text)).await;
     assert_eq!(client.welcome["scopes"], json!(["gym", "play"]));
@@ -585,7 +597,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     assert!(all["tokens"][0]["expires"].is_string() && all["tokens"][0]["revoked"].is_null(), "{all}");
     assert!(token(&["list"]).well().contains(&id));
     assert!(token(&["revoke", &id]).well().contains("ann"));
-    assert!(token(&["revoke", "nobody"]).fails().contains("ludex token list"));
+    assert!(token(&["revoke", "stranger"]).fails().contains("ludex token list"));
     assert_eq!(refused(hello(text)).await, "unauthorized");
     assert!(token(&["list"]).well().contains("revoked 20"));
 
@@ -619,7 +631,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
 }
 
 #[test]
-fn agents_are_listed() {
+fn agents_command_lists_agents() {
     let here = folder();
     let text = ludex(here.path(), &["agents"]).well();
     assert!(text.lines().any(|line| line.starts_with("random ") && line.contains("builtin")), "{text}");
@@ -632,19 +644,19 @@ fn agents_are_listed() {
 }
 
 #[test]
-fn agents_are_checked() {
+fn agents_check_reports_agent() {
     let here = folder();
     let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  mcts sims=20\n");
-    let nobody = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
-    let document: Value = serde_json::from_str(&nobody.out).unwrap();
-    assert_eq!((nobody.code, &document["failed"]), (1, &json!(1)));
+    let missing = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
+    let document: Value = serde_json::from_str(&missing.out).unwrap();
+    assert_eq!((missing.code, &document["failed"]), (1, &json!(1)));
     assert!(document["agents"][0]["why"].as_str().unwrap().contains("no_such_agent"), "{document}");
     assert_eq!(ludex(here.path(), &["agents", "check", "random", "--game", "no_such_game"]).code, 2);
 }
 
 #[test]
-fn a_class_of_bots_is_checked_each_by_itself() {
+fn agents_check_reports_each_bot() {
     let here = folder();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/botzone/tic_tac_toe.py");
     std::fs::copy(sample, here.path().join("good.py")).unwrap();
@@ -662,7 +674,7 @@ fn a_class_of_bots_is_checked_each_by_itself() {
 }
 
 #[test]
-fn folders_of_bots_are_checked() {
+fn agents_check_accepts_folders() {
     let here = folder();
     let bots = here.path().join("bots");
     std::fs::create_dir(&bots).unwrap();
@@ -681,7 +693,7 @@ fn folders_of_bots_are_checked() {
 
 /// Lines that are wrong are answered with the reason and the place, and the next line is answered all the same.
 #[test]
-fn questions_about_mahjong_are_answered_line_by_line() {
+fn mahjong_requests_are_answered_line_by_line() {
     let hand = r#"["W1","W2","W3","W4","W5","W6","W7","W8","W9","B1","B1","B1","T2"]"#;
     let long = format!(r#"{{"hand":{hand},"win":"T2","edition":"{}"}}"#, "x".repeat(1_000_000));
     let longer = "x".repeat(2 << 20);

@@ -15,7 +15,7 @@ pub struct Naming {
     params: Params,
 }
 
-/// Parameters: none.
+/// Parameters of the game, which has none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
@@ -152,7 +152,7 @@ impl GameMoves for Naming {
         };
         let say = document.get("say").unwrap_or(&Value::Null);
         if say.as_str().is_some_and(|words| words.to_lowercase().contains(SECRET)) {
-            let issue = Issue::new("/say", say, "other words", format!("nobody may say {SECRET:?}"));
+            let issue = Issue::new("/say", say, "other words", format!("expected another text than {SECRET:?}"));
             return Err(vec![issue.code("begging")]);
         }
         Ok(ParsedMove::Document(said.clone()))
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_keeps_the_laws() {
+    fn naming_satisfies_all_laws() {
         let game = ludex_games::builtin().with::<Naming>().load("naming").unwrap();
         ludex_env::check::game(&game, 0..40).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
     }

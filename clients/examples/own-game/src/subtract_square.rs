@@ -30,7 +30,7 @@ impl Default for Params {
     }
 }
 
-/// Position.
+/// Position: the pile and the seat to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pile: u32,
@@ -52,7 +52,7 @@ pub struct View {
 }
 
 /// Returns the number of objects that an action takes.
-pub fn taken(a: Action) -> u32 {
+pub fn objects_of(a: Action) -> u32 {
     (a + 1).saturating_mul(a + 1)
 }
 
@@ -105,7 +105,7 @@ impl Game for SubtractSquare {
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        s.pile = s.pile.saturating_sub(taken(a));
+        s.pile = s.pile.saturating_sub(objects_of(a));
         s.seat = 1 - s.seat;
     }
 
@@ -136,17 +136,17 @@ impl GameText for SubtractSquare {
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
-        format!("take {}", taken(a))
+        format!("take {}", objects_of(a))
     }
 
     /// Reads `take 9` and `9`.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let number: u32 = text.trim().trim_start_matches("take").trim().parse().ok()?;
-        legal.iter().copied().find(|&a| taken(a) == number)
+        legal.iter().copied().find(|&a| objects_of(a) == number)
     }
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
-        format!("{a} takes {} objects, but the pile has {}", taken(a), s.pile)
+        format!("{a} takes {} objects, but the pile has {}", objects_of(a), s.pile)
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_keeps_the_laws() {
+    fn subtract_square_satisfies_all_laws() {
         let games = ludex_games::builtin().with::<SubtractSquare>();
         for text in ["subtract_square", "subtract_square(pile=1)", "subtract_square(pile=1000)"] {
             let game = games.load(text).unwrap();
@@ -178,9 +178,9 @@ mod tests {
 
     /// Source of the losing sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
     #[test]
-    fn the_lost_sizes_are_known() {
+    fn losing_sizes_match_table() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
-        let ours = crate::square_player::lost(40);
+        let ours = crate::square_player::losing_sizes(40);
         assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);
     }
 }

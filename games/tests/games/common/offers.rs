@@ -300,7 +300,7 @@ impl GameText for Offers {
 
 impl GameObservation for Offers {
     fn observe_document(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> EventView {
-        let leak = if self.flaw("said_leak") { format!(", who has {}", before.secrets[seat]) } else { String::new() };
+        let leak = if self.flaw("said_leak") { format!(" with {}", before.secrets[seat]) } else { String::new() };
         EventView { action: None, text: Some(format!("{said}{leak}")) }
     }
 

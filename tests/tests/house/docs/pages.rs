@@ -57,7 +57,7 @@ fn spec(e: &RegisteredGame) -> Spec {
     ludex_games::load(e.info.id).expect("a game loads with its defaults").spec().clone()
 }
 
-/// A value of an enumeration as it stands on the wire, with spaces.
+/// Returns the wire word of an enumeration's value, with spaces.
 fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| Some(v.as_str()?.replace('_', " "))).unwrap_or_default()
 }
@@ -236,7 +236,7 @@ fn agents() -> String {
     for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
         match e.class {
-            AgentClass::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
+            AgentClass::Person => page.push_str("\nOnly at a terminal: servers never seat it.\n"),
             AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }

@@ -1,4 +1,4 @@
-//! The pages of the suites: what shows a row of their tables is there, and no figure is left out.
+//! The pages of the suites: the target of each row of their tables exists, and every figure is shown.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ fn shown_by(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_shows_a_row_is_there() {
+fn row_targets_exist() {
     let root = root();
     let crates = ["agents", "cli", "env", "play", "protocol", "referee", "report", "server", "tests"];
     let mut source = String::new();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ludex_agents::process::{ProcessLimits, ProgramConfig};
 use ludex_agents::programs;
 
-use super::{AMPLE, said, start, use_helper};
+use super::{AMPLE, printed_text, start, use_helper};
 
 fn write(path: &Path, text: &str, mode: u32) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -24,7 +24,7 @@ fn reader(files: &[&Path]) -> String {
 }
 
 #[test]
-fn native_bots_in_one_folder() {
+fn native_bots_in_one_folder_cannot_read_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let notes = write(&at("bob.notes"), "openings\n", 0o644);
@@ -32,16 +32,16 @@ fn native_bots_in_one_folder() {
     let deep = write(&at("carol/deep/carol"), &reader(&[]), 0o755);
     let alice = write(&at("alice"), &reader(&[&bob, &notes, &deep]), 0o755);
     let mut program = start(&[alice.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(said(&mut program), "denied\n".repeat(3));
-    // Alone in its folder, a program reads what lies beside it.
+    assert_eq!(printed_text(&mut program), "denied\n".repeat(3));
+    // Alone in its folder, a program reads its neighbors.
     fs::remove_file(&alice).unwrap();
     fs::remove_file(&deep).unwrap();
     let mut program = start(&[bob.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(said(&mut program), "read openings\n");
+    assert_eq!(printed_text(&mut program), "read openings\n");
 }
 
 #[test]
-fn sources_that_are_compiled() {
+fn compilation_cannot_include_other_bots() {
     if std::process::Command::new("g++").arg("--version").output().is_err() {
         eprintln!("g++ is missing: skipped");
         return;
@@ -80,11 +80,11 @@ fn sources_that_are_compiled() {
     // What was compiled lies in folders of its own.
     let [bob, carol] = ["bob.cpp", "carol"].map(|name| into.path().join(name).join("bot"));
     let thief = write(&into.path().join("thief/bot"), &reader(&[&bob, &carol]), 0o755);
-    assert_eq!(said(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");
+    assert_eq!(printed_text(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");
 }
 
 #[test]
-fn what_does_not_compile_says_why() {
+fn failed_compilation_has_reason() {
     if std::process::Command::new("cc").arg("--version").output().is_err() {
         eprintln!("cc is missing: skipped");
         return;
@@ -101,7 +101,7 @@ fn what_does_not_compile_says_why() {
 }
 
 #[test]
-fn java_is_compiled_and_plays() {
+fn java_bot_compiles_and_plays() {
     if std::process::Command::new("javac").arg("-version").output().is_err() {
         eprintln!("javac is missing: skipped");
         return;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::error::{ErrorCode, Issue};
 use crate::legal::Legal;
@@ -41,4 +41,4 @@ impl Message for ActRefused {
     const TYPE: &'static str = "refused";
 }
 
-impl FromServer for ActRefused {}
+impl ServerBody for ActRefused {}

@@ -7,7 +7,7 @@ use super::{folder, ludex};
 
 /// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes; and what
 /// was added with later games.
-fn kept() -> String {
+fn stored_records() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -21,7 +21,7 @@ fn kept() -> String {
 #[test]
 fn records_of_an_earlier_program_verify() {
     let here = folder();
-    let text = kept();
+    let text = stored_records();
     std::fs::write(here.path().join("kept.jsonl"), &text).unwrap();
     let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
     assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
@@ -31,9 +31,9 @@ fn records_of_an_earlier_program_verify() {
 }
 
 #[test]
-fn a_kept_record_that_was_changed_does_not_verify() {
+fn changed_record_does_not_verify() {
     let here = folder();
-    let text = kept();
+    let text = stored_records();
     let first = text.lines().next().unwrap();
     let changed = first.replacen("\"ms\":0", "\"ms\":1", 1);
     assert_ne!(first, changed);

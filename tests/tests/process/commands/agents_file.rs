@@ -28,7 +28,7 @@ fn names(agents: &agents_file::Agents) -> Vec<&str> {
 }
 
 #[test]
-fn a_name_is_given_listed_and_taken_away() {
+fn name_is_added_listed_and_removed() {
     let here = folder();
     let at = here.path();
     let said =
@@ -60,25 +60,25 @@ fn a_name_is_given_listed_and_taken_away() {
     assert!(again.code == 2 && again.err.contains("there are: searcher"), "{}", again.err);
     let names: Vec<String> =
         fs::read_dir(at.join("ludex-data")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(names, ["agents.toml"], "nothing is left beside it");
+    assert_eq!(names, ["agents.toml"], "no temporary file remains");
 }
 
 #[test]
-fn names_are_checked_as_agents_are() {
+fn agents_check_accepts_names() {
     let here = folder();
     add(here.path(), &["searcher", "--spec", "mcts sims=20"]).well();
     let text = ludex(here.path(), &["agents", "check", "searcher", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
     assert!(without.code == 2 && without.err.contains("--game is missing"), "{}", without.err);
-    let nobody = ludex(here.path(), &["agents", "check", "searchr"]);
-    assert!(nobody.code == 2 && nobody.err.contains("did you mean searcher?"), "{}", nobody.err);
-    let nobody = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
-    assert!(nobody.code == 1 && nobody.out.contains("did you mean searcher?"), "{}", nobody.out);
+    let misspelled = ludex(here.path(), &["agents", "check", "searchr"]);
+    assert!(misspelled.code == 2 && misspelled.err.contains("did you mean searcher?"), "{}", misspelled.err);
+    let misspelled = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
+    assert!(misspelled.code == 1 && misspelled.out.contains("did you mean searcher?"), "{}", misspelled.out);
 }
 
 #[test]
-fn a_language_model_is_asked_and_its_figures_are_kept() {
+fn added_model_is_probed_and_stored() {
     let here = folder();
     let at = here.path();
     let stub = Stub::start(&[]);
@@ -108,7 +108,7 @@ fn a_language_model_is_asked_and_its_figures_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_added_says_why_and_changes_nothing() {
+fn failed_add_has_reason_and_changes_nothing() {
     let here = folder();
     let at = here.path();
     add(at, &["searcher", "--spec", "mcts"]).well();
@@ -131,7 +131,7 @@ fn what_cannot_be_added_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn what_people_wrote_stays() {
+fn edits_preserve_comments() {
     let here = folder();
     let path = here.path().join("agents.toml");
     let written =
@@ -172,7 +172,7 @@ fn what_people_wrote_stays() {
 }
 
 #[test]
-fn names_and_specs_are_resolved() {
+fn names_resolve_in_all_commands() {
     let here = folder();
     let at = here.path();
     let mut text = format!("[agents.little]\nspec = \"{LITTLE}\"\nprice_in = 3\nprice_out = 15.5\n");
@@ -197,7 +197,7 @@ fn names_and_specs_are_resolved() {
 }
 
 #[test]
-fn programs_enter_by_file_and_by_folder() {
+fn programs_are_added_by_file_and_folder() {
     let here = folder();
     let at = here.path();
     fs::create_dir(at.join("bots")).unwrap();
@@ -237,7 +237,7 @@ fn programs_enter_by_file_and_by_folder() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_told_with_its_line() {
+fn agents_file_errors_name_line() {
     let here = folder();
     let one = "[agents.one]\nspec = \"random\"\n";
     for (more, said) in [
