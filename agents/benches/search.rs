@@ -5,7 +5,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
-use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove, games, load};
+use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove};
+use ludex_games::{games, load};
 
 /// Variants measured besides the defaults of every game.
 const MORE: &[&str] = &["go(board_size=9)"];
@@ -23,7 +24,7 @@ fn first_decision(game: &GameRef) -> Box<dyn DynState> {
 
 fn mcts(c: &mut Criterion) {
     let mut group = c.benchmark_group("mcts");
-    for string in games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
+    for string in games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied()) {
         let game = load(string).expect("a measured game loads");
         let state = first_decision(&game);
         let seat = state.turn().seats().iter().next().expect("a seat acts first");

@@ -55,9 +55,9 @@ impl MoveReply {
 
 /// Agent that plays one game.
 ///
-/// A reply is a function of (spec, agent key, turn, view). All randomness comes from [`Ask::stream`], which is keyed by
-/// turn, and state stored between requests (trees, transcripts) is a cache. Hosts may therefore call one agent from
-/// several threads, for several episodes, in any order, and again after a crash.
+/// A reply is a function of (spec, agent key, turn, view). All randomness comes from [`MoveRequest::stream`], which is
+/// keyed by turn, and state stored between requests (trees, transcripts) is a cache. Hosts may therefore call one agent
+/// from several threads, for several episodes, in any order, and again after a crash.
 ///
 /// There are two exceptions, both visible to the host: [`Agent::reproducible`] returns false for agents that depend on
 /// the clock or on a person, and a reply cut short by a deadline carries the note `cut: true`.
@@ -71,7 +71,8 @@ pub trait Agent: Send + Sync {
     /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) if a dependency (endpoint, network) fails.
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError>;
 
-    /// Returns true if the agent reads the full state ([`Ask::peek`]), which hosts allow in unrated episodes only.
+    /// Returns true if the agent reads the full state ([`MoveRequest::peek`]), which hosts allow in unrated episodes
+    /// only.
     fn needs_full_state(&self) -> bool {
         false
     }
@@ -94,7 +95,8 @@ pub trait Agent: Send + Sync {
         false
     }
 
-    /// Returns true if the agent reads [`Ask::past`]. Hosts need not store the moves of an episode for other agents.
+    /// Returns true if the agent reads [`MoveRequest::past`]. Hosts need not store the moves of an episode for other
+    /// agents.
     fn needs_history(&self) -> bool {
         false
     }
@@ -127,12 +129,12 @@ pub(crate) fn seed_key(seed: u64) -> Key {
 }
 
 /// Adapter from an agent to [`Policy`], for batches and other hosts that need an action without a deadline.
-pub struct InProcess(pub Arc<dyn Agent>);
+pub struct AgentPolicy(pub Arc<dyn Agent>);
 
-/// Action that [`InProcess`] returns if the agent resigned, failed or chose no legal action. No game uses this id.
+/// Action that [`AgentPolicy`] returns if the agent resigned, failed or chose no legal action. No game uses this id.
 pub const NO_ACTION: Action = Action::MAX;
 
-impl Policy for InProcess {
+impl Policy for AgentPolicy {
     fn choose(&self, ask: &MoveRequest<'_>) -> Action {
         let Ok(answer) = self.0.act(ask, None) else { return NO_ACTION };
         let action = match &answer.mv {
@@ -149,30 +151,30 @@ impl Policy for InProcess {
 
 /// Wraps an agent so that `act` handles its move requests, and may call the agent. All other methods are forwarded to
 /// the agent.
-pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> Wrapped<F>
+pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> WrappedAgent<F>
 where
     F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
 {
-    Wrapped { reads_past: agent.needs_history(), agent, act }
+    WrappedAgent { reads_past: agent.needs_history(), agent, act }
 }
 
 /// Agent returned by [`wrap`].
-pub struct Wrapped<F> {
+pub struct WrappedAgent<F> {
     agent: Arc<dyn Agent>,
     act: F,
     reads_past: bool,
 }
 
-impl<F> Wrapped<F> {
-    /// Declares that `act` itself reads [`Ask::past`].
-    pub fn reading_past(self) -> Self {
-        Wrapped { reads_past: true, ..self }
+impl<F> WrappedAgent<F> {
+    /// Declares that `act` itself reads [`MoveRequest::past`].
+    pub fn with_history(self) -> Self {
+        WrappedAgent { reads_past: true, ..self }
     }
 }
 
 // New trait methods must be forwarded here.
 #[warn(clippy::missing_trait_methods)]
-impl<F> Agent for Wrapped<F>
+impl<F> Agent for WrappedAgent<F>
 where
     F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
 {

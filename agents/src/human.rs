@@ -17,7 +17,7 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
 
 fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))
+    Ok(Arc::new(HumanPlayer::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))
 }
 
 /// Maximum number of legal moves listed without a `?` command.
@@ -37,7 +37,7 @@ pub fn width() -> Option<usize> {
 }
 
 /// Wraps lines of `text` between words; continuation lines are indented by four spaces.
-pub fn wrapped(text: &str, width: Option<usize>) -> String {
+pub fn wrap_lines(text: &str, width: Option<usize>) -> String {
     // One column stays free for the cursor.
     let Some(width) = width.map(|width| width.max(40) - 1) else { return text.to_owned() };
     let fits = |line: &str| line.chars().count() <= width;
@@ -67,19 +67,19 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
 /// Prints the view and the legal moves. Reads a move in any notation of the game, an action id, or a document as JSON,
 /// and prints the reason before it prompts again for an invalid move. `?` lists the legal moves; `quit` or the end of
 /// input resigns. The deadline is ignored, since reading cannot be interrupted.
-pub struct Human<R, W> {
+pub struct HumanPlayer<R, W> {
     io: Mutex<(R, W)>,
     width: Option<usize>,
 }
 
-impl<R: BufRead, W: Write> Human<R, W> {
+impl<R: BufRead, W: Write> HumanPlayer<R, W> {
     pub fn new(reader: R, writer: W) -> Self {
-        Human { io: Mutex::new((reader, writer)), width: None }
+        HumanPlayer { io: Mutex::new((reader, writer)), width: None }
     }
 
     /// Limits lines to `width` characters.
     pub fn with_width(self, width: Option<usize>) -> Self {
-        Human { width, ..self }
+        HumanPlayer { width, ..self }
     }
 
     /// Returns the typed move; `None` to resign.
@@ -88,7 +88,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
         let (reader, writer) = &mut *io;
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
-        let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrapped(text, self.width));
+        let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrap_lines(text, self.width));
         say(writer, &format!("\n{}", view.drawing(Viewer::Seat(ask.seat)).trim_end()))?;
         if ask.legal.len() <= SHOWN {
             say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;
@@ -116,7 +116,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
     }
 }
 
-impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
+impl<R: BufRead + Send, W: Write + Send> Agent for HumanPlayer<R, W> {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("terminal read or write failed: {e}")))?;
         Ok(mv.map_or_else(MoveReply::resign, MoveReply::new))
@@ -167,14 +167,14 @@ mod tests {
     #[test]
     fn long_lines_break_between_words() {
         let text = format!("short\n{}end\n\nlast", "word, ".repeat(12));
-        assert_eq!(wrapped(&text, None), text);
-        let broken = wrapped(&text, Some(50));
+        assert_eq!(wrap_lines(&text, None), text);
+        let broken = wrap_lines(&text, Some(50));
         assert!(broken.lines().all(|line| line.chars().count() < 50), "{broken}");
         assert!(broken.starts_with("short\nword, ") && broken.ends_with("end\n\nlast"), "{broken}");
         assert_eq!(broken.lines().nth(2).map(|line| line.starts_with("    word,")), Some(true), "{broken}");
         assert_eq!(broken.matches("word,").count(), 12);
         // Long words and boards stay unbroken.
-        assert_eq!(wrapped(&"x".repeat(60), Some(50)), "x".repeat(60));
-        assert_eq!(wrapped(" a b\n . .", Some(50)), " a b\n . .");
+        assert_eq!(wrap_lines(&"x".repeat(60), Some(50)), "x".repeat(60));
+        assert_eq!(wrap_lines(" a b\n . .", Some(50)), " a b\n . .");
     }
 }

@@ -5,7 +5,7 @@
 //! request a move.
 //!
 //! ```
-//! let game = ludex_env::load("connect_four")?;
+//! let game = ludex_games::load("connect_four")?;
 //! let spec = ludex_agents::AgentSpec::parse("mcts sims=200 c=1.4")?;
 //! let agent = spec.build(&game)?;
 //! let mut state = game.start();
@@ -18,8 +18,9 @@
 //!
 //! All agents guarantee:
 //!
-//! - An agent receives the view of its seat ([`Ask::view`](ludex_env::Ask::view)), never the full state, so a remote agent
-//!   plays like a local one. Only `peek=true` grants access to the state, and only where the host allows it.
+//! - An agent receives the view of its seat ([`MoveRequest::view`](ludex_env::MoveRequest::view)), never the full state,
+//!   so a remote agent plays like a local one. Only `peek=true` grants access to the state, and only where the host
+//!   allows it.
 //! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between requests
 //!   is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
 //! - [`Agent::act`] returns by its deadline. Only a person may exceed it.
@@ -55,7 +56,7 @@ pub mod solve;
 mod spec;
 mod typed_access;
 
-pub use agent::{Agent, InProcess, MoveReply, Wrapped, ask, wrap};
+pub use agent::{Agent, AgentPolicy, MoveReply, WrappedAgent, ask, wrap};
 pub use args::{ArgDef, ArgKind, ArgValue};
 pub use error::{AgentError, ErrorKind};
 pub use refusal::does_not_play;

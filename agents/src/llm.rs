@@ -45,8 +45,8 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::MoveAttempt;
 use endpoint::Endpoint;
 use model::{Llm, NAME, read};
-use prompts::{Prompts, Wants};
-use settings::Format;
+use prompts::{AnswerKind, Prompts};
+use settings::AnswerFormat;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     NAME,
@@ -57,22 +57,22 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(settings::ARGS);
 
 /// Note with the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
-pub const DIGEST: &str = "calls_sha256";
+pub const CALLS_DIGEST_NOTE: &str = "calls_sha256";
 
 /// Version of the prompt texts, incremented when the text of a position, manual or template changes. Runs store it, so
 /// that prompts of an older version are not reported as forged.
-pub const WORDING: u32 = 2;
+pub const PROMPT_VERSION: u32 = 2;
 
 /// Builds the model of `spec` as a reader of its own journal: it returns the stored calls and never calls the endpoint.
 /// It needs no key. Fails with kind `Failed` if a call is missing, has a different prompt, or contains data that does
-/// not follow from the prompt and the reply. Prompts are not compared if `wording` differs from [`WORDING`].
+/// not follow from the prompt and the reply. Prompts are not compared if `wording` differs from [`PROMPT_VERSION`].
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.
 pub fn offline(spec: &AgentSpec, game: &GameRef, wording: u32) -> Result<Arc<dyn Agent>, Refusal> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
-    Ok(Arc::new(Llm { endpoint: Endpoint::offline(settings, wording == WORDING), prompts }))
+    Ok(Arc::new(Llm { endpoint: Endpoint::offline(settings, wording == PROMPT_VERSION), prompts }))
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -82,24 +82,25 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 impl Agent for Llm {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
-        let mut asking = MoveAttempt::new(self, ask, &*view, deadline);
-        let said = prompting::choose(&mut asking)?;
+        let mut attempt = MoveAttempt::new(self, ask, &*view, deadline);
+        let said = prompting::choose(&mut attempt)?;
         let reading = said.reading;
         let (verdict, mut emotion) = (reading.verdict, reading.emotion);
         if self.prompts.wording.emotion && emotion.is_none() && reading.ok() {
-            emotion = asking.emotion(&said.call.answer)?;
+            emotion = attempt.emotion(&said.call.answer)?;
         }
         let wanted = self.prompts.wording.emotion;
         let notes = Notes {
-            tokens: Some(asking.tokens),
+            tokens: Some(attempt.tokens),
             emotion: emotion.filter(|_| wanted).map(String::from),
             analysis: reading.analysis.clone().filter(|_| wanted),
             ..Notes::default()
         };
         let answer = MoveReply { mv: Some(reading.into_move()), notes };
         // The digest binds prompts and replies to the record.
-        let answer = answer.note("calls", asking.calls).note("verdict", verdict).note(DIGEST, asking.digest());
-        Ok(match asking.usd {
+        let answer =
+            answer.note("calls", attempt.calls).note("verdict", verdict).note(CALLS_DIGEST_NOTE, attempt.digest());
+        Ok(match attempt.usd {
             Some(usd) => answer.note("usd", usd),
             None => answer,
         })
@@ -131,7 +132,7 @@ pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
     let task = prompting::first(&settings.wording);
-    prompts.messages(ask, &*ask.view(), &task, settings.format != Format::Text && task.wants != Wants::Words)
+    prompts.messages(ask, &*ask.view(), &task, settings.format != AnswerFormat::Text && task.wants != AnswerKind::Words)
 }
 
 /// Returns the hex digest of all inputs to prompts of `spec` in `game` except the move request: templates, manual
@@ -162,7 +163,7 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
 /// # Errors
 /// Those of [`render`].
 pub fn usd(spec: &AgentSpec, tokens_in: u64, cached: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
-    let cache = settings::Cached { read: Some(cached), written: None };
+    let cache = settings::CacheTokens { read: Some(cached), written: None };
     Ok(read(spec)?.usd(tokens_in, cache, tokens_out))
 }
 
@@ -170,7 +171,7 @@ pub fn usd(spec: &AgentSpec, tokens_in: u64, cached: u64, tokens_out: u64) -> Re
 const PRICES: [&str; 4] = ["price_in", "price_out", "price_cached", "price_cache_write"];
 
 /// Removes the prices of a spec. Other agents' specs are returned unchanged.
-pub fn unpriced(spec: &AgentSpec) -> AgentSpec {
+pub fn without_prices(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
     }
@@ -183,7 +184,7 @@ const WAYS: [&str; 9] =
 
 /// Removes the arguments that may change without changing the player: transport and batching. Other agents' specs are
 /// returned unchanged.
-pub fn essence(spec: &AgentSpec) -> AgentSpec {
+pub fn without_transport_args(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
     }
@@ -191,13 +192,13 @@ pub fn essence(spec: &AgentSpec) -> AgentSpec {
 }
 
 /// Returns true if the model of a spec is called through the provider's batch interface.
-pub fn batches(spec: &AgentSpec) -> bool {
+pub fn uses_batching(spec: &AgentSpec) -> bool {
     read(spec).is_ok_and(|settings| settings.batch.is_some())
 }
 
 /// Disables the batch interface, for trials that need immediate replies. Other agents' specs are returned unchanged.
-pub fn unbatched(spec: &AgentSpec) -> AgentSpec {
-    if !batches(spec) {
+pub fn without_batching(spec: &AgentSpec) -> AgentSpec {
+    if !uses_batching(spec) {
         return spec.clone();
     }
     settings::BATCH.iter().chain(&["batch"]).fold(spec.clone(), |spec, name| spec.without(name))

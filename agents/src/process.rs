@@ -18,7 +18,7 @@ use ludex_protocol::Refusal;
 pub use fault::ProcessFault;
 
 use crate::refusal::bad_value;
-use crate::sandbox::{self, Room, SandboxRole};
+use crate::sandbox::{self, SandboxDirs, SandboxRole};
 
 /// Bytes of standard error that are retained.
 const ERRORS: usize = 16 << 10;
@@ -54,27 +54,27 @@ impl Default for ProcessLimits {
 
 /// Resource limits of one reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowance {
+pub struct TimeBudget {
     /// CPU time of all threads since the last reply or the start; `None` for unlimited.
     pub cpu: Option<Duration>,
     /// Wall-clock time since the request.
     pub wall: Duration,
 }
 
-impl Allowance {
+impl TimeBudget {
     /// Limits CPU time, with a wall-clock limit that is large enough for a busy machine.
     pub fn cpu(cpu: Duration) -> Self {
-        Allowance { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
+        TimeBudget { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
     }
 
     /// Limits wall-clock time only.
     pub fn wall(wall: Duration) -> Self {
-        Allowance { cpu: None, wall }
+        TimeBudget { cpu: None, wall }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramConfig {
     /// Program and arguments, passed without a shell.
     pub argv: Vec<String>,
     /// True if the program runs in the sandbox. Otherwise it has the rights of the host.
@@ -82,7 +82,7 @@ pub struct Program {
     pub limits: ProcessLimits,
 }
 
-impl Program {
+impl ProgramConfig {
     /// Parses a command line into a sandboxed program. Words are split as in a shell, with quotes and backslashes; no
     /// other shell syntax applies.
     ///
@@ -94,18 +94,18 @@ impl Program {
             let allowed = "a program and its arguments, quoted as in a shell";
             return Err(bad_value("cmd", line, allowed));
         }
-        Ok(Program { argv, sandboxed: true, limits: ProcessLimits::default() })
+        Ok(ProgramConfig { argv, sandboxed: true, limits: ProcessLimits::default() })
     }
 
     /// Starts the program.
     ///
     /// # Errors
     /// [`Fault::NotStarted`] if the program, or a sandbox for it, is missing.
-    pub fn start(&self) -> Result<Process, ProcessFault> {
+    pub fn start(&self) -> Result<ChildProcess, ProcessFault> {
         self.start_as(&SandboxRole::Player)
     }
 
-    pub(crate) fn start_as(&self, role: &SandboxRole<'_>) -> Result<Process, ProcessFault> {
+    pub(crate) fn start_as(&self, role: &SandboxRole<'_>) -> Result<ChildProcess, ProcessFault> {
         let not_started = |why: String| ProcessFault::NotStarted { program: self.argv.join(" "), why };
         let (mut command, room) = if self.sandboxed {
             let (command, room) =
@@ -121,7 +121,7 @@ impl Program {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = spawn(command).map_err(|e| not_started(e.to_string()))?;
-        Ok(Process::new(child, self.clone(), room))
+        Ok(ChildProcess::new(child, self.clone(), room))
     }
 }
 
@@ -144,8 +144,8 @@ fn spawn(command: Command) -> std::io::Result<Child> {
 }
 
 /// Running program. Dropping it kills its process group.
-pub struct Process {
-    program: Program,
+pub struct ChildProcess {
+    program: ProgramConfig,
     child: Child,
     /// Input channel of the writer thread; `None` once closed. A program that does not read cannot block the host.
     input: Option<Sender<String>>,
@@ -157,13 +157,13 @@ pub struct Process {
     /// Fault that ended the program. All later requests return it.
     fault: Option<ProcessFault>,
     /// Directory and memory group of a sandboxed program.
-    room: Option<Room>,
+    room: Option<SandboxDirs>,
     /// Time of the last scan of the directory.
     counted: Instant,
 }
 
-impl Process {
-    fn new(mut child: Child, program: Program, room: Option<Room>) -> Self {
+impl ChildProcess {
+    fn new(mut child: Child, program: ProgramConfig, room: Option<SandboxDirs>) -> Self {
         let output = Arc::new(Pipe::default());
         let errors = Arc::new(Pipe::default());
         let limit = program.limits.output;
@@ -178,11 +178,11 @@ impl Process {
         let input = child.stdin.take().map(writer);
         let charged = Duration::ZERO;
         let counted = Instant::now();
-        Process { program, child, input, output, errors, charged, stopped: false, fault: None, room, counted }
+        ChildProcess { program, child, input, output, errors, charged, stopped: false, fault: None, room, counted }
     }
 
-    /// Sends text verbatim; a line needs its `\n`. Resumes a [stopped](Process::stop) program. If the program has
-    /// exited, the next read returns the fault.
+    /// Sends text verbatim; a line needs its `\n`. Resumes a [suspended](ChildProcess::suspend) program. If the program
+    /// has exited, the next read returns the fault.
     pub fn send(&mut self, text: &str) {
         if std::mem::take(&mut self.stopped) {
             system::stop(&self.child, false);
@@ -201,8 +201,8 @@ impl Process {
     ///
     /// # Errors
     /// The fault that ended the program. All later requests return it.
-    pub fn line(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
-        self.read(allowance, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
+    pub fn read_line(&mut self, budget: &TimeBudget) -> Result<String, ProcessFault> {
+        self.read(budget, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
             Some(end) => Some(end + 1),
             // The last line may lack its line ending.
             None => (ended && !bytes.is_empty()).then_some(bytes.len()),
@@ -213,23 +213,23 @@ impl Process {
     /// exit code or a signal is a fault, even if there is output.
     ///
     /// # Errors
-    /// Those of [`line`](Process::line).
-    pub fn rest(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
-        let text = self.read(allowance, |bytes, ended| ended.then_some(bytes.len()))?;
+    /// Those of [`read_line`](ChildProcess::read_line).
+    pub fn read_to_end(&mut self, budget: &TimeBudget) -> Result<String, ProcessFault> {
+        let text = self.read(budget, |bytes, ended| ended.then_some(bytes.len()))?;
         match self.farewell() {
             ProcessFault::Exited { code: Some(0), .. } | ProcessFault::Closed => Ok(text),
             fault => Err(self.end(fault)),
         }
     }
 
-    /// Reads up to a line equal to `mark`, which is removed, or to the end of output as in [`rest`](Process::rest).
-    /// Returns true with the text if the mark came.
+    /// Reads up to a line equal to `mark`, which is removed, or to the end of output as in
+    /// [`read_to_end`](ChildProcess::read_to_end). Returns true with the text if the mark came.
     ///
     /// # Errors
-    /// Those of [`line`](Process::line).
-    pub fn until(&mut self, mark: &str, allowance: &Allowance) -> Result<(String, bool), ProcessFault> {
+    /// Those of [`read_line`](ChildProcess::read_line).
+    pub fn read_until(&mut self, mark: &str, budget: &TimeBudget) -> Result<(String, bool), ProcessFault> {
         let marks = |line: &[u8]| line.trim_ascii() == mark.as_bytes();
-        let text = self.read(allowance, |bytes, ended| {
+        let text = self.read(budget, |bytes, ended| {
             let mut lines = bytes.split_inclusive(|&b| b == b'\n');
             let whole = |line: &&[u8]| ended || line.ends_with(b"\n");
             let marked = lines
@@ -250,7 +250,7 @@ impl Process {
 
     /// Returns the end of the program's standard error. For the program's owner only.
     pub fn errors(&mut self) -> String {
-        if self.fault.is_some() || system::ended(&mut self.child).is_some() {
+        if self.fault.is_some() || system::try_wait(&mut self.child).is_some() {
             let inner = lock(&self.errors.inner);
             // The last bytes may still be in flight.
             drop(self.errors.news.wait_timeout_while(inner, FAREWELL, |inner| !inner.ended));
@@ -258,9 +258,9 @@ impl Process {
         String::from_utf8_lossy(&lock(&self.errors.inner).bytes).into_owned()
     }
 
-    /// Suspends the program until the next [`send`](Process::send), so that long-running programs cannot compute during
-    /// other players' turns.
-    pub fn stop(&mut self) {
+    /// Suspends the program until the next [`send`](ChildProcess::send), so that long-running programs cannot compute
+    /// during other players' turns.
+    pub fn suspend(&mut self) {
         system::stop(&self.child, true);
         self.stopped = true;
     }
@@ -268,7 +268,7 @@ impl Process {
     /// Blocks until `complete` returns the length of a reply. Its second argument is true if the output has ended.
     fn read(
         &mut self,
-        allowance: &Allowance,
+        budget: &TimeBudget,
         complete: impl Fn(&[u8], bool) -> Option<usize>,
     ) -> Result<String, ProcessFault> {
         if let Some(fault) = &self.fault {
@@ -295,7 +295,7 @@ impl Process {
             drop(inner);
             output.news.notify_all();
             // An exceeded limit counts even if the reply has arrived.
-            if let Some(fault) = self.over(allowance, begun, answer.is_some()) {
+            if let Some(fault) = self.over(budget, begun, answer.is_some()) {
                 return Err(self.end(fault));
             }
             match answer {
@@ -311,11 +311,11 @@ impl Process {
 
     /// Returns the exceeded limit, if any. A program that has replied is charged its CPU time and can no longer time
     /// out.
-    fn over(&mut self, allowance: &Allowance, begun: Instant, answered: bool) -> Option<ProcessFault> {
+    fn over(&mut self, budget: &TimeBudget, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
             let used = usage.cpu.saturating_sub(self.charged);
-            if let Some(limit) = allowance.cpu.filter(|limit| used > *limit) {
+            if let Some(limit) = budget.cpu.filter(|limit| used > *limit) {
                 return Some(ProcessFault::Cpu { limit });
             }
             if usage.memory > limits.memory {
@@ -328,7 +328,7 @@ impl Process {
                 self.charged = usage.cpu;
             }
         }
-        if let Some(Room { folder, .. }) = &self.room
+        if let Some(SandboxDirs { folder, .. }) = &self.room
             && (answered || self.counted.elapsed() > COUNT)
         {
             let held = folder.usage(self.child.id(), limits.files, limits.file);
@@ -337,14 +337,14 @@ impl Process {
                 return Some(ProcessFault::Disk { files: limits.files, bytes: limits.folder });
             }
         }
-        (!answered && begun.elapsed() > allowance.wall).then_some(ProcessFault::Wall { limit: allowance.wall })
+        (!answered && begun.elapsed() > budget.wall).then_some(ProcessFault::Wall { limit: budget.wall })
     }
 
     /// Returns the fault of a program whose output ended: its exit status, or that it still runs.
     fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
-            if let Some(end) = system::ended(&mut self.child) {
+            if let Some(end) = system::try_wait(&mut self.child) {
                 let said = sandbox::refusal(end.code, || self.errors());
                 let (code, signal) = (end.code, end.signal);
                 return match said {
@@ -372,7 +372,8 @@ impl Process {
     /// Kills the program and stores the fault.
     fn end(&mut self, fault: ProcessFault) -> ProcessFault {
         // The kernel may have enforced the memory limit first.
-        let over = self.room.as_ref().and_then(|room| room.group.as_ref()).is_some_and(|group| group.is_over());
+        let over =
+            self.room.as_ref().and_then(|room| room.group.as_ref()).is_some_and(|group| group.is_out_of_memory());
         let fault = if over { ProcessFault::Memory { limit: self.program.limits.memory } } else { fault };
         system::end(&mut self.child);
         self.input = None;
@@ -380,7 +381,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // After a fault the process is reaped, and its id may belong to another process.
         if self.fault.is_none() {
@@ -475,42 +476,42 @@ mod tests {
     use super::*;
 
     /// Generous limits for tests that must not time out.
-    const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(60) };
+    const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(60) };
 
-    fn shell(script: &str) -> Process {
+    fn shell(script: &str) -> ChildProcess {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-        Program { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap()
+        ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap()
     }
 
     #[test]
     fn program_exchanges_lines() {
         let mut program = shell("while read line; do echo \"got $line\"; echo; done");
         program.send("one\ntwo\n");
-        assert_eq!(program.line(&AMPLE).unwrap(), "got one");
-        assert_eq!(program.line(&AMPLE).unwrap(), "");
-        assert_eq!(program.line(&AMPLE).unwrap(), "got two");
-        program.stop();
+        assert_eq!(program.read_line(&AMPLE).unwrap(), "got one");
+        assert_eq!(program.read_line(&AMPLE).unwrap(), "");
+        assert_eq!(program.read_line(&AMPLE).unwrap(), "got two");
+        program.suspend();
         program.send("three\n");
         program.close_input();
-        assert_eq!(program.rest(&AMPLE).unwrap(), "\ngot three\n");
+        assert_eq!(program.read_to_end(&AMPLE).unwrap(), "\ngot three\n");
     }
 
     #[test]
     fn last_line_may_lack_line_ending() {
         let mut program = shell("printf 'a\\r\\nb'");
-        assert_eq!(program.line(&AMPLE).unwrap(), "a");
-        assert_eq!(program.line(&AMPLE).unwrap(), "b");
-        assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(0), signal: None }));
+        assert_eq!(program.read_line(&AMPLE).unwrap(), "a");
+        assert_eq!(program.read_line(&AMPLE).unwrap(), "b");
+        assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(0), signal: None }));
     }
 
     #[test]
     fn nonzero_exit_discards_output() {
         let mut program = shell("echo 5; echo why >&2; exit 3");
-        assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
+        assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         assert_eq!(program.errors(), "why\n");
-        assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
+        assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         let mut program = shell("kill -SEGV $$");
-        let fault = program.line(&AMPLE).unwrap_err();
+        let fault = program.read_line(&AMPLE).unwrap_err();
         assert_eq!(fault.to_string(), "the program was ended by signal 11 (segmentation fault)");
     }
 
@@ -518,17 +519,20 @@ mod tests {
     fn unread_input_does_not_block_the_host() {
         let mut program = shell("sleep 60");
         program.send(&"x".repeat(1 << 20));
-        let late = Allowance::wall(Duration::from_millis(50));
-        assert_eq!(program.line(&late), Err(ProcessFault::Wall { limit: late.wall }));
+        let late = TimeBudget::wall(Duration::from_millis(50));
+        assert_eq!(program.read_line(&late), Err(ProcessFault::Wall { limit: late.wall }));
     }
 
     #[test]
     fn command_line_splits_without_shell() {
-        let program = Program::new(r#"gnugo --mode gtp "a b" 'c $HOME' d\ e"#).unwrap();
+        let program = ProgramConfig::new(r#"gnugo --mode gtp "a b" 'c $HOME' d\ e"#).unwrap();
         assert_eq!(program.argv, ["gnugo", "--mode", "gtp", "a b", "c $HOME", "d e"]);
-        assert!(Program::new("").is_err() && Program::new("a 'b").is_err());
-        let missing = Program { sandboxed: false, ..Program::new("no-such-engine -x").unwrap() };
+        assert!(ProgramConfig::new("").is_err() && ProgramConfig::new("a 'b").is_err());
+        let missing = ProgramConfig { sandboxed: false, ..ProgramConfig::new("no-such-engine -x").unwrap() };
         let fault = missing.start().err().unwrap().to_string();
-        assert!(fault.contains("no-such-engine -x was not started: there is no program no-such-engine"), "{fault}");
+        assert!(
+            fault.contains("no-such-engine -x was not started: expected a program on PATH, got no-such-engine"),
+            "{fault}"
+        );
     }
 }

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::process::{Allowance, ProcessFault, ProcessLimits, Program};
+use crate::process::{ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use crate::sandbox::{SandboxRole, find};
 
 /// Time limit of a compiler run.
-const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
+const COMPILING: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
 /// Maximum number of quoted lines of compiler output.
 const FIRST_LINES: usize = 5;
 
@@ -28,7 +28,7 @@ enum Language {
 
 /// Program that plays, as its author submitted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bot {
+pub struct BotProgram {
     /// Name of the file or directory.
     pub name: String,
     kind: Language,
@@ -38,18 +38,18 @@ pub struct Bot {
     sources: Vec<PathBuf>,
 }
 
-impl Bot {
+impl BotProgram {
     /// Detects the bot at `path`: a file in a known language, an executable, or a directory with `__main__.py`,
-    /// `index.js`, or C++ or C sources. Returns `None` if there is none.
+    /// `index.js`, or C++ or C sources. Returns `None` for other files and directories.
     ///
     /// # Errors
     /// Fails if a file or directory cannot be read.
-    pub fn at(path: &Path) -> io::Result<Option<Self>> {
+    pub fn detect(path: &Path) -> io::Result<Option<Self>> {
         let path = std::path::absolute(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_file() {
             let kind = kind_of_file(&path);
-            return Ok(kind.map(|kind| Bot { name, kind, sources: vec![path.clone()], path }));
+            return Ok(kind.map(|kind| BotProgram { name, kind, sources: vec![path.clone()], path }));
         }
         let files = visible(&path)?;
         let has = |name: &str| files.contains(&path.join(name));
@@ -70,7 +70,7 @@ impl Bot {
         } else {
             return Ok(None);
         };
-        Ok(Some(Bot { name, kind, path, sources }))
+        Ok(Some(BotProgram { name, kind, path, sources }))
     }
 
     /// Compiles the bot if necessary, into the directory `into`, and returns its command line. Compilers run in the
@@ -78,7 +78,7 @@ impl Bot {
     ///
     /// # Errors
     /// The first lines of the compiler's output, or the name of a missing compiler.
-    pub fn make(&self, into: &Path) -> Result<String, String> {
+    pub fn build(&self, into: &Path) -> Result<String, String> {
         let path = self.path.to_string_lossy().into_owned();
         let into = &std::path::absolute(into).map_err(|e| e.to_string())?;
         let compile = |argv| compile(argv, self.path.is_dir().then_some(self.path.as_path()), into);
@@ -121,11 +121,11 @@ const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 ///
 /// # Errors
 /// Fails if a file or directory cannot be read.
-pub fn bots(path: &Path) -> io::Result<Vec<Bot>> {
+pub fn bots(path: &Path) -> io::Result<Vec<BotProgram>> {
     if path.is_file() || BEGINNINGS.iter().any(|name| path.join(name).exists()) {
-        return Ok(Bot::at(path)?.into_iter().collect());
+        return Ok(BotProgram::detect(path)?.into_iter().collect());
     }
-    let found = visible(path)?.into_iter().map(|path| Bot::at(&path));
+    let found = visible(path)?.into_iter().map(|path| BotProgram::detect(&path));
     found.filter_map(Result::transpose).collect()
 }
 
@@ -159,12 +159,12 @@ fn compile(argv: Vec<String>, source: Option<&Path>, into: &Path) -> Result<(), 
     let limits = ProcessLimits { memory: 4 << 30, file: 256 << 20, folder: 1 << 30, ..ProcessLimits::default() };
     let compiler = argv[0].clone();
     let role = SandboxRole::Compiler { source, into };
-    let mut process = Program { argv, sandboxed: true, limits }.start_as(&role).map_err(|fault| match fault {
+    let mut process = ProgramConfig { argv, sandboxed: true, limits }.start_as(&role).map_err(|fault| match fault {
         ProcessFault::NotStarted { why, .. } => why,
         fault => fault.to_string(),
     })?;
     process.close_input();
-    process.rest(&COMPILING).map(drop).map_err(|fault| {
+    process.read_to_end(&COMPILING).map(drop).map_err(|fault| {
         let said = process.errors();
         let first: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES).collect();
         if first.is_empty() { format!("{compiler}: {fault}") } else { first.join("\n") }
@@ -196,12 +196,12 @@ mod tests {
         let names: Vec<&str> = found.iter().map(|bot| bot.name.as_str()).collect();
         assert_eq!(names, ["a.py", "b c.js", "d", "e", "run"]);
         let into = tempfile::tempdir().unwrap();
-        let line = found[0].make(into.path()).unwrap();
+        let line = found[0].build(into.path()).unwrap();
         assert_eq!(
-            Program::new(&line).unwrap().argv,
+            ProgramConfig::new(&line).unwrap().argv,
             ["python3".to_owned(), folder.path().join("a.py").display().to_string()]
         );
-        assert_eq!(found[4].make(into.path()).unwrap(), program.display().to_string());
+        assert_eq!(found[4].build(into.path()).unwrap(), program.display().to_string());
         assert_eq!(found[3].sources.len(), 2);
     }
 

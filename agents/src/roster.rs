@@ -21,7 +21,7 @@ use crate::{bots, engines, human, llm, remote, script, search, solve};
 ///
 /// let mine = AgentEntry::new("mine", "plays at random under another name", |_, _| Ok(Arc::new(ludex_agents::random::Random)));
 /// let roster = Roster::builtin().with(mine);
-/// let game = ludex_env::load("tic_tac_toe")?;
+/// let game = ludex_games::load("tic_tac_toe")?;
 /// let agent = roster.build("mine seed=7", &game)?;
 /// assert!(agent.reproducible());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

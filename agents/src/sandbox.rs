@@ -1,7 +1,7 @@
 //! Restrictions for untrusted programs.
 //!
-//! The host starts its own executable again ([`run_if_asked`]). That helper process irrevocably drops all rights that a
-//! player does not need and then executes the program. The remaining rights:
+//! The host starts its own executable again ([`run_helper_if_requested`]). That helper process irrevocably drops all
+//! rights that a player does not need and then executes the program. The remaining rights:
 //!
 //! - a single process with threads: no child processes, no new group or session, no signals to other processes;
 //! - no network, and no socket that reaches another process;
@@ -38,10 +38,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use allowed_paths::SOURCES;
 pub(crate) use allowed_paths::find;
 pub(crate) use group::Group;
-use helper_config::{Orders, WAY_OUT};
+use helper_config::{HelperConfig, UNSANDBOXED_HINT};
 pub(crate) use scratch::ScratchDir;
 
-/// First argument of a helper process; its [`Orders`] are the second.
+/// First argument of a helper process; its [`HelperConfig`] is the second.
 const ASKED: &str = "__sandboxed";
 /// Prefix of the helper's message if it does not execute the program, and its exit code in that case.
 const MARK: &str = "ludex sandbox: ";
@@ -53,7 +53,7 @@ static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Executes a sandboxed program if this process was started as its helper; then it does not return. Call this first in
 /// `main`.
-pub fn run_if_asked() {
+pub fn run_helper_if_requested() {
     READY.store(true, Ordering::Relaxed);
     let mut args = std::env::args();
     if args.nth(1).as_deref() != Some(ASKED) {
@@ -65,8 +65,8 @@ pub fn run_if_asked() {
     std::process::exit(REFUSED);
 }
 
-/// Sets a helper executable, for hosts whose `main` does not call [`run_if_asked`], such as tests. Only the first call
-/// has an effect.
+/// Sets a helper executable, for hosts whose `main` does not call [`run_helper_if_requested`], such as tests. Only the
+/// first call has an effect.
 pub fn set_helper(path: impl Into<PathBuf>) {
     let _ = HELPER.set(path.into());
 }
@@ -82,7 +82,7 @@ fn become_program(orders: &str, argv: &[String]) -> String {
 
 #[cfg(not(target_os = "linux"))]
 fn become_program(_: &str, _: &[String]) -> String {
-    format!("the sandbox needs Linux; {WAY_OUT}")
+    format!("the sandbox needs Linux; {UNSANDBOXED_HINT}")
 }
 
 /// Role of a sandboxed program.
@@ -97,7 +97,7 @@ pub(crate) enum SandboxRole<'a> {
 }
 
 /// Directory and memory group of a sandboxed program. Both are removed when it is dropped.
-pub(crate) struct Room {
+pub(crate) struct SandboxDirs {
     pub folder: ScratchDir,
     /// Group that limits memory, if available.
     pub group: Option<Group>,
@@ -113,17 +113,21 @@ pub(crate) fn command(
     role: &SandboxRole<'_>,
     memory: u64,
     file: u64,
-) -> Result<(Command, Room), String> {
+) -> Result<(Command, SandboxDirs), String> {
     #[cfg(target_os = "linux")]
     confine::available()?;
     if cfg!(not(target_os = "linux")) {
-        return Err(format!("the sandbox needs Linux; {WAY_OUT}"));
+        return Err(format!("the sandbox needs Linux; {UNSANDBOXED_HINT}"));
     }
     let helper = match HELPER.get() {
         Some(path) => path.clone(),
         // The running executable, even if its file has been replaced.
         None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
-        None => return Err(format!("this host cannot create a sandbox: its main must call run_if_asked; {WAY_OUT}")),
+        None => {
+            return Err(format!(
+                "this host cannot create a sandbox: its main must call run_helper_if_requested; {UNSANDBOXED_HINT}"
+            ));
+        }
     };
     let folder = ScratchDir::new().map_err(|e| format!("cannot create a working directory: {e}"))?;
     let (argv, mut read) = allowed_paths::of(argv)?;
@@ -133,7 +137,7 @@ pub(crate) fn command(
         write.push(into.to_path_buf());
     }
     let group = Group::new(memory);
-    let orders = Orders {
+    let orders = HelperConfig {
         group: group.as_ref().map(|group| group.path().to_owned()),
         host: std::process::id(),
         folder: folder.path().to_owned(),
@@ -151,7 +155,7 @@ pub(crate) fn command(
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command.envs([("LANG", "C.UTF-8"), ("LC_ALL", "C.UTF-8")]);
     command.env("HOME", folder.path()).env("TMPDIR", folder.path());
-    Ok((command, Room { folder, group }))
+    Ok((command, SandboxDirs { folder, group }))
 }
 
 /// Returns the reason why the helper did not execute the program, if that is how it ended.

@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn least_from(game: &str, seat: Seat) -> f64 {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let solution = match game.id() {
             tic_tac_toe::GAME => tic_tac_toe::solution(&game).unwrap(),
             _ => nim::solution(&game).unwrap(),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn lost_nim_position_minimizes_winning_replies() {
-        let game = ludex_env::load("nim").unwrap();
+        let game = ludex_games::load("nim").unwrap();
         let (state, solution) = (game.start(), nim::solution(&game).unwrap());
         let replies = |a| {
             let mut next = state.boxed();
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn blunder_draws_from_all_legal_moves() {
-        let game = ludex_env::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
+        let game = ludex_games::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
         let state = game.start();
         let legal = state.legal_list(0);
         let moves = |spec: &str| {

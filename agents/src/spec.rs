@@ -133,7 +133,7 @@ impl AgentSpec {
             };
             spec.given.push((name.to_owned(), value));
         }
-        if let Some(def) = entry.args.iter().find(|d| d.required && spec.given(d.name).is_none()) {
+        if let Some(def) = entry.args.iter().find(|d| d.required && spec.explicit_arg(d.name).is_none()) {
             let message = format!("{} needs {}: {}", entry.name, def.name, def.doc);
             return Err(bad_spec(message).path(def.name).got(truncate_text(text)));
         }
@@ -157,9 +157,9 @@ impl AgentSpec {
 
     /// Returns the value of an argument, or its default if it is absent.
     pub fn get(&self, name: &str) -> Option<ArgValue> {
-        self.given(name).cloned().or_else(|| {
+        self.explicit_arg(name).cloned().or_else(|| {
             let def = self.def(name)?;
-            let holds = def.unless.is_none_or(|other| self.given(other).is_none());
+            let holds = def.unless.is_none_or(|other| self.explicit_arg(other).is_none());
             def.default.filter(|_| holds).and_then(|text| def.read(text).ok())
         })
     }
@@ -197,8 +197,8 @@ impl AgentSpec {
     }
 
     /// Returns true if the spec contains the argument.
-    pub fn gives(&self, name: &str) -> bool {
-        self.given(name).is_some()
+    pub fn has_arg(&self, name: &str) -> bool {
+        self.explicit_arg(name).is_some()
     }
 
     /// Removes an argument, if present.
@@ -227,7 +227,7 @@ impl AgentSpec {
 
     /// Returns the spec with all defaults written out. Records store this form, so their meaning survives a change of
     /// defaults.
-    pub fn full(&self) -> String {
+    pub fn to_expanded_string(&self) -> String {
         let free = self.given.iter().filter(|(n, _)| self.def(n).is_none());
         let args = self.defs().filter_map(|d| Some((d.name, self.get(d.name)?)));
         let all = args.chain(free.map(|(n, v)| (n.as_str(), v.clone())));
@@ -258,7 +258,7 @@ impl AgentSpec {
         self.int("seed").map(seed_key)
     }
 
-    fn given(&self, name: &str) -> Option<&ArgValue> {
+    fn explicit_arg(&self, name: &str) -> Option<&ArgValue> {
         self.given.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
@@ -278,7 +278,7 @@ impl AgentSpec {
     }
 
     fn is_default(&self, name: &str, value: &ArgValue) -> bool {
-        let def = self.def(name).filter(|d| d.unless.is_none_or(|other| self.given(other).is_none()));
+        let def = self.def(name).filter(|d| d.unless.is_none_or(|other| self.explicit_arg(other).is_none()));
         def.and_then(|d| d.read(d.default?).ok()).as_ref() == Some(value)
     }
 }

@@ -10,7 +10,7 @@ use crate::refusal::{bad_spec, does_not_play};
 use crate::spec::AgentSpec;
 
 /// Refuses every game except `id`.
-pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), Refusal> {
+pub(crate) fn require_game(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), Refusal> {
     let asked = &game.spec().game;
     if asked == id {
         return Ok(());

@@ -117,7 +117,7 @@ fn report_error(e: &anyhow::Error) -> bool {
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    ludex_agents::sandbox::run_if_asked();
+    ludex_agents::sandbox::run_helper_if_requested();
     let commands = commands();
     let program = clap::Command::new("ludex")
         .about("An environment server for games: agents connect, play and are rated.")

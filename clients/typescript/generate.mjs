@@ -1,7 +1,7 @@
 // Generates src/messages.ts from docs/protocol.schema.json: `npm run types`.
 //
 // The schema describes the JSON encoding. Columns, bytes and tensors have another form in MessagePack, so their types are
-// written here, as are the pairs of requests and replies.
+// written here.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,36 +9,6 @@ import { fileURLToPath } from 'node:url';
 const SCHEMA = new URL('../../docs/protocol.schema.json', import.meta.url);
 const OUTPUT = new URL('src/messages.ts', import.meta.url);
 const WIDTH = 120;
-
-/** Reply types by request type. Types without an entry have no reply. */
-const REPLIES = {
-  hello: ['welcome'],
-  ping: ['pong'],
-  list_games: ['games'],
-  describe: ['spec'],
-  open: ['opened'],
-  reset: ['batch'],
-  step: ['batch'],
-  view: ['viewed'],
-  clone: ['opened'],
-  snapshot: ['snapshots'],
-  restore: ['batch'],
-  close: ['ok'],
-  join: ['joined'],
-  leave: ['ok'],
-  act: ['accepted', 'refused'],
-  resign: ['ok'],
-  list_matches: ['matches'],
-  spectate: ['ok'],
-  unspectate: ['ok'],
-  suites: ['suites'],
-  enrol: ['enrolled'],
-  withdraw: ['ok'],
-  organise: ['organised'],
-};
-
-/** Client messages without a reply. */
-const UNANSWERED = ['ack', 'pong'];
 
 /** Names of message types; all others are the type in Pascal case, for requests with the suffix `Request`. */
 const CLIENT_NAMES = { hello: 'Hello', open: 'Open', join: 'Join', enrol: 'Enrol', organise: 'Organise', ack: 'Ack', pong: 'Pong' };
@@ -94,12 +64,9 @@ export function generate(schema) {
   const defs = schema.$defs;
   const messages = (side) => Object.fromEntries(defs[side].oneOf.map((variant) => [variant.properties.type.const, variant]));
   const [client, server] = [messages('ClientMessage'), messages('ServerMessage')];
-  for (const type of Object.keys(client)) {
-    if (!(type in REPLIES) && !UNANSWERED.includes(type)) throw new Error(`expected an entry in REPLIES for ${type}, got none`);
-  }
-  for (const type of Object.values(REPLIES).flat()) {
-    if (!(type in server)) throw new Error(`expected a server message in REPLIES, got ${type}`);
-  }
+  /** Reply types by request type; empty for messages without a reply. */
+  const repliesTo = Object.fromEntries(Object.entries(client).map(([type, variant]) => [type, variant['x-replies']]));
+  const silent = Object.keys(client).filter((type) => !repliesTo[type].length).sort();
 
   const clientName = (type) => CLIENT_NAMES[type] ?? `${pascal(type)}Request`;
   const serverName = (type) => SERVER_NAMES[type] ?? pascal(type);
@@ -251,20 +218,20 @@ export function generate(schema) {
 
   section('requests, without `type` and `id`');
   for (const [, def] of of(client)) add(declare(def));
-  const answered = Object.keys(client).filter((type) => type !== 'hello' && type in REPLIES);
+  const answered = Object.keys(client).filter((type) => type !== 'hello' && repliesTo[type].length);
   add([
     '/** Fields of the requests by type, and their replies. */', 'export interface Requests {',
-    ...answered.map((type) => `  ${type}: [${clientName(type)}, ${REPLIES[type].map(serverName).join(' | ')}];`), '}',
+    ...answered.map((type) => `  ${type}: [${clientName(type)}, ${repliesTo[type].map(serverName).join(' | ')}];`), '}',
   ]);
   add([
     'export type ClientMessage =', "  | ({ type: 'hello'; id: number } & Hello)",
     '  | { [T in keyof Requests]: { type: T; id: number } & Requests[T][0] }[keyof Requests]',
-    ...UNANSWERED.map((type, k) => `  | ({ type: '${type}' } & ${clientName(type)})${k === UNANSWERED.length - 1 ? ';' : ''}`),
+    ...silent.map((type, k) => `  | ({ type: '${type}' } & ${clientName(type)})${k === silent.length - 1 ? ';' : ''}`),
   ]);
 
   section('server messages');
   for (const [type, def] of of(server)) add(declare(def, type));
-  const replies = new Set(Object.values(REPLIES).flat());
+  const replies = new Set(Object.values(repliesTo).flat());
   const events = of(server).filter(([type]) => !replies.has(type) && type !== 'ping' && type !== 'error');
   const isOfMatch = ([, def]) => 'match' in defs[def].properties;
   const lobby = events.filter((event) => !isOfMatch(event)).map(([type]) => serverName(type));

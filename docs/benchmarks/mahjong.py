@@ -1,6 +1,6 @@
 """Fan calculations of PyMahjongGB and random games of RLCard's mahjong, per second on one core.
 
-Run it with a Python that has PyMahjongGB and rlcard, from the root of the source; `cargo bench -p ludex-env --bench mahjong`
+Run it with a Python that has PyMahjongGB and rlcard, from the root of the source; `cargo bench -p ludex-games --bench mahjong`
 and `--bench steps -- mcr_mahjong` are the other side.
 """
 

@@ -3,7 +3,7 @@
 mcts: simulations per second of one decision in the first position, one random rollout each, no solver; pyspiel.MCTSBot
 (its C++ bot) and our `mcts` (`agents/benches/search.rs`) in turns.
 play: decisions per second of random play in one process, with a list of legal actions for each: ours through the erased,
-checked interface (`env/benches/steps.rs`), the others with the loop that their users write in Python.
+checked interface (`games/benches/steps.rs`), the others with the loop that their users write in Python.
 steps: connect_four and leduc_poker with random legal actions: PettingZoo's environment in its own process and ours from
 Python over a loopback socket, in turns.
 """

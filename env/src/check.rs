@@ -83,7 +83,7 @@ fn short(v: &impl std::fmt::Debug) -> String {
 }
 
 /// Returns values that no game accepts as a move.
-pub(crate) fn garbage() -> [Value; 6] {
+pub fn garbage() -> [Value; 6] {
     use serde_json::json;
     [Value::Null, json!({}), json!([]), json!(-7), json!("\u{0}\u{1F600}"), json!({ "a": [{ "b": [1e300] }] })]
 }

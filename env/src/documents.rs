@@ -20,7 +20,7 @@ pub const NODES: usize = 10_000;
 /// Maximum number of issues in a refusal.
 pub const ISSUES: usize = 64;
 /// Longest value that an issue echoes, in bytes of JSON.
-const SHOWN: usize = 400;
+const MAX_VALUE_CHARS: usize = 400;
 
 /// Returns the approximate memory of a document, in bytes.
 pub(crate) fn bytes(said: &Value) -> usize {
@@ -35,14 +35,14 @@ pub(crate) fn bytes(said: &Value) -> usize {
 
 /// The compiled schemas of a game.
 #[derive(Default)]
-pub(crate) struct Schemas(BTreeMap<String, (Value, Validator)>);
+pub struct Schemas(BTreeMap<String, (Value, Validator)>);
 
 impl Schemas {
     /// Compiles the schemas, with the keys of [`Facts::proposals`](crate::game::Facts::proposals).
     ///
     /// # Errors
     /// Returns a message with the key of an invalid JSON Schema.
-    pub(crate) fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
+    pub fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
             Err(e) => Err(format!("the schema {key}: {e}")),
@@ -51,7 +51,7 @@ impl Schemas {
     }
 
     /// Returns the size and structure issues of a document under the schema `key`; empty if it fits.
-    pub(crate) fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
+    pub fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
         if let Err(issue) = sized(said) {
             return vec![issue];
         }
@@ -60,7 +60,7 @@ impl Schemas {
         if validator.is_valid(said) {
             return Vec::new();
         }
-        capped(validator.iter_errors(said).flat_map(|e| issues_of(&e, schema)).collect())
+        cap_issues(validator.iter_errors(said).flat_map(|e| issues_of(&e, schema)).collect())
     }
 }
 
@@ -70,7 +70,7 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
     let issue = |path: String, got: Option<Value>, message: String| Issue {
         path,
         got,
-        allowed: schema.pointer(e.schema_path().as_str()).and_then(shown),
+        allowed: schema.pointer(e.schema_path().as_str()).and_then(short_value),
         message,
         code: Some(e.kind().keyword().into()),
     };
@@ -78,7 +78,7 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
     match e.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let one = |name: &String| {
-                issue(field(name), e.instance().get(name).and_then(shown), format!("there is no field {name:?}"))
+                issue(field(name), e.instance().get(name).and_then(short_value), format!("there is no field {name:?}"))
             };
             unexpected.iter().take(ISSUES + 1).map(one).collect()
         }
@@ -86,14 +86,14 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
             let name = property.as_str().unwrap_or_default();
             vec![issue(field(name), None, format!("the field {name:?} is missing"))]
         }
-        _ => vec![issue(at, shown(e.instance()), message(e))],
+        _ => vec![issue(at, short_value(e.instance()), message(e))],
     }
 }
 
 /// Returns the message of a validation error. Lists all allowed values if the list is short.
-pub(crate) fn message(e: &ValidationError<'_>) -> String {
+pub fn message(e: &ValidationError<'_>) -> String {
     match e.kind() {
-        ValidationErrorKind::Enum { options } if shown(options).is_some() => {
+        ValidationErrorKind::Enum { options } if short_value(options).is_some() => {
             let all: Vec<String> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
             format!("the value is not one of {}", all.join(", "))
         }
@@ -102,12 +102,12 @@ pub(crate) fn message(e: &ValidationError<'_>) -> String {
 }
 
 /// Returns a value for display in an issue; `None` if it is too long.
-fn shown(value: &Value) -> Option<Value> {
-    (value.to_string().len() <= SHOWN).then(|| value.clone())
+fn short_value(value: &Value) -> Option<Value> {
+    (value.to_string().len() <= MAX_VALUE_CHARS).then(|| value.clone())
 }
 
 /// Sorts issues by path and keeps at most [`ISSUES`]; the last one then counts the omitted ones.
-pub(crate) fn capped(mut issues: Vec<Issue>) -> Vec<Issue> {
+pub(crate) fn cap_issues(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.sort_by(|a, b| a.path.cmp(&b.path));
     if issues.len() > ISSUES {
         let more = issues.len() - (ISSUES - 1);
@@ -145,7 +145,7 @@ fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
 ///
 /// # Errors
 /// Fails on a duplicate key in an object.
-pub(crate) fn object_in(text: &str) -> Result<Option<Value>, Issue> {
+pub(crate) fn last_object(text: &str) -> Result<Option<Value>, Issue> {
     let (mut found, mut from) = (None, 0);
     while let Some(at) = text[from..].find('{').map(|at| from + at) {
         let mut reader = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Strict>();

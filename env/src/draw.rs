@@ -206,7 +206,7 @@ impl Draw {
     }
 
     /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running sum exceeds `r`.
-    /// Returns `None` without counting a draw if there is no outcome of positive weight; counts one draw otherwise.
+    /// Counts one draw; without an outcome of positive weight returns `None` and counts none.
     #[inline]
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         if outcomes.sum() == 0 {
@@ -255,7 +255,7 @@ impl Stream {
         }
     }
 
-    /// Draws one of `outcomes` by weight; `None` if there is none.
+    /// Draws one of `outcomes` by weight; `None` without an outcome of positive weight.
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         outcomes.at(scale(self.bits(), outcomes.sum()))
     }

@@ -4,45 +4,29 @@ use std::sync::Arc;
 
 use ludex_protocol::Refusal;
 use ludex_protocol::error::Issue;
-use ludex_protocol::spec::Spec;
+use ludex_protocol::spec::{Params, Spec};
 use serde_json::Value;
 
 use crate::batch::{BatchConfig, DynBatch, Envs};
 use crate::dyn_state::{DynState, DynView};
-use crate::game::{Game, MarkDoc, Unit};
+use crate::game::{CompleteGame, GameInfo, MarkDoc};
 use crate::missed_wins;
-use crate::notation::Notation;
+use crate::params::ParamError;
 use crate::typed::{Loaded, box_state, seeing};
 
 /// A game with fixed parameters.
 pub trait DynGame: Send + Sync {
     /// Returns the game's specification, which does not include the page.
     fn spec(&self) -> &Spec;
-    /// Returns the game's page in Markdown: rules, actions, observation table, presets, version history.
-    fn page(&self) -> &'static str;
-    /// Returns the template of the manual for players; see [`Game::MANUAL`].
-    fn manual(&self) -> &'static str {
-        ""
-    }
+    /// Returns the identity, texts and ladder of the game.
+    fn info(&self) -> &'static GameInfo;
     /// Returns the id as a static string, the form needed for seeds.
-    fn id(&self) -> &'static str;
-    /// Returns the unit of play that compares two agents of the ladder.
-    fn unit(&self) -> Unit;
+    fn id(&self) -> &'static str {
+        self.info().id
+    }
     /// Returns the documentation of the game's marks under these parameters.
     fn marks_docs(&self) -> Vec<MarkDoc> {
         Vec::new()
-    }
-    /// Returns true if the marks include the score of every hand.
-    fn hand_scores(&self) -> bool {
-        false
-    }
-    /// Returns the role names of the teams, indexed by team number; empty if teams have no names.
-    fn roles(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Returns the standard notation for complete games, if there is one; see [`Game::NOTATION`].
-    fn notation(&self) -> Option<Notation> {
-        None
     }
     /// Returns the initial state.
     fn start(&self) -> Box<dyn DynState>;
@@ -51,7 +35,12 @@ pub trait DynGame: Send + Sync {
     /// # Errors
     /// Returns serde's message.
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
-    /// Answers a query about the rules; see [`Game::analyze`].
+    /// Loads the game with these parameters over the defaults.
+    ///
+    /// # Errors
+    /// Names the parameter that is unknown, has the wrong type, or is out of range.
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError>;
+    /// Answers a query about the rules; see [`GameMarks::analyze`](crate::game::GameMarks::analyze).
     ///
     /// # Errors
     /// Returns the flaw of the query with its path.
@@ -67,60 +56,44 @@ pub trait DynGame: Send + Sync {
 pub type GameRef = Arc<dyn DynGame>;
 
 /// The type-erased form of a typed game.
-pub(crate) struct TypedGame<G: Game>(pub(crate) Arc<Loaded<G>>);
+pub(crate) struct TypedGame<G: CompleteGame> {
+    pub(crate) of: Arc<Loaded<G>>,
+    /// Loads the game under other parameters.
+    pub(crate) load: fn(&Params) -> Result<GameRef, ParamError>,
+}
 
-impl<G: Game> DynGame for TypedGame<G> {
+impl<G: CompleteGame> DynGame for TypedGame<G> {
     fn spec(&self) -> &Spec {
-        &self.0.spec
+        &self.of.spec
     }
 
-    fn page(&self) -> &'static str {
-        G::PAGE
-    }
-
-    fn manual(&self) -> &'static str {
-        G::MANUAL
-    }
-
-    fn id(&self) -> &'static str {
-        G::ID
-    }
-
-    fn unit(&self) -> Unit {
-        G::UNIT
+    fn info(&self) -> &'static GameInfo {
+        const { &G::INFO }
     }
 
     fn marks_docs(&self) -> Vec<MarkDoc> {
-        let missed = if missed_wins::fits(&self.0.spec) { missed_wins::DOCS } else { &[] };
-        [G::MARKS, missed].concat()
-    }
-
-    fn hand_scores(&self) -> bool {
-        G::HAND_SCORES
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        G::ROLES
-    }
-
-    fn notation(&self) -> Option<Notation> {
-        G::NOTATION
+        let missed = if missed_wins::fits(&self.of.spec) { missed_wins::DOCS } else { &[] };
+        [G::INFO.marks, missed].concat()
     }
 
     fn start(&self) -> Box<dyn DynState> {
-        box_state(&self.0, self.0.game.start())
+        box_state(&self.of, self.of.game.start())
     }
 
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
         let view = serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
-        Ok(seeing(&self.0, view))
+        Ok(seeing(&self.of, view))
+    }
+
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError> {
+        (self.load)(params)
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
-        self.0.game.analyze(question)
+        self.of.game.analyze(question)
     }
 
     fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal> {
-        Ok(Box::new(Envs::new(self.0.clone(), config)?))
+        Ok(Box::new(Envs::new(self.of.clone(), config)?))
     }
 }

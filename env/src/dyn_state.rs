@@ -78,14 +78,14 @@ pub trait DynState: Send + Sync {
     fn returns(&self) -> Vec<f64>;
     /// Writes the sum of rewards so far into `out`, one element per seat.
     fn returns_into(&self, out: &mut [f64]);
-    /// Returns the team number of each seat; see [`Game::teams`](crate::Game::teams).
+    /// Returns the team number of each seat; see [`GameMarks::teams`](crate::game::GameMarks::teams).
     fn teams(&self) -> Option<Vec<usize>>;
-    /// Emits the marks of the step from this state to `after`; see [`Game::marks`](crate::Game::marks).
+    /// Emits the marks of the step from this state to `after`; see [`GameMarks::marks`](crate::game::GameMarks::marks).
     ///
     /// # Panics
     /// Panics if `after` belongs to another game.
     fn marks(&self, joint: &[Option<ParsedMove>], after: &dyn DynState, out: &mut Marks);
-    /// Emits the marks of refused attempts of `seat` in this state; see [`Game::tried`](crate::Game::tried).
+    /// Emits the marks of refused attempts of `seat` in this state; see [`GameMarks::refusal_marks`](crate::game::GameMarks::refusal_marks).
     fn tried(&self, seat: Seat, tries: &[RefusedMove], out: &mut Marks);
     /// Returns everything that `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
@@ -103,7 +103,7 @@ pub trait DynState: Send + Sync {
     fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView;
     /// Returns the information revealed to `who` in this state.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
-    /// Returns a record that ends in this state in the game's notation; see [`Game::in_notation`](crate::Game::in_notation).
+    /// Returns a record that ends in this state in the game's notation; see [`GameText::in_notation`](crate::game::GameText::in_notation).
     ///
     /// # Errors
     /// Fails if the game has no notation, or on content that the notation cannot express.
@@ -117,15 +117,15 @@ pub trait DynState: Send + Sync {
     fn schema(&self, seat: Seat) -> Option<&str>;
     /// Samples a document that `seat`, which acts now, may play; `None` if the game samples none.
     fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value>;
-    /// Returns the move of the policy `default`; see [`Game::default_move`](crate::Game::default_move).
+    /// Returns the move of the policy `default`; see [`GameMoves::default_move`](crate::game::GameMoves::default_move).
     fn default_move(&self, seat: Seat, rng: &mut Stream) -> ParsedMove;
     /// Returns a heuristic estimate of `seat`'s return, if the game has one.
     fn evaluate(&self, seat: Seat) -> Option<f64>;
     /// Appends the actions that search should examine, best first, and returns the length of the prefix with fixed order.
-    /// See [`Game::promising`](crate::Game::promising).
+    /// See [`GameSearch::search_moves`](crate::game::GameSearch::search_moves).
     fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize;
     /// Appends the quiescence moves and returns true if the seat may also decline them. See
-    /// [`Game::noisy`](crate::Game::noisy).
+    /// [`GameSearch::quiescence_moves`](crate::game::GameSearch::quiescence_moves).
     fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool;
     /// Returns a hash for transposition tables, if the game has one.
     fn hash(&self) -> Option<u64>;
@@ -155,13 +155,13 @@ pub trait DynView: Send + Sync {
     fn text(&self) -> String;
     /// Returns the name of an action of `seat`.
     fn action_text(&self, seat: Seat, a: Action) -> String;
-    /// Returns the terminal display; see [`Game::drawing`](crate::Game::drawing).
+    /// Returns the terminal display; see [`GameDisplay::drawing`](crate::game::GameDisplay::drawing).
     fn drawing(&self, from: Viewer) -> String;
-    /// Returns the picture; see [`Game::picture`](crate::Game::picture).
+    /// Returns the picture; see [`GameDisplay::picture`](crate::game::GameDisplay::picture).
     fn picture(&self, from: Viewer) -> Picture;
-    /// Returns the gesture of an action; see [`Game::gesture`](crate::Game::gesture).
+    /// Returns the gesture of an action; see [`GameDisplay::gesture`](crate::game::GameDisplay::gesture).
     fn gesture(&self, seat: Seat, a: Action) -> Option<Gesture>;
-    /// Returns the explanation of an action; see [`Game::gloss`](crate::Game::gloss).
+    /// Returns the explanation of an action; see [`GameDisplay::gloss`](crate::game::GameDisplay::gloss).
     fn gloss(&self, seat: Seat, a: Action) -> String;
     /// Returns the action of `legal` that `text` names.
     fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action>;

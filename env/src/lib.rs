@@ -1,23 +1,129 @@
-//! The rules of every Ludex game.
+//! The kernel of Ludex: the interface of games, and everything that follows from the rules of one.
 //!
 //! Each game implements the typed trait [`Game`]: rules with parameters over plain states. Hosts use type-erased interfaces:
 //! [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the knowledge of one viewer, [`DynBatch`] for many
-//! environments stepped together. [`Games`] loads games by name, [`history`] writes and replays records, and [`check`]
-//! contains the laws that every game must satisfy.
+//! environments stepped together. [`Games`] loads games by name, [`recording`] writes and replays records, and [`check`]
+//! contains the laws that every game must satisfy. This crate contains no games; `ludex-games` does.
 //!
 //! ```
-//! use ludex_env::{Draw, Outcomes, ToMove, Viewer, load};
+//! use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
+//! use ludex_env::{Games, ParamError, RegisteredGame, Stream, check};
+//! use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
 //!
-//! let game = load("kuhn_poker(players=3)").unwrap();
-//! let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 42, 0), Outcomes::new());
-//! while state.turn() == ToMove::Chance {
-//!     state.chance(&mut outcomes);
-//!     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+//! /// Two seats take one or two of the objects in turn; the seat that takes the last one wins.
+//! struct Countdown(Params);
+//!
+//! #[derive(Clone, Serialize, Deserialize, JsonSchema)]
+//! #[serde(deny_unknown_fields, default)]
+//! struct Params {
+//!     /// Objects at the start, 1 to 99.
+//!     objects: u32,
 //! }
-//! assert_eq!(state.legal_list(0), [0, 1]);
+//!
+//! impl Default for Params {
+//!     fn default() -> Self {
+//!         Params { objects: 10 }
+//!     }
+//! }
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+//! struct Position {
+//!     left: u32,
+//!     seat: Seat,
+//! }
+//!
+//! impl Game for Countdown {
+//!     type Params = Params;
+//!     type State = Position;
+//!     type View = Position;
+//!
+//!     const ID: &'static str = "countdown";
+//!     const TITLE: &'static str = "Countdown";
+//!     const PAGE: &'static str = "# Countdown\n";
+//!
+//!     fn new(params: Params) -> Result<Self, ParamError> {
+//!         match params.objects {
+//!             1..=99 => Ok(Countdown(params)),
+//!             n => Err(ParamError::value("objects", n, "1 to 99")),
+//!         }
+//!     }
+//!
+//!     fn params(&self) -> &Params {
+//!         &self.0
+//!     }
+//!
+//!     fn facts(&self) -> Facts {
+//!         Facts {
+//!             seats: vec!["first".into(), "second".into()],
+//!             dynamics: Dynamics::Sequential,
+//!             chance: ChanceMode::Deterministic,
+//!             information: Information::Perfect,
+//!             utility: Utility::ZeroSum,
+//!             rewards: RewardModel::Terminal,
+//!             returns: [-1.0, 1.0],
+//!             max_length: self.0.objects,
+//!             actions: 2,
+//!             max_chance: 0,
+//!             legal: LegalForm::Mask,
+//!             tensor: None,
+//!             info: None,
+//!             openspiel: None,
+//!             proposals: None,
+//!         }
+//!     }
+//!
+//!     fn start(&self) -> Position {
+//!         Position { left: self.0.objects, seat: 0 }
+//!     }
+//!
+//!     fn to_move(&self, s: &Position) -> ToMove {
+//!         if s.left == 0 { ToMove::Over } else { ToMove::Seat(s.seat) }
+//!     }
+//!
+//!     fn legal(&self, s: &Position, seat: Seat, out: &mut impl ActionSink) {
+//!         if self.to_move(s) == ToMove::Seat(seat) {
+//!             (0..s.left.min(2)).for_each(|a| out.put(a));
+//!         }
+//!     }
+//!
+//!     fn play_unchecked(&self, s: &mut Position, a: Action) {
+//!         s.left = s.left.saturating_sub(a + 1);
+//!         s.seat = 1 - s.seat;
+//!     }
+//!
+//!     fn returns(&self, s: &Position, out: &mut [f64]) {
+//!         out.fill(0.0);
+//!         if s.left == 0 {
+//!             (out[s.seat], out[1 - s.seat]) = (-1.0, 1.0);
+//!         }
+//!     }
+//!
+//!     fn view(&self, s: &Position, _who: Viewer) -> Position {
+//!         s.clone()
+//!     }
+//!
+//!     fn sample_world(&self, view: &Position, _rng: &mut Stream) -> Position {
+//!         // A view may come from a client, with any numbers.
+//!         Position { left: view.left.min(self.0.objects), seat: view.seat & 1 }
+//!     }
+//!
+//!     fn text(&self, view: &Position) -> String {
+//!         format!("{} left; seat {}", view.left, view.seat)
+//!     }
+//!
+//!     fn action_text(&self, _view: &Position, _seat: Seat, a: Action) -> String {
+//!         format!("take {}", a + 1)
+//!     }
+//! }
+//!
+//! let games: Games = [RegisteredGame::of::<Countdown>()].into_iter().collect();
+//! let game = games.load("countdown(objects=3)").unwrap();
+//! let mut state = game.start();
 //! state.play(0, 1).unwrap();
-//! assert_eq!(state.turn(), ToMove::Seat(1));
-//! println!("{}", state.view(Viewer::Seat(1)).text());
+//! assert_eq!((state.turn(), state.legal_list(1)), (ToMove::Seat(1), vec![0]));
+//! check::game(&game, 0..10).unwrap();
 //! ```
 //!
 //! # Guarantees
@@ -29,35 +135,29 @@
 //!   move with any id in range is memory-safe.
 //! - A row of a batch equals a single environment with the row's seed.
 //!
-//! See `docs/adding-a-game.md` for how to add a game, to this crate or to your own program.
+//! See `docs/adding-a-game.md` for how to add a game, to `ludex-games` or to your own program.
 #![forbid(unsafe_code)]
 
 pub mod anchor_ladder;
 pub mod batch;
-pub mod board;
-pub mod cards;
 pub mod check;
-mod division_marks;
 pub mod documents;
 pub mod draw;
 mod dyn_game;
 pub mod dyn_state;
 pub mod game;
-pub mod games;
-mod marks;
+pub mod marks;
 pub mod message_views;
 mod missed_wins;
 pub mod notation;
 mod outcomes;
 pub mod params;
 pub mod picture;
-pub mod plan_game;
 pub mod playthrough;
 pub mod policy;
-mod quote;
 pub mod recording;
 pub mod registry;
-mod sgf;
+pub mod svg;
 pub mod tensor;
 mod typed;
 
@@ -74,4 +174,4 @@ pub use ludex_protocol::{Move, Refusal};
 pub use params::ParamError;
 pub use picture::{Gesture, Picture};
 pub use policy::{AgentKey, Journal, MoveRequest, ObservedMove, Policy, PriorAttempt, Shelf};
-pub use registry::{Games, RegisteredGame, games, load, load_with};
+pub use registry::{Games, RegisteredGame};

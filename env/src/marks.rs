@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 /// Unit of yes/no marks.
-pub(crate) const FLAG: &str = "1 or 0";
+pub const FLAG: &str = "1 or 0";
 /// Unit of marks with a few fixed words as values.
-pub(crate) const WORD: &str = "word";
+pub const WORD: &str = "word";
 /// Unit of marks that count something.
-pub(crate) const COUNT: &str = "number";
+pub const COUNT: &str = "number";
 /// Source of marks that no paper defines.
-pub(crate) const OURS: &str = "ours";
+pub const OURS: &str = "ours";
 
 /// A quantity that the rules count at a step, for metrics over records.
 #[derive(Clone, Debug, PartialEq, Serialize)]

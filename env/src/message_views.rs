@@ -17,7 +17,7 @@ pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: 
     let mut view = SeatView::default();
     if has(MatchView::Struct) || has(MatchView::Text) || has(MatchView::Picture) {
         let seen = state.view(who);
-        view.picture = has(MatchView::Picture).then(|| drawn(state, &*seen, who));
+        view.picture = has(MatchView::Picture).then(|| render_picture(state, &*seen, who));
         view.structure = has(MatchView::Struct).then(|| seen.value());
         view.text = has(MatchView::Text).then(|| seen.text());
     }
@@ -58,7 +58,7 @@ pub fn touched(before: &dyn DynState, moves: impl IntoIterator<Item = (Seat, Opt
 }
 
 /// Returns the picture of a view, with the gestures if the viewer is to move.
-fn drawn(state: &dyn DynState, seen: &dyn DynView, who: Viewer) -> PictureView {
+fn render_picture(state: &dyn DynState, seen: &dyn DynView, who: Viewer) -> PictureView {
     let mover = match (who, state.turn()) {
         (Viewer::Seat(s), ToMove::Seat(mover)) if s == mover => Some(s),
         (Viewer::Seat(s), ToMove::Simultaneous(acting)) if acting.iter().any(|a| a == s) => Some(s),

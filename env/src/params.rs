@@ -210,7 +210,7 @@ where
 }
 
 /// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` for any other text.
-pub(crate) fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
+pub fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split(';').map(|row| row.split_whitespace().map(|n| n.parse().ok()).collect()).collect()
 }
 

@@ -1,28 +1,24 @@
 //! Pictures of positions: SVG for pages, notebooks and rasterizers.
 //!
-//! A game draws on a [`Sketch`] with the components of this module: [`Board`] (named squares and points with pieces),
-//! [`cards`], [`tiles`], [`dice`], [`labels`]. All of them share a few [`Paint`]s, each with a value for light and for dark
-//! mode, which a page may override with CSS variables (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so
-//! that one page can contain several.
+//! A game draws on a [`Sketch`], with a [`Board`] of named squares or points, or with [`labels`]. All components share a few
+//! [`Paint`]s, each with a value for light and for dark mode, which a page may override with CSS variables
+//! (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so that one page can contain several.
 //!
 //! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top. Pages add
 //! the classes `last` and `legal`.
 
-pub mod cards;
-pub mod chess;
-pub mod dice;
 mod grid;
-pub mod items;
 pub mod labels;
 mod paint;
 mod sketch;
-pub mod table;
-pub mod tiles;
 
 pub use grid::{Board, sides, square_name};
 pub use labels::text_box;
 pub use paint::{Look, Paint, fill, line};
-pub use sketch::{Sketch, TextAnchor};
+pub use sketch::Sketch;
+
+pub use crate::svg::TextAnchor;
+use crate::svg::escape;
 
 /// Maximum size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;
@@ -79,35 +75,9 @@ impl Gesture {
     }
 }
 
-/// Escapes `text` for an element or attribute. Characters that XML forbids become `?`.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c if c.is_control()
-                || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                out.push('?')
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escape_replaces_xml_special_characters() {
-        assert_eq!(escape("a<b>&\"c\"\u{1}\n\u{202e}"), "a&lt;b&gt;&amp;&quot;c&quot;? ?");
-    }
 
     #[test]
     fn mark_last_marks_each_cell_once() {

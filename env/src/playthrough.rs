@@ -39,7 +39,7 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
         }
         let before = s.boxed();
         let events = step(&mut *s, &mut draw, &mut rng);
-        told(&mut out, &*before, &events, &*s);
+        write_events(&mut out, &*before, &events, &*s);
     }
     out
 }
@@ -220,7 +220,7 @@ fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<(Mover, 
     }
 }
 
-fn told(out: &mut String, before: &dyn DynState, events: &[(Mover, Action)], after: &dyn DynState) {
+fn write_events(out: &mut String, before: &dyn DynState, events: &[(Mover, Action)], after: &dyn DynState) {
     let players = before.spec().players as Seat;
     for &(by, a) in events {
         let by_name = match by {

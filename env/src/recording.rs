@@ -20,7 +20,6 @@ pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, hex_text, seed
 use digest::{canonical_part, write_event};
 pub use line::{Keep, ParsedLine, read_line};
 pub use notation::in_notation;
-pub(crate) use notation::moves;
 pub use outcome::{is_forfeit, outcomes};
 pub use steps::{Replay, ReplayStep, ReplayStop, position, steps, submitted_move};
 
@@ -103,6 +102,3 @@ impl RecordBuilder {
         Ok(Record { header, events, footer })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! The registry of games: loads a game by name and parameters.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -11,53 +11,27 @@ use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
 use crate::anchor_ladder;
 use crate::documents::Schemas;
 use crate::dyn_game::{GameRef, TypedGame};
-use crate::game::{Alias, Game, PresetText};
-use crate::games::GAMES;
-use crate::notation::Notation;
+use crate::game::{CompleteGame, GameInfo};
 use crate::params::{ParamError, canonical, split, typed};
 use crate::typed::Loaded;
 
 /// A registered game, before parameters are chosen.
 #[derive(Clone, Copy)]
 pub struct RegisteredGame {
-    /// Game id, in snake case.
-    pub id: &'static str,
-    /// Title of the game for display.
-    pub title: &'static str,
-    /// Documentation page in Markdown.
-    pub page: &'static str,
-    /// Version of the rules.
-    pub rules: u32,
-    /// Least and greatest number of seats.
-    pub players: [u32; 2],
-    /// Named sets of parameters.
-    pub presets: &'static [PresetText],
-    /// Alternative names with their parameter conversions.
-    pub aliases: &'static [Alias],
-    /// Standard notation for complete games, if there is one.
-    pub notation: Option<Notation>,
+    /// Identity, texts and ladder of the game.
+    pub info: GameInfo,
     load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 
 impl RegisteredGame {
     /// Returns the registry entry of a game.
-    pub const fn of<G: Game>() -> Self {
-        RegisteredGame {
-            id: G::ID,
-            title: G::TITLE,
-            page: G::PAGE,
-            rules: G::RULES,
-            players: G::PLAYERS,
-            presets: G::PRESETS,
-            aliases: G::ALIASES,
-            notation: G::NOTATION,
-            load: load_typed::<G>,
-        }
+    pub const fn of<G: CompleteGame>() -> Self {
+        RegisteredGame { info: G::INFO, load: load_typed::<G> }
     }
 
     /// Returns the entry of a game in two builds of the same rules: `S` plays the parameters that it accepts, `G` all
     /// others.
-    pub const fn of_either<S: Game, G: Game>() -> Self {
+    pub const fn of_either<S: CompleteGame, G: CompleteGame>() -> Self {
         RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
     }
 
@@ -71,32 +45,18 @@ impl RegisteredGame {
 }
 
 /// A list of games that can be loaded by name. Cheap to clone.
-///
-/// ```
-/// use ludex_env::Games;
-///
-/// let games = Games::builtin();
-/// assert_eq!(games.load("othello").unwrap().spec().game, "reversi");
-/// assert!(games.load("kuhn_pokre").is_err_and(|e| e.nearest.as_deref() == Some("kuhn_poker")));
-/// ```
 #[derive(Clone)]
 pub struct Games(Arc<[RegisteredGame]>);
 
 impl Games {
-    /// Returns the games of this crate, in documented order.
-    pub fn builtin() -> Self {
-        static BUILTIN: LazyLock<Games> = LazyLock::new(|| Games(GAMES.into()));
-        BUILTIN.clone()
-    }
-
     /// Appends the game `G`.
-    pub fn with<G: Game>(self) -> Self {
+    pub fn with<G: CompleteGame>(self) -> Self {
         self.with_entry(RegisteredGame::of::<G>())
     }
 
     /// Appends the game of `entry`, and removes an existing game with the same id.
     pub fn with_entry(self, entry: RegisteredGame) -> Self {
-        Games(self.0.iter().copied().filter(|e| e.id != entry.id).chain([entry]).collect())
+        Games(self.0.iter().copied().filter(|e| e.info.id != entry.info.id).chain([entry]).collect())
     }
 
     /// Iterates over the entries in order.
@@ -106,10 +66,10 @@ impl Games {
 
     /// Returns the entry with this id; ignores aliases.
     pub fn entry(&self, id: &str) -> Option<&RegisteredGame> {
-        self.iter().find(|e| e.id == id)
+        self.iter().find(|e| e.info.id == id)
     }
 
-    /// Loads a game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
+    /// Loads a game from a game string, e.g. `countdown`, `countdown(objects=3)` or an alias of another program.
     ///
     /// # Errors
     /// Fails on an unknown game, with the nearest name, or on an invalid parameter.
@@ -128,18 +88,18 @@ impl Games {
             return e.load(&params);
         }
         for e in self {
-            if let Some(alias) = e.aliases.iter().find(|a| a.name == name) {
+            if let Some(alias) = e.info.aliases.iter().find(|a| a.name == name) {
                 return e.load(&(alias.map)(params)?);
             }
         }
-        let known = self.iter().flat_map(|e| std::iter::once(e.id).chain(e.aliases.iter().map(|a| a.name)));
+        let known = self.iter().flat_map(|e| std::iter::once(e.info.id).chain(e.info.aliases.iter().map(|a| a.name)));
         Err(ParamError::unknown("game", &name, known.map(str::to_owned).collect()))
     }
 }
 
-impl Default for Games {
-    fn default() -> Self {
-        Games::builtin()
+impl FromIterator<RegisteredGame> for Games {
+    fn from_iter<I: IntoIterator<Item = RegisteredGame>>(entries: I) -> Self {
+        Games(entries.into_iter().collect())
     }
 }
 
@@ -152,33 +112,12 @@ impl<'a> IntoIterator for &'a Games {
     }
 }
 
-/// Returns the built-in games.
-pub fn games() -> &'static [RegisteredGame] {
-    GAMES
-}
-
-/// Loads a built-in game; see [`Games::load`].
-///
-/// # Errors
-/// Same as [`Games::load`].
-pub fn load(text: &str) -> Result<GameRef, ParamError> {
-    Games::builtin().load(text)
-}
-
-/// Loads a built-in game with more parameters; see [`Games::load_with`].
-///
-/// # Errors
-/// Same as [`Games::load`].
-pub fn load_with(text: &str, more: &Params) -> Result<GameRef, ParamError> {
-    Games::builtin().load_with(text, more)
-}
-
-fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
+fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
     let mut schema = schemars::schema_for!(G::Params).to_value();
     let mut raw = raw.clone();
     raw.retain(|_, v| !v.is_null());
-    if !G::PRESETS.is_empty() {
-        let names: Vec<&str> = G::PRESETS.iter().map(|p| p.0).collect();
+    if !G::INFO.presets.is_empty() {
+        let names: Vec<&str> = G::INFO.presets.iter().map(|p| p.0).collect();
         if let Some(wanted) = raw.remove("preset") {
             let mut full = preset_params::<G>(wanted.as_str().unwrap_or_default()).ok_or_else(|| {
                 let mut e = ParamError::value("preset", wanted, names.clone());
@@ -203,28 +142,29 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
         e
     })?;
     let spec = spec_of(&game, schema);
-    let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::ID, &why))?;
-    Ok(Arc::new(TypedGame(Arc::new(Loaded { game, spec, schemas }))))
+    let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::INFO.id, &why))?;
+    Ok(Arc::new(TypedGame { of: Arc::new(Loaded { game, spec, schemas }), load: load_typed::<G> }))
 }
 
-fn load_either<S: Game, G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
+fn load_either<S: CompleteGame, G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
     load_typed::<S>(raw).or_else(|_| load_typed::<G>(raw))
 }
 
-fn preset_params<G: Game>(name: &str) -> Option<Params> {
-    let (_, text, _) = G::PRESETS.iter().find(|p| p.0 == name)?;
+fn preset_params<G: CompleteGame>(name: &str) -> Option<Params> {
+    let (_, text, _) = G::INFO.presets.iter().find(|p| p.0 == name)?;
     serde_json::from_str(text).ok()
 }
 
-fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
+fn spec_of<G: CompleteGame>(game: &G, params_schema: Value) -> Spec {
     let f = game.facts();
     let params = match serde_json::to_value(game.params()) {
         Ok(Value::Object(map)) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
         _ => Params::new(),
     };
-    let string = canonical(G::ID, &params);
-    let mut anchors: Vec<Anchor> = G::LADDER.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect();
-    anchor_ladder::rate(&mut anchors, G::PAGE, &string, G::RULES);
+    let string = canonical(G::INFO.id, &params);
+    let mut anchors: Vec<Anchor> =
+        G::INFO.ladder.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect();
+    anchor_ladder::rate(&mut anchors, G::INFO.page, &string, G::INFO.rules);
     let one = |t: Option<(&'static str, _)>| t.map(|(name, spec)| BTreeMap::from([(name.to_owned(), spec)]));
     let mut layouts = Vec::new();
     if f.tensor.is_some() {
@@ -234,19 +174,19 @@ fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
         layouts.push("openspiel".to_owned());
     }
     // The properties that policies and records depend on. Documentation is excluded and may change freely.
-    let identity = format!("{}|{}|{}|{:?}|{:?}|{:?}", G::RULES, string, f.actions, f.max_chance, f.tensor, f.info);
-    let presets = G::PRESETS.iter().filter_map(|(name, _, note)| {
+    let identity = format!("{}|{}|{}|{:?}|{:?}|{:?}", G::INFO.rules, string, f.actions, f.max_chance, f.tensor, f.info);
+    let presets = G::INFO.presets.iter().filter_map(|(name, _, note)| {
         let params = preset_params::<G>(name)?;
         Some(((*name).to_owned(), Preset { params, note: (*note).to_owned() }))
     });
     Spec {
-        game: G::ID.into(),
-        title: G::TITLE.into(),
+        game: G::INFO.id.into(),
+        title: G::INFO.title.into(),
         string,
-        rules: G::RULES,
+        rules: G::INFO.rules,
         hash: hex::encode(&Sha256::digest(identity.as_bytes())[..8]),
         players: f.seats.len() as u32,
-        player_range: G::PLAYERS,
+        player_range: G::INFO.players,
         seats: f.seats,
         dynamics: f.dynamics,
         chance: f.chance,

@@ -42,7 +42,7 @@ pub fn ones(out: &mut [u8], range: std::ops::Range<usize>) {
 
 /// Returns `k` modulo `n` for `k` below `2 * n`, without a division; used to rotate seats.
 #[inline]
-pub(crate) const fn wrap(k: usize, n: usize) -> usize {
+pub const fn wrap(k: usize, n: usize) -> usize {
     if k < n { k } else { k - n }
 }
 

@@ -10,37 +10,37 @@ use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
 
-use crate::documents::{Schemas, capped, object_in};
+use crate::documents::{Schemas, cap_issues, last_object};
 use crate::draw::Stream;
 use crate::dyn_state::{DynState, DynView};
-use crate::game::{Action, EventView, Game, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
+use crate::game::{Action, CompleteGame, EventView, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use crate::missed_wins;
 use crate::picture::{Gesture, Picture};
 
 /// A game and its spec, shared by its states and views.
-pub(crate) struct Loaded<G: Game> {
+pub(crate) struct Loaded<G: CompleteGame> {
     pub(crate) game: G,
     pub(crate) spec: Spec,
     pub(crate) schemas: Schemas,
 }
 
-struct TypedState<G: Game> {
+struct TypedState<G: CompleteGame> {
     of: Arc<Loaded<G>>,
     state: G::State,
 }
 
-struct TypedView<G: Game> {
+struct TypedView<G: CompleteGame> {
     of: Arc<Loaded<G>>,
     view: G::View,
 }
 
 /// Boxes a view of the game `of`.
-pub(crate) fn seeing<G: Game>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
+pub(crate) fn seeing<G: CompleteGame>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
     Box::new(TypedView { of: of.clone(), view })
 }
 
 /// Boxes a state of the game `of`, for hosts that store typed states.
-pub(crate) fn box_state<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
+pub(crate) fn box_state<G: CompleteGame>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
     Box::new(TypedState { of: of.clone(), state })
 }
 
@@ -51,14 +51,14 @@ fn refused(why: impl Into<String>) -> Refusal {
 
 /// Creates the refusal of a move with these issues, at least one.
 fn flawed(issues: Vec<Issue>) -> Refusal {
-    let issues = capped(issues);
+    let issues = cap_issues(issues);
     let first = issues.first();
     let code = if first.is_some_and(Issue::is_unparsed) { ErrorCode::Unparsed } else { ErrorCode::IllegalAction };
     let message = first.map_or("refused", |issue| issue.message.as_str());
     Refusal::new(code, message).issues(issues)
 }
 
-impl<G: Game> TypedState<G> {
+impl<G: CompleteGame> TypedState<G> {
     fn game(&self) -> &G {
         &self.of.game
     }
@@ -66,7 +66,7 @@ impl<G: Game> TypedState<G> {
     fn illegal(&self, seat: Seat, a: Action) -> Refusal {
         let spec = &self.of.spec;
         if a >= spec.actions {
-            return refused(format!("{a} is not an action of {} (0..{})", G::ID, spec.actions));
+            return refused(format!("{a} is not an action of {} (0..{})", G::INFO.id, spec.actions));
         }
         refused(self.game().why_not(&self.state, seat, a))
     }
@@ -108,7 +108,7 @@ impl<G: Game> TypedState<G> {
     }
 }
 
-impl<G: Game> DynState for TypedState<G> {
+impl<G: CompleteGame> DynState for TypedState<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
@@ -203,7 +203,9 @@ impl<G: Game> DynState for TypedState<G> {
                 return match Action::try_from(*id) {
                     Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
                     Ok(a) => Err(self.illegal(seat, a)),
-                    Err(_) => Err(refused(format!("{id} is not an action of {} (0..{})", G::ID, self.of.spec.actions))),
+                    Err(_) => {
+                        Err(refused(format!("{id} is not an action of {} (0..{})", G::INFO.id, self.of.spec.actions)))
+                    }
                 };
             }
             Move::Text(text) => {
@@ -219,7 +221,7 @@ impl<G: Game> DynState for TypedState<G> {
                     let code = if named { ErrorCode::IllegalAction } else { ErrorCode::Unparsed };
                     return Err(Refusal::new(code, self.game().why_not_text(&self.state, seat, text)));
                 }
-                let found = object_in(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
+                let found = last_object(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
                 Cow::Owned(found.unwrap_or_else(|| Value::from(text.as_str())))
             }
             Move::Document(value) => Cow::Borrowed(value),
@@ -409,7 +411,7 @@ impl<G: Game> DynState for TypedState<G> {
     }
 }
 
-impl<G: Game> DynView for TypedView<G> {
+impl<G: CompleteGame> DynView for TypedView<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }

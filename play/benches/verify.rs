@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ludex_env::{games, load};
+use ludex_games::{games, load};
 use ludex_play::local::{Participant, Series};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RawLine, Source};
@@ -22,10 +22,10 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("{cores} cores; a step is a move or an outcome of chance");
     println!("{:<28}{:>14}{:>16}{:>14}{:>12}", "game", "steps/episode", "bytes/episode", "episodes/s", "steps/s");
-    for entry in games().iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|id| id == entry.id)) {
-        let Records { lines, steps } = records(entry.id);
+    for entry in games().iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|id| id == entry.info.id)) {
+        let Records { lines, steps } = records(entry.info.id);
         let bytes: usize = lines.iter().map(|line| line.text.len()).sum();
-        let verifier = Verifier::new();
+        let verifier = Verifier::new(ludex_games::builtin());
         let (mut rounds, mut spent) = (0_u32, Duration::ZERO);
         while spent.as_secs_f64() < seconds {
             let again: Vec<_> = lines.iter().cloned().map(Ok).collect();
@@ -33,11 +33,11 @@ fn main() {
             verifier.verify_stream(again, |_, _| true, |judged| good += usize::from(judged.is_ok()));
             spent += from.elapsed();
             rounds += 1;
-            assert_eq!(good, lines.len(), "{}: a record is not true", entry.id);
+            assert_eq!(good, lines.len(), "{}: a record is not true", entry.info.id);
         }
         let (each, all) = (lines.len() as f64, f64::from(rounds) / spent.as_secs_f64());
         let (length, size) = (steps as f64 / each, bytes as f64 / each);
-        println!("{:<28}{length:>14.1}{size:>16.0}{:>14.0}{:>12.0}", entry.id, each * all, steps as f64 * all);
+        println!("{:<28}{length:>14.1}{size:>16.0}{:>14.0}{:>12.0}", entry.info.id, each * all, steps as f64 * all);
     }
 }
 

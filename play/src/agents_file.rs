@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_agents::programs::Bot;
+use ludex_agents::programs::BotProgram;
 use ludex_agents::{AgentClass, AgentSpec, Roster};
 use ludex_protocol::error::nearest;
 use ludex_protocol::{ErrorCode, Refusal};
@@ -62,7 +62,7 @@ pub enum AgentSource {
     /// Built-in agent by its spec.
     Spec(AgentSpec),
     /// Program that uses Botzone's JSON protocol, compiled on first use.
-    Program(Bot),
+    Program(BotProgram),
 }
 
 /// Measurements of an endpoint for cost estimates: means over calls.
@@ -148,7 +148,7 @@ impl NamedAgent {
             AgentSource::Program(bot) => {
                 let folder = into.join(&self.name);
                 fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-                let line = bot.make(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;
+                let line = bot.build(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;
                 Ok(AgentSpec::parse(&program(&line))?)
             }
         }
@@ -169,7 +169,7 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
         if spec.class() != AgentClass::Model {
             return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
         }
-        if spec.gives(name) {
+        if spec.has_arg(name) {
             return wrong(format!("{name} is given twice: in the spec and beside it; keep one"));
         }
         spec = spec.set(name, &price.to_string())?;

@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use ludex_agents::{Agent, wrap};
 use ludex_env::anchor_ladder::AnchorRow;
 use ludex_env::{GameRef, MoveRequest};
-use ludex_referee::anchor_ladder::{AnchorLadder, Returns};
 use ludex_referee::schedule::{Planned, Seeds};
+use ludex_report::anchor_ladder::{AnchorLadder, Returns};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -56,7 +56,7 @@ pub fn measure(
 ) -> anyhow::Result<MeasuredLadder> {
     let spec = game.spec();
     anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
-    let ladder = AnchorLadder::new(spec, game.unit());
+    let ladder = AnchorLadder::new(spec, game.info().unit);
     let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
     let players: Vec<Participant> = ladder
         .agents()

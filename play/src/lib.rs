@@ -3,7 +3,7 @@
 //!
 //! ```
 //! # fn main() -> anyhow::Result<()> {
-//! let game = ludex_env::load("connect_four")?;
+//! let game = ludex_games::load("connect_four")?;
 //! let played = ludex_play::play(&game, ["mcts sims=50", "random"], 7)?;
 //! let footer = &played.record.footer;
 //! println!("{:?}: {:?} after {} moves", footer.reason, footer.returns, played.record.events.len());
@@ -23,7 +23,6 @@
 
 pub mod agents_file;
 pub mod anchor_ladder;
-pub mod display;
 pub mod files;
 pub mod local;
 pub mod machine;

@@ -102,7 +102,7 @@ impl RemoteAgent {
         let (game, agent) = match tables.agents.get(&name) {
             Some(known) => known.clone(),
             None => {
-                let game = ludex_env::load_with(&start.game, &start.params)?;
+                let game = ludex_games::load_with(&start.game, &start.params)?;
                 if game.spec().hash != start.hash {
                     let version = crate::PROGRAM;
                     return Err(format!(
@@ -218,5 +218,5 @@ fn act(answer: MoveReply) -> Act {
         Some(Move::Document(document)) => Act::proposal(document),
         None => Act::resign(),
     };
-    if answer.notes.is_empty() { act } else { act.noting(answer.notes) }
+    if answer.notes.is_empty() { act } else { act.with_notes(answer.notes) }
 }

@@ -9,21 +9,17 @@ pub mod audit;
 pub mod bundle;
 pub mod describe;
 pub mod driver;
-pub mod episode;
 pub mod estimate;
 pub mod evaluation;
 pub mod executor;
 pub mod folder;
 pub mod merge;
-pub mod metric_rows;
-pub mod plan_progress;
 pub mod preflight;
 mod rebuilt_plan;
 pub mod report_files;
 pub mod run_files;
 pub mod settings;
 pub mod signature;
-pub mod summary;
 pub mod tournament;
 pub mod usage;
 
@@ -32,45 +28,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
-use ludex_protocol::record::Record;
 use ludex_referee::schedule::MatchSeeds;
-use ludex_referee::suite::plan::{Block, MatchScore, Plan, Results, seeds};
+use ludex_referee::suite::plan::{Plan, seeds};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, OpponentFault, PartSpec, Suite};
 
 use self::answer_cache::CachePolicy;
 use crate::local::{Participant, faults_as_infra};
-
-/// Rules of a run as functions of the finished matches: the blocks that are due, and the score of each match.
-pub trait RunSchedule: Sync {
-    /// Returns the blocks that are due, in playing order; empty when the run is done. `done` holds the score of each
-    /// finished match.
-    fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
-    /// Returns the score of a match played at position `turn` of a block of `part`.
-    fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
-    /// Returns the part of a match and its position in its block, by its [key](ludex_referee::suite::plan::key).
-    fn find(&self, key: &str) -> Option<(usize, usize)>;
-    /// Returns how often a match of a part is repeated after an infrastructure failure.
-    fn rematches(&self, part: usize) -> u32;
-}
-
-impl RunSchedule for Plan {
-    fn next(&self, done: &Results, _: &[Record]) -> Vec<Block> {
-        Plan::next(self, done)
-    }
-
-    fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore {
-        self.score_match(part, turn, record)
-    }
-
-    fn find(&self, key: &str) -> Option<(usize, usize)> {
-        Plan::find(self, key).map(|(part, _, _, turn)| (part, turn))
-    }
-
-    fn rematches(&self, part: usize) -> u32 {
-        self.suite.policy(&self.parts[part].part).rematches
-    }
-}
 
 /// Game with the agents that play it.
 pub struct GameRoster {
@@ -134,7 +98,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
                     } else {
                         agent
                     };
-                    Ok(Participant { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
+                    Ok(Participant { name: entrant.name.clone(), agent, spec: llm::without_transport_args(&spec) })
                 });
                 let player = player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?;
                 players.insert(who, player);
@@ -171,7 +135,7 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
     }
     let (Suite { llm: all, .. }, PartSpec { llm: own, .. }) = (&plan.suite, &plan.parts[part].part);
     for (name, value) in own.iter().chain(all.iter().filter(|(name, _)| !own.contains_key(*name))) {
-        if !spec.gives(name) {
+        if !spec.has_arg(name) {
             spec = spec.set(name, &preflight::text(value))?;
         }
     }

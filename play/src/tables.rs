@@ -10,11 +10,10 @@ pub mod record;
 
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
+use ludex_report::runs::episode::episode_of;
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::runs::episode::episode_of;
 
 /// What the values of a column are. Any may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

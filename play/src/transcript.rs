@@ -7,11 +7,11 @@ use ludex_env::recording::{Replay, ReplayStep, submitted_move};
 use ludex_env::{DynState, Move, Mover, Seat, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, RefusedMove};
 use ludex_protocol::spec::Spec;
+use ludex_report::display::{self, move_text};
+use ludex_report::runs::episode::MatchPlace;
 use serde::Serialize;
 
-use crate::display::{self, move_text};
 use crate::runs::archive::Archive;
-use crate::runs::episode::MatchPlace;
 use crate::runs::run_files::CallLine;
 
 /// A match as a list of decisions.
@@ -124,7 +124,7 @@ pub struct ShownCall {
 /// # Errors
 /// A game that this program does not know.
 pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Transcript> {
-    let game = ludex_env::load_with(&record.header.game, &record.header.params)?;
+    let game = ludex_games::load_with(&record.header.game, &record.header.params)?;
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
     let mut teller = Teller::new(record, spec, shown, calls);

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    struct Held {
+    struct Wrapper {
         bytes: Bytes,
     }
 
@@ -111,14 +111,14 @@ mod tests {
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
         Struct { bytes: Bytes, list: Vec<Bytes> },
-        Newtype(Held),
+        Newtype(Wrapper),
     }
 
     fn samples() -> Vec<Tagged> {
         let bytes = Bytes(vec![0, 255, 7]);
         vec![
             Tagged::Struct { bytes: bytes.clone(), list: vec![bytes.clone(), Bytes::default()] },
-            Tagged::Newtype(Held { bytes }),
+            Tagged::Newtype(Wrapper { bytes }),
         ]
     }
 
@@ -147,14 +147,14 @@ mod tests {
         struct As<T> {
             bytes: T,
         }
-        let wanted = Held { bytes: Bytes(vec![0, 255, 7]) };
+        let wanted = Wrapper { bytes: Bytes(vec![0, 255, 7]) };
         let list = rmp_serde::to_vec_named(&As { bytes: [0, 255, 7] }).unwrap();
         let text = rmp_serde::to_vec_named(&As { bytes: "AP8H" }).unwrap();
-        assert_eq!(rmp_serde::from_slice::<Held>(&list).unwrap(), wanted);
-        assert_eq!(rmp_serde::from_slice::<Held>(&text).unwrap(), wanted);
-        assert_eq!(serde_json::from_str::<Held>(r#"{"bytes":[0,255,7]}"#).unwrap(), wanted);
+        assert_eq!(rmp_serde::from_slice::<Wrapper>(&list).unwrap(), wanted);
+        assert_eq!(rmp_serde::from_slice::<Wrapper>(&text).unwrap(), wanted);
+        assert_eq!(serde_json::from_str::<Wrapper>(r#"{"bytes":[0,255,7]}"#).unwrap(), wanted);
         for bad in [r#"{"bytes":"A"}"#, r#"{"bytes":[256]}"#, r#"{"bytes":{}}"#, r#"{"bytes":1.5}"#] {
-            assert!(serde_json::from_str::<Held>(bad).is_err(), "{bad}");
+            assert!(serde_json::from_str::<Wrapper>(bad).is_err(), "{bad}");
         }
     }
 }

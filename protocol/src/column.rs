@@ -10,7 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::serde_helpers::number;
 
 mod sealed {
+    #[cfg(not(feature = "ndarray"))]
     pub trait Sealed {}
+    #[cfg(feature = "ndarray")]
+    pub trait Sealed: bytemuck::Pod {}
 }
 
 /// A number type for columns and tensors.
@@ -152,15 +155,15 @@ pub struct Column<T> {
 
 /// The error for bytes that are not a valid column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoColumn(String);
+pub struct ColumnError(String);
 
-impl fmt::Display for NoColumn {
+impl fmt::Display for ColumnError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NoColumn {}
+impl std::error::Error for ColumnError {}
 
 impl<T: Element> Column<T> {
     /// Creates an empty column.
@@ -187,9 +190,9 @@ impl<T: Element> Column<T> {
     ///
     /// # Errors
     /// Fails if the length is not a multiple of the element size, or a float is not finite.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, NoColumn> {
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         if !bytes.len().is_multiple_of(T::SIZE) {
-            return Err(NoColumn(format!(
+            return Err(ColumnError(format!(
                 "{} bytes are not a column of {} ({} bytes each)",
                 bytes.len(),
                 T::NAME,
@@ -197,7 +200,7 @@ impl<T: Element> Column<T> {
             )));
         }
         if let Some(at) = not_finite::<T>(&bytes) {
-            return Err(NoColumn(format!("entry {at} is not finite")));
+            return Err(ColumnError(format!("entry {at} is not finite")));
         }
         Ok(Column { bytes, of: PhantomData })
     }

@@ -14,6 +14,9 @@ pub(crate) trait Message: Serialize + DeserializeOwned {
     /// Value of the field `type`.
     const TYPE: &'static str;
 
+    /// Values of `type` of the replies to a request, apart from `error`; empty for messages that get no reply.
+    const REPLIES: &'static [&'static str] = &[];
+
     /// True for messages that servers read frequently; their decoder is compiled for each encoding. All others are read from
     /// a tree of values, which is slightly slower but compiles much faster.
     const READ_OFTEN: bool = false;
@@ -25,6 +28,7 @@ pub(crate) trait Message: Serialize + DeserializeOwned {
 
 impl<M: Message> Message for Box<M> {
     const TYPE: &'static str = M::TYPE;
+    const REPLIES: &'static [&'static str] = M::REPLIES;
     const READ_OFTEN: bool = M::READ_OFTEN;
     const WRITTEN_OFTEN: bool = M::WRITTEN_OFTEN;
 }
@@ -35,7 +39,7 @@ pub(crate) struct Envelope<'a, M> {
     pub id_name: &'static str,
     /// Number of the message, if it has one.
     pub id: Option<Id>,
-    /// Message to serialize.
+    /// The message that is serialized after the number.
     pub message: &'a M,
 }
 
@@ -48,25 +52,25 @@ impl<M: Message> Envelope<'_, M> {
 
 impl<M: Message> Serialize for Envelope<'_, M> {
     fn serialize<S: Serializer>(&self, inner: S) -> Result<S::Ok, S::Error> {
-        self.message.serialize(Opened { kind: M::TYPE, id_name: self.id_name, id: self.id, inner })
+        self.message.serialize(EnvelopeSerializer { kind: M::TYPE, id_name: self.id_name, id: self.id, inner })
     }
 }
 
 /// A serializer for one struct or map that writes the envelope's fields first.
-struct Opened<S> {
+struct EnvelopeSerializer<S> {
     kind: &'static str,
     id_name: &'static str,
     id: Option<Id>,
     inner: S,
 }
 
-impl<S: Serializer> Opened<S> {
+impl<S: Serializer> EnvelopeSerializer<S> {
     /// Returns the number of envelope fields.
     fn fields(&self) -> usize {
         1 + usize::from(self.id.is_some())
     }
 
-    fn refused<T>(self) -> Result<T, S::Error> {
+    fn unsupported<T>(self) -> Result<T, S::Error> {
         Err(S::Error::custom("a message is a struct or a map"))
     }
 }
@@ -75,12 +79,12 @@ impl<S: Serializer> Opened<S> {
 macro_rules! refuse {
     ($($method:ident($($arg:ty),*) -> $out:ty;)*) => {
         $(fn $method(self, $(_: $arg),*) -> Result<$out, S::Error> {
-            self.refused()
+            self.unsupported()
         })*
     };
 }
 
-impl<S: Serializer> Serializer for Opened<S> {
+impl<S: Serializer> Serializer for EnvelopeSerializer<S> {
     type Ok = S::Ok;
     type Error = S::Error;
     type SerializeSeq = Impossible<S::Ok, S::Error>;
@@ -117,11 +121,11 @@ impl<S: Serializer> Serializer for Opened<S> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<S::Ok, S::Error> {
-        self.refused()
+        self.unsupported()
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<S::Ok, S::Error> {
-        self.refused()
+        self.unsupported()
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -131,11 +135,11 @@ impl<S: Serializer> Serializer for Opened<S> {
         _: &'static str,
         _: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.refused()
+        self.unsupported()
     }
 
     fn collect_str<T: Display + ?Sized>(self, _: &T) -> Result<S::Ok, S::Error> {
-        self.refused()
+        self.unsupported()
     }
 
     refuse! {

@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         };
         let tree = self.tree()?;
         if let (Some((limits, bulk)), Some(tree)) = (self.limits, &tree)
-            && let Some(refusal) = tree.beyond(limits, bulk)
+            && let Some(refusal) = tree.limit_excess(limits, bulk)
         {
             return Err(self.reject(refusal));
         }

@@ -63,11 +63,11 @@ impl<'de> Visitor<'de> for &mut Head<'de> {
 /// A scalar value in the head of a message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Scalar<'a> {
-    /// A string value.
+    /// A string; borrowed if it needs no unescaping.
     Text(Cow<'a, str>),
-    /// An integer value.
+    /// An integer in the range of `i64`.
     Int(i64),
-    /// Any other value.
+    /// A value of any other type, which no head field has.
     Other,
 }
 

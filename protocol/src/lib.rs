@@ -5,6 +5,8 @@
 //! separately. [`record::Record`] is the record of an episode.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 pub mod bytes;
 pub mod codec;
 pub mod column;
@@ -26,6 +28,8 @@ pub mod spec;
 pub mod tensor;
 mod tree;
 
+#[cfg(feature = "ndarray")]
+pub use arrays::ArrayError;
 pub use bytes::Bytes;
 pub use codec::{DecodeError, EncodeError, Encoding};
 pub use column::Column;

@@ -6,6 +6,7 @@
 mod accepted;
 mod ack;
 mod act;
+mod act_refused;
 mod batch;
 mod clone;
 mod close;
@@ -34,7 +35,6 @@ mod ping;
 mod pong;
 mod progress;
 mod queued;
-mod refused;
 mod reset;
 mod resign;
 mod restore;
@@ -62,10 +62,10 @@ use crate::frame::{DecodeError, EncodeError, Encoding, Reader};
 use crate::limits::Limits;
 
 pub use self::{
-    accepted::*, ack::*, act::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*, enrolled::*,
-    event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*, match_end::*,
-    match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*, progress::*,
-    queued::*, refused::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
+    accepted::*, ack::*, act::*, act_refused::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*,
+    enrolled::*, event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*,
+    match_end::*, match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*,
+    progress::*, queued::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
     spectate::*, step::*, suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,
 };
 pub use crate::error::Issue;
@@ -73,9 +73,9 @@ pub use crate::legal::Legal;
 pub use crate::seed::Seed;
 
 /// The properties of a client's message that a server checks before it executes the message.
-pub(crate) trait FromClient {
+pub(crate) trait ClientBody {
     /// Returns the message as a trait object.
-    fn facts(&self) -> &dyn FromClient
+    fn facts(&self) -> &dyn ClientBody
     where
         Self: Sized,
     {
@@ -87,13 +87,8 @@ pub(crate) trait FromClient {
         None
     }
 
-    /// Returns true if the message has an `id` and gets a reply.
-    fn is_request(&self) -> bool {
-        true
-    }
-
     /// Returns true if the message starts new work, which a draining server refuses.
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         false
     }
 
@@ -109,9 +104,9 @@ pub(crate) trait FromClient {
 }
 
 /// The properties of a server's message that the codec needs for encoding.
-pub(crate) trait FromServer {
+pub(crate) trait ServerBody {
     /// Returns the message as a trait object.
-    fn facts(&self) -> &dyn FromServer
+    fn facts(&self) -> &dyn ServerBody
     where
         Self: Sized,
     {
@@ -138,10 +133,20 @@ macro_rules! messages {
             /// All values of `type`, in the order of the list.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
+            /// Values of `type` of the replies to each type, in the order of the list; empty for messages that get no reply.
+            pub const REPLIES: [&'static [&'static str]; Self::TYPES.len()] = [$(<$body as Message>::REPLIES),*];
+
             /// Returns the value of `type`.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $($side::$name(_) => <$body as Message>::TYPE,)*
+                }
+            }
+
+            /// Returns the values of `type` of the replies, apart from `error`.
+            pub fn replies(&self) -> &'static [&'static str] {
+                match self {
+                    $($side::$name(_) => <$body as Message>::REPLIES,)*
                 }
             }
 
@@ -180,7 +185,7 @@ macro_rules! messages {
 
 messages! {
     /// A message sent by a client.
-    ClientMessage by FromClient, "id":
+    ClientMessage by ClientBody, "id":
     /// Opens a session; the first message of a connection.
     Hello(Box<Hello>),
     /// Requests the server's time.
@@ -235,7 +240,7 @@ messages! {
 
 messages! {
     /// A message sent by the server.
-    ServerMessage by FromServer, "re":
+    ServerMessage by ServerBody, "re":
     /// Reply to `hello`, with session and limits.
     Welcome(Box<Welcome>),
     /// Reply to `ping`, with the server's time.
@@ -300,13 +305,13 @@ impl ClientMessage {
 
     /// Returns true if the message has an `id` and gets a reply: all but `pong` and `ack`.
     pub fn is_request(&self) -> bool {
-        self.facts().is_request()
+        !self.replies().is_empty()
     }
 
     /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server
     /// refuses.
-    pub fn begins(&self) -> bool {
-        self.facts().begins()
+    pub fn starts_work(&self) -> bool {
+        self.facts().starts_work()
     }
 
     /// Checks texts, documents and notes against the limits.

@@ -431,27 +431,27 @@ pub struct Record {
 
 /// The error for a line that is not a valid record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedRecord {
+pub struct RecordError {
     /// Description of the damage.
     pub message: String,
 }
 
-impl fmt::Display for DamagedRecord {
+impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for DamagedRecord {}
+impl std::error::Error for RecordError {}
 
-fn damaged(error: serde_json::Error) -> DamagedRecord {
+fn damaged(error: serde_json::Error) -> RecordError {
     // serde_json also counts lines; a record is a single line, so only the column is useful.
     let text = error.to_string();
     let message = match text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())) {
         Some(text) if error.line() > 0 => format!("{text} (column {})", error.column()),
         _ => text,
     };
-    DamagedRecord { message }
+    RecordError { message }
 }
 
 impl Record {
@@ -459,7 +459,7 @@ impl Record {
     ///
     /// # Errors
     /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line number.
-    pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
+    pub fn parse(line: &str) -> Result<Self, RecordError> {
         RecordParts::parse(line)?.record()
     }
 
@@ -467,7 +467,7 @@ impl Record {
     ///
     /// # Errors
     /// Fails if a return is not finite.
-    pub fn to_line(&self) -> Result<String, DamagedRecord> {
+    pub fn to_line(&self) -> Result<String, RecordError> {
         line::write(self).map_err(damaged)
     }
 }
@@ -488,15 +488,15 @@ impl RecordParts {
     ///
     /// # Errors
     /// Fails if the line is not a JSON object or has no list `events`.
-    pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
+    pub fn parse(line: &str) -> Result<Self, RecordError> {
         RecordParts::from_map(serde_json::from_str(line).map_err(damaged)?)
     }
 
     /// Splits a record's object into its parts.
     ///
     /// # Errors
-    /// Fails if there is no list `events`.
-    pub fn from_map(map: Map<String, Value>) -> Result<Self, DamagedRecord> {
+    /// Fails if the list `events` is missing.
+    pub fn from_map(map: Map<String, Value>) -> Result<Self, RecordError> {
         let mut parts = RecordParts::default();
         let mut events = None;
         for (name, value) in map {
@@ -509,7 +509,7 @@ impl RecordParts {
             }
         }
         let Some(Value::Array(events)) = events else {
-            return Err(DamagedRecord { message: "expected a list `events`".to_owned() });
+            return Err(RecordError { message: "expected a list `events`".to_owned() });
         };
         parts.events = events;
         Ok(parts)
@@ -519,12 +519,12 @@ impl RecordParts {
     ///
     /// # Errors
     /// Fails if a field is missing or invalid; the message names the event.
-    pub fn record(self) -> Result<Record, DamagedRecord> {
+    pub fn record(self) -> Result<Record, RecordError> {
         let part =
-            |name: &str, e: serde_json::Error| DamagedRecord { message: format!("{name}: {}", damaged(e).message) };
+            |name: &str, e: serde_json::Error| RecordError { message: format!("{name}: {}", damaged(e).message) };
         let header: Header = serde_json::from_value(Value::Object(self.header)).map_err(|e| part("header", e))?;
         if header.ludex != VERSION {
-            return Err(DamagedRecord {
+            return Err(RecordError {
                 message: format!("expected record format {VERSION}, got format {}", header.ludex),
             });
         }

@@ -8,7 +8,8 @@ use crate::record::Record;
 use crate::serde_helpers::MAX_INT;
 
 /// Returns the schema document (draft 2020-12), with `ClientMessage`, `ServerMessage`, `Record` and all their components
-/// under `$defs`. Describes the JSON form as accepted by a reader, including `id` and `re` of the envelope.
+/// under `$defs`. Describes the JSON form as accepted by a reader, including `id` and `re` of the envelope. `x-replies` of a
+/// client's message lists the types of its replies, apart from `error`.
 pub fn document() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let int = json!({"type": "integer", "minimum": -MAX_INT, "maximum": MAX_INT});
@@ -18,14 +19,12 @@ pub fn document() -> Value {
     generator.subschema_for::<ServerMessage>();
     generator.subschema_for::<Record>();
     let mut definitions = definitions(&mut generator);
-    for variant in variants(&mut definitions, "ClientMessage") {
-        let kind = variant["properties"]["type"]["const"].as_str().unwrap_or_default().to_owned();
+    for (variant, replies) in variants(&mut definitions, "ClientMessage").zip(ClientMessage::REPLIES) {
         variant["properties"]["id"] = id.clone();
-        if !["pong", "ack"].contains(&kind.as_str())
-            && let Some(required) = variant["required"].as_array_mut()
-        {
+        if let (false, Some(required)) = (replies.is_empty(), variant["required"].as_array_mut()) {
             required.push(json!("id"));
         }
+        variant["x-replies"] = json!(replies);
     }
     for variant in variants(&mut definitions, "ServerMessage") {
         variant["properties"]["re"] = re.clone();

@@ -63,7 +63,7 @@ impl Node<'_> {
     }
 
     /// Returns a value for an error reply: a number, word or flag, with texts truncated.
-    fn shown(&self) -> Option<Value> {
+    fn short_value(&self) -> Option<Value> {
         match self {
             Node::Bool(value) => Some(Value::from(*value)),
             Node::Int(value) => Some(Value::from(*value)),

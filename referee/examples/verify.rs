@@ -14,7 +14,7 @@ use ludex_referee::{GameResult, Verifier, rate};
 fn main() -> std::io::Result<()> {
     let mut args = std::env::args().skip(1);
     let file = args.next().unwrap_or_else(|| "episodes.jsonl".into());
-    let (verifier, start) = (Verifier::new(), Instant::now());
+    let (verifier, start) = (Verifier::new(ludex_games::builtin()), Instant::now());
     let (mut results, mut refused): (Vec<GameResult>, usize) = (Vec::new(), 0);
     if args.next().as_deref() == Some("--whole") {
         let lines = read_file(file.as_ref())?;

@@ -49,7 +49,7 @@ pub fn student_95(freedom: u32) -> f64 {
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if within(middle, freedom) < 0.95 { low = middle } else { high = middle }
+        if central_share(middle, freedom) < 0.95 { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
 }
@@ -63,11 +63,11 @@ pub fn student_p(t: f64, freedom: u32) -> f64 {
     if freedom > LONG {
         return 2.0 * below(-t.abs());
     }
-    (1.0 - within(t.abs(), freedom)).max(0.0)
+    (1.0 - central_share(t.abs(), freedom)).max(0.0)
 }
 
 /// Returns the probability that Student's variable lies within `-t..t`: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-fn within(t: f64, freedom: u32) -> f64 {
+fn central_share(t: f64, freedom: u32) -> f64 {
     let theta = (t / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = theta.sin_cos();
     let odd = freedom % 2 == 1;
@@ -81,6 +81,13 @@ fn within(t: f64, freedom: u32) -> f64 {
         k += 2.0;
     }
     if odd { (theta + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+}
+
+/// Rounds `blocks` up, to at least 2: one block has no spread. `None` unless every part of the formula is positive.
+pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
+    let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
+    // Tolerate rounding errors instead of adding a block.
+    positive.then(|| (blocks - 1e-9 * blocks).ceil().max(2.0) as u64)
 }
 
 #[cfg(test)]

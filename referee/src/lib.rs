@@ -1,4 +1,4 @@
-//! Verification, schedules, ratings, metrics and reports, computed from episode records alone.
+//! Verification, schedules, ratings and metrics, computed from episode records alone.
 //!
 //! A record counts only if its replay gives the same result. Verified records can be rated:
 //!
@@ -10,7 +10,7 @@
 //! let file = "examples/tic_tac_toe.jsonl";
 //! let lines = raw_lines(file, BufReader::new(File::open(file)?));
 //! let (mut results, mut refused) = (Vec::new(), Vec::new());
-//! Verifier::new().verify_stream(lines, |_game, _params| true, |judged| match judged {
+//! Verifier::new(ludex_games::builtin()).verify_stream(lines, |_game, _params| true, |judged| match judged {
 //!     Ok(result) => results.push(result),
 //!     Err(why) => refused.push(why),
 //! });
@@ -28,41 +28,34 @@
 //!
 //! - It depends on records and game rules only: no sockets, no store, no clock, no agents. Times come from the records.
 //! - Equal input gives equal output: every random draw (resamples, seatings) comes from an explicit seed.
-//! - Only a [`Verifier`] creates a [`Verified`] record or a [`GameResult`], so that only verified records are rated.
+//! - Only a [`Verifier`] creates a [`VerifiedRecord`] or a [`GameResult`], so that only verified records are rated.
 //! - A bad line or record is reported with its location, and reading continues.
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from completed matches to due matches. They run no
 //!   matches.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
-pub mod anchor_ladder;
 pub mod answer_counts;
-pub mod compare;
 pub mod digest;
 pub mod distribution;
-pub mod import;
 pub mod labels;
 pub mod metric;
 pub mod moments;
 pub mod outcome;
-pub mod power;
 pub mod rating;
 pub mod read;
 pub mod relation;
-pub mod report;
 pub mod result;
 pub mod rows;
 pub mod scale;
 pub mod schedule;
-pub mod standing_ladder;
 pub mod suite;
 pub mod tournament;
 pub mod verify;
 
-pub use report::Report;
 pub use result::GameResult;
 pub use scale::rate;
 pub use verify::{VerifiedRecord, Verifier};
 
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -36,7 +36,6 @@ mod glicko2;
 mod illegal;
 mod illegal_end;
 mod init_win;
-mod kendall;
 mod labels;
 mod length;
 mod level;
@@ -54,12 +53,10 @@ mod plg;
 mod points;
 mod pss;
 mod quantiles;
-mod rank;
 mod returns;
 mod rounds;
 mod rvr;
 mod score;
-mod seat_rating;
 mod selection;
 mod share;
 mod slope;
@@ -107,7 +104,6 @@ pub const METRICS: &[Metric] = &[
     trueskill::TRUESKILL,
     glicko2::GLICKO2,
     anchored::ANCHORED,
-    seat_rating::SEAT_RATING,
     alpha_rank::ALPHA_RANK,
     nash_averaging::NASH_AVERAGING,
     level::LEVEL,
@@ -115,14 +111,12 @@ pub const METRICS: &[Metric] = &[
     completion::COMPLETION,
     table_value::VALUE,
     normalised::NORMALISED,
-    rank::RANK,
     mean::MEAN,
     share::SHARE,
     distinct::DISTINCT,
     quantiles::QUANTILES,
     points::POINTS,
     correlation::CORRELATION,
-    kendall::KENDALL,
     plg::PLG,
     degree::DEGREE,
     loops::LOOPS,
@@ -328,7 +322,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
 }
 
 /// Counts the games that compare each player with another.
-fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
+fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
         let mut own: Vec<usize> = game.duels().iter().flat_map(|duel| [duel.a, duel.b]).collect();

@@ -76,7 +76,7 @@ impl PlayedGame {
 
 /// Returns the first side's lead over the second side by mean return per seat, and the first side's own mean. `seating`
 /// marks the seats of the first side.
-pub(crate) fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
+pub fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     let mean = |who: bool| {
         let own = seating.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
         own.clone().sum::<f64>() / own.count().max(1) as f64
@@ -86,7 +86,7 @@ pub(crate) fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
 
 /// Converts a lead to points: 1 for a win, 1/2 for a draw, 0 for a loss. Differences up to 1e-9 count as rounding
 /// errors.
-pub(crate) fn points(gain: f64) -> f64 {
+pub fn points(gain: f64) -> f64 {
     match gain {
         g if g > 1e-9 => 1.0,
         g if g < -1e-9 => 0.0,

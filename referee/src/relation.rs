@@ -37,23 +37,6 @@ pub fn correlation_p(r: f64, n: usize) -> Option<f64> {
     Some(if left <= 0.0 { 0.0 } else { student_p(r * (f64::from(freedom) / left).sqrt(), freedom) })
 }
 
-/// Returns Kendall's tau-b: `(C - D) / sqrt((C + D + Tx) (C + D + Ty))`, with C concordant and D discordant pairs of
-/// pairs, and those that are equal in x only or y only (M. Kendall, *Biometrika* 33, 1945). `None` if all are equal in
-/// one of them.
-pub fn kendall(pairs: &[(f64, f64)]) -> Option<f64> {
-    let (mut agree, mut x_differs, mut y_differs) = (0.0, 0.0, 0.0);
-    for (k, a) in pairs.iter().enumerate() {
-        for b in &pairs[k + 1..] {
-            let sign = |d: f64| if d == 0.0 { 0.0 } else { d.signum() };
-            let (x, y) = (sign(a.0 - b.0), sign(a.1 - b.1));
-            agree += x * y;
-            x_differs += x.abs();
-            y_differs += y.abs();
-        }
-    }
-    (x_differs * y_differs > 0.0).then(|| agree / (x_differs * y_differs).sqrt())
-}
-
 /// Returns the slope of the least-squares line through numbers at 0, 1, 2 and so on; `None` for fewer than two.
 pub fn slope(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;

@@ -11,7 +11,7 @@ use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
 /// Result of a verified record. Only [`Verifier`](crate::Verifier) creates one, inside of a
-/// [`Verified`](crate::Verified) record.
+/// [`VerifiedRecord`](crate::VerifiedRecord).
 #[derive(Clone)]
 pub struct GameResult {
     pub(crate) game: GameRef,
@@ -75,7 +75,7 @@ pub struct SeatResult {
 
 impl SeatResult {
     /// Creates an empty result for an agent.
-    pub(crate) fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
+    pub fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
         SeatResult {
             name: name.to_owned(),
             spec,
@@ -227,7 +227,7 @@ impl GameResult {
     /// Splits each agent by role into `NAME/ROLE`, in games whose teams have names. Constants of a ladder hold for all
     /// roles together, so no agent is a constant afterwards.
     pub fn by_role(&mut self) {
-        let roles = self.game.roles();
+        let roles = self.game.info().roles;
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {
             let Some(role) = roles.get(*team) else { continue };
             seat.name = format!("{}/{role}", seat.name);
@@ -245,7 +245,7 @@ impl GameResult {
     }
 
     /// Converts to a plain result for ratings: `players` holds the player index of each seat, `pair` the block.
-    pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
+    pub fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
         PlayedGame { seats: players, scores, teams: self.teams.clone(), forfeit: self.at_fault, pair }
     }

@@ -18,7 +18,7 @@ use crate::outcome::is_competitive;
 use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
-/// Columns available for every match in the place of a mark: the seat's return, its points (1, 1/2, 0), the moves of
+/// Columns of every match, which can be used like marks: the seat's return, its points (1, 1/2, 0), the moves of
 /// the match, the tokens of the seat. `turn`, the number of a move, is valid only as the x of points.
 pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens", "turn"];
 

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::answer_counts::Answers;
+use crate::distribution::round_up;
 use crate::metric::{Measurement, USUAL};
 use crate::outcome::is_competitive;
-use crate::power;
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
 use crate::rating::elo::{Elo, elo_courses};
@@ -26,6 +26,14 @@ use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
 use crate::result::{GameResult, SeatCost, TokenUse};
 use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
+
+/// Half width, in points, for which reports state the needed blocks.
+pub const REPORTED: f64 = 30.0;
+
+/// Returns the blocks for the half width `wanted`, if `blocks` gave `half_width`. `None` unless all are positive.
+pub fn blocks_like(half_width: f64, blocks: usize, wanted: f64) -> Option<u64> {
+    round_up(blocks as f64 * (half_width / wanted).powi(2), [half_width, blocks as f64, wanted])
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingOptions {
@@ -121,7 +129,7 @@ pub struct AgentRow {
     pub high: Option<f64>,
     /// Number of blocks behind the rating; 0 for a constant, and without a rating.
     pub blocks: usize,
-    /// Number of similar blocks that would give an interval of ±30 points ([`power::REPORTED`]).
+    /// Number of similar blocks that would give an interval of ±30 points ([`REPORTED`]).
     pub blocks_for_30: Option<u64>,
     /// Standard error that decides if a run may stop: [`Rating::error`](crate::rating::anchored::Rating::error).
     #[serde(skip)]
@@ -157,15 +165,15 @@ pub struct AgentRow {
 
 /// Identity of an agent: the name, and the spec if the server ran the agent. A client with the name `random` is thus
 /// distinct from the server's `random`.
-pub(crate) type AgentLabel<'a> = (&'a str, Option<&'a str>);
+pub type AgentLabel<'a> = (&'a str, Option<&'a str>);
 
 /// Returns the agents of an episode, by seat.
-pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentLabel<'_>> {
+pub fn keys(game: &GameResult) -> impl Iterator<Item = AgentLabel<'_>> {
     game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
 /// Returns a label for every agent: the name, with a suffix if other agents share it.
-pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentLabel<'a>, String> {
+pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentLabel<'a>, String> {
     // `collect` would first sort the seats of all games; a lookup among the few agents is faster.
     let mut all: BTreeMap<AgentLabel, String> = BTreeMap::new();
     all.extend(games.into_iter().flat_map(keys).map(|k| (k, String::new())));
@@ -183,7 +191,7 @@ pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTr
 }
 
 /// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part,
-/// ascending. Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+/// ascending. Takes [`GameResult`]s or [`VerifiedRecord`](crate::VerifiedRecord)s.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();
@@ -194,7 +202,7 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
 }
 
 /// Returns the records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a
-/// suite, and every agent a candidate. There is no plan with pairings, so a match of an agent against itself counts for
+/// suite, and every agent a candidate. Without a plan with pairings, a match of an agent against itself counts for
 /// each of its seats.
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
     let labels = labels(games);
@@ -260,7 +268,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
-    let draws = Some(anchor_ladder::draws(game.page(), &spec.string));
+    let draws = Some(anchor_ladder::draws(game.info().page, &spec.string));
     let settings = Anchored { fixed: fixed.clone(), draws, resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
     let rows = agents.iter().enumerate().map(|(k, key)| {
@@ -282,7 +290,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
             low: interval.map(|i| i.low),
             high: interval.map(|i| i.high),
             blocks,
-            blocks_for_30: interval.and_then(|i| power::blocks_like((i.high - i.low) / 2.0, blocks, power::REPORTED)),
+            blocks_for_30: interval.and_then(|i| blocks_like((i.high - i.low) / 2.0, blocks, REPORTED)),
             error: rating.and_then(|r| r.error),
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),

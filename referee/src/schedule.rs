@@ -257,7 +257,7 @@ mod tests {
         let meetings = BTreeMap::from([(vec![0, 2], 0), (vec![0, 3], 1), (vec![1, 2], 0)]);
         for seeds in [Seeds::Open(1), Seeds::Secret(b"s".to_vec())] {
             let of = |deals, game: &str| {
-                MatchSeeds::new(seeds.clone(), deals, &ludex_env::load(game).unwrap(), meetings.clone())
+                MatchSeeds::new(seeds.clone(), deals, &ludex_games::load(game).unwrap(), meetings.clone())
             };
             let (paired, once) = (of(Deals::Paired, "kuhn_poker"), of(Deals::Once, "kuhn_poker"));
             assert!(paired.are_paired() && !once.are_paired() && of(Deals::Once, "tic_tac_toe").are_paired());
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn seeds_are_shared_in_games_without_hidden_information_or_chance() {
-        let may = |game: &str| may_share_seed(&ludex_env::load(game).unwrap());
+        let may = |game: &str| may_share_seed(&ludex_games::load(game).unwrap());
         assert!(may("tic_tac_toe") && may("nim"));
         assert!(!may("kuhn_poker") && !may("pig"));
     }

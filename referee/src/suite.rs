@@ -4,6 +4,7 @@
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
 pub mod converge;
+pub mod figure;
 pub mod plan;
 pub mod roles;
 mod seating;
@@ -23,13 +24,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::converge::Stop;
+use self::figure::{Figure, KnownPart};
 use self::roles::Role;
 pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
 use crate::metric::{MetricQuery, MetricSpec, known_marks};
-use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
 /// Built-in suites by name.
@@ -55,15 +56,14 @@ const MOST: u64 = 100_000;
 #[error("{0}")]
 pub struct SuiteError(pub String);
 
-/// Plan of matches.
+/// Suite as written in its file, with its policies filled in.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Name: a word of lowercase letters, digits, `_` and `-`.
+    /// Name: lowercase letters, digits, `_` and `-`.
     pub name: String,
     /// Version, raised with every change that affects results.
     pub version: u32,
-    /// Heading of reports.
     pub title: String,
     /// Purpose of the suite, and source of its protocol.
     #[serde(default)]
@@ -89,7 +89,6 @@ pub struct Suite {
     /// Variants of the candidates, each of which replaces its candidate in all parts.
     #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
-    /// Means over parts.
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
     /// Parts in the order of reports.
@@ -100,7 +99,6 @@ pub struct Suite {
     pub figures: Vec<Figure>,
 }
 
-/// Match policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatchPolicy {
@@ -115,7 +113,6 @@ pub struct MatchPolicy {
     pub skip_forced: bool,
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
-    /// Policy for timeouts.
     pub on_timeout: OnTimeout,
     /// Maximum number of replays after infrastructure failures, before the match is discarded.
     pub rematches: u32,
@@ -197,7 +194,6 @@ impl Default for MatchPolicy {
     }
 }
 
-/// Policy for timeouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
@@ -242,11 +238,10 @@ pub enum Invalid {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartSpec {
-    /// Name in results: a word of lowercase letters, digits, `_` and `-`.
+    /// Name in results: lowercase letters, digits, `_` and `-`.
     pub id: String,
     /// Game with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
     pub game: String,
-    /// Schedule of pairings.
     pub schedule: Schedule,
     /// Opponents of the candidate (with `against`): agent specs, and `@NAME` for the agents of a [`Role`].
     #[serde(default)]
@@ -319,7 +314,6 @@ fn one() -> u32 {
     1
 }
 
-/// Schedule of pairings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {

@@ -13,7 +13,7 @@ use crate::outcome::outcomes;
 
 /// Plays `game` randomly to its end and returns a complete valid record.
 pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
-    let game = ludex_env::load(game).unwrap();
+    let game = ludex_games::load(game).unwrap();
     let mut record = Record { header: header(&game, names, seed), ..Record::default() };
     let mut draw = Draw::new(game.id(), seed, 0);
     let mut rng = Stream::from_text(&format!("testing:{seed}"));
@@ -104,7 +104,7 @@ pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: En
 /// Removes all events from `keep` on, as if the match had been interrupted there; returns are set for the remaining
 /// position.
 pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: Option<usize>) {
-    let game = ludex_env::load_with(&record.header.game, &record.header.params).unwrap();
+    let game = ludex_games::load_with(&record.header.game, &record.header.params).unwrap();
     record.events.truncate(keep);
     let mut state = game.start();
     let mut joint = vec![None; record.header.seats.len()];

@@ -148,7 +148,6 @@ impl fmt::Display for RecordFault {
 impl std::error::Error for RecordFault {}
 
 /// Verifier of records. It caches loaded games, so that a thousand records of one game load it once.
-#[derive(Default)]
 pub struct Verifier {
     games: Games,
     /// Names of the marks to collect into results.
@@ -158,14 +157,9 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Creates a verifier for the built-in games.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Creates a verifier for these games.
-    pub fn of(games: Games) -> Self {
-        Verifier { games, ..Self::default() }
+    pub fn new(games: Games) -> Self {
+        Verifier { games, wanted: BTreeSet::new(), loaded: RwLock::default() }
     }
 
     /// Sets the names of the marks to collect into results. Other marks are not computed: some cost much more than the

@@ -44,7 +44,7 @@ fn rated(line: &str) -> anyhow::Result<[Write; 3]> {
     let text = |key: &str| parts.header.get(key).and_then(Value::as_str).context(key.to_owned()).map(str::to_owned);
     let (id, game) = (text("episode")?, text("game")?);
     let params = parts.header.get("params").and_then(Value::as_object).context("params")?;
-    let string = ludex_env::load_with(&game, params)?.spec().string.clone();
+    let string = ludex_games::load_with(&game, params)?.spec().string.clone();
     let started_ms = jiff_ms(&text("started")?)?;
     let row = MatchRow {
         id: id.clone(),

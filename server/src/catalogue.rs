@@ -30,18 +30,18 @@ impl Catalogue {
             let spec = e.load(&Params::new()).ok()?;
             let spec = spec.spec();
             Some(GameEntry {
-                game: e.id.to_owned(),
-                title: e.title.to_owned(),
-                players: e.players,
+                game: e.info.id.to_owned(),
+                title: e.info.title.to_owned(),
+                players: e.info.players,
                 dynamics: spec.dynamics,
                 chance: spec.chance,
                 information: spec.information,
-                presets: e.presets.iter().map(|p| p.0.to_owned()).collect(),
-                rules: e.rules,
+                presets: e.info.presets.iter().map(|p| p.0.to_owned()).collect(),
+                rules: e.info.rules,
             })
         };
-        let usual = |e: &RegisteredGame| Some((e.id, e.load(&Params::new()).ok()?.spec().string.clone()));
-        let played_with = |e: &RegisteredGame| Some((e.id, material(e.load(&Params::new()).ok()?.page())?));
+        let usual = |e: &RegisteredGame| Some((e.info.id, e.load(&Params::new()).ok()?.spec().string.clone()));
+        let played_with = |e: &RegisteredGame| Some((e.info.id, material(e.load(&Params::new()).ok()?.info().page)?));
         Catalogue {
             materials: games.iter().filter_map(played_with).collect(),
             entries: games.iter().filter_map(entry).collect(),
@@ -99,7 +99,7 @@ impl Catalogue {
     pub(crate) fn describe(&self, request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
         let game = self.load(&request.game, &request.params)?;
         let mut spec = game.spec().clone();
-        spec.text = request.rules_text.then(|| game.page().to_owned());
+        spec.text = request.rules_text.then(|| game.info().page.to_owned());
         Ok(ServerMessage::Spec(Box::new(SpecReply { spec })))
     }
 }
@@ -107,7 +107,7 @@ impl Catalogue {
 impl Default for Catalogue {
     /// Returns the catalogue of the built-in games.
     fn default() -> Self {
-        Catalogue::new(Games::builtin())
+        Catalogue::new(ludex_games::builtin())
     }
 }
 

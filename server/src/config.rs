@@ -90,7 +90,7 @@ impl Config {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
             limit_loopback: false,
-            games: Games::builtin(),
+            games: ludex_games::builtin(),
             opponents: Opponents::default(),
             tls: None,
             origins: Vec::new(),

@@ -191,7 +191,7 @@ mod tests {
     fn depth_limited_search_counts_reachable_positions() {
         let opponents = Opponents::default();
         let steps = |text: &str, game: &str| {
-            let game = ludex_env::load(game).unwrap();
+            let game = ludex_games::load(game).unwrap();
             opponents.steps(&Roster::builtin().parse(text).unwrap(), &game)
         };
         assert_eq!(steps("alphabeta depth=3", "connect_four"), 2 * 7 * 7 * 7);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn clients_cannot_seat_agents_that_start_programs() {
-        let game = ludex_env::load("tic_tac_toe").unwrap();
+        let game = ludex_games::load("tic_tac_toe").unwrap();
         let opponents = Opponents {
             named: BTreeMap::from([
                 ("house".into(), "random".into()),

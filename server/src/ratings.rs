@@ -91,7 +91,7 @@ impl RatingsCache {
     pub(crate) fn new(games: Games, humans: Humans) -> anyhow::Result<Self> {
         Ok(RatingsCache {
             thread: Compute::new(1)?,
-            verifier: Arc::new(Verifier::of(games)),
+            verifier: Arc::new(Verifier::new(games)),
             humans,
             shelves: Quick::default(),
             tables: Quick::default(),
@@ -238,7 +238,7 @@ mod tests {
     async fn records_are_read_in_pages_without_repeats() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(ludex_games::builtin(), Humans::Together).unwrap();
         let refused =
             async |game: Option<&str>| ratings.of(&store, game).await.unwrap().page["refused"].as_u64().unwrap();
         let page = PAGE as usize;
@@ -257,7 +257,7 @@ mod tests {
     async fn game_ratings_do_not_wait_for_other_games() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(ludex_games::builtin(), Humans::Together).unwrap();
         store.write([matches("nim", 0..2), matches("pig", 0..3)].concat()).await.unwrap();
         let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
         let busy = shelf.lock().await;
@@ -273,7 +273,7 @@ mod tests {
     async fn previous_ratings_are_available_during_an_update() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(ludex_games::builtin(), Humans::Together).unwrap();
         store.write(matches("nim", 0..2)).await.unwrap();
         assert!(ratings.last(Some("nim")).is_none());
         let made = ratings.of(&store, Some("nim")).await.unwrap();

@@ -5,7 +5,11 @@
 
 mod config;
 mod count_records;
+mod pairing;
 mod season_file;
+#[cfg(test)]
+mod simulation;
+mod table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +22,15 @@ use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
 use ludex_referee::Verifier;
 use ludex_referee::outcome::is_competitive;
-use ludex_referee::standing_ladder::{Meeting, Partner, StandingRow, StandingTable, WaitingAgent, meetings};
 use ludex_referee::suite::is_word;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub use self::config::LadderTerms;
+pub(crate) use self::pairing::Partner;
+use self::pairing::{Meeting, WaitingAgent, meetings};
 use self::season_file::SeasonState;
+use self::table::{StandingRow, StandingTable};
 use crate::catalogue::Catalogue;
 use crate::opponents::{Opponent, Opponents};
 use crate::seasons::Season;
@@ -114,7 +120,7 @@ impl StandingLadder {
         let folder = data.join("ladders").join(&name);
         let seasons = season_file::open_seasons(&folder, terms).with_context(|| format!("ladder {name}"))?;
         let state = State { seasons, kept: None, changed: false, seats: 0, waited_ms: 0 };
-        let verifier = Verifier::of(catalogue.games().clone());
+        let verifier = Verifier::new(catalogue.games().clone());
         Ok(StandingLadder { name, game, anchors, terms: terms.clone(), folder, verifier, state: Mutex::new(state) })
     }
 

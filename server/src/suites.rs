@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use ludex_agents::{AgentClass, AgentSpec};
-use ludex_env::Games;
 use ludex_protocol::message::{SuiteEntry, SuitePart};
 use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
@@ -50,7 +49,7 @@ impl Suites {
     ///
     /// Invalid text, or a suite whose opponents this server cannot play.
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
-        let mut suite = Suite::parse(text, &Games::builtin())?;
+        let mut suite = Suite::parse(text, &ludex_games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
         let known = suite.assigned_roles();
         // The agents of the other roles are unknown.
@@ -81,7 +80,7 @@ impl Suites {
         anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");
         // Two candidates, so that parts in which candidates meet have matches.
         let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
-        let plan = Plan::new(suite, &candidates, 1.0, &Games::builtin())?;
+        let plan = Plan::new(suite, &candidates, 1.0, &ludex_games::builtin())?;
         let part = |part: &PlannedPart| {
             let among_candidates = matches!(part.part.schedule, Schedule::RoundRobin | Schedule::Converge);
             SuitePart {

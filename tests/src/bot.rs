@@ -9,40 +9,40 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 
-/// How long a bot tries to reach a server.
+/// Longest time of attempts to reach a server.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a bot knows of one match.
+/// The frames of one match.
 #[derive(Debug, Default)]
 pub struct BotMatch {
     /// The number of the last frame.
     pub last: u64,
-    /// The `match_start`.
+    /// Frame of type `match_start`.
     pub start: Value,
     /// The events, in order.
     pub events: Vec<Value>,
-    /// The last `turn`.
+    /// The last `turn` frame.
     pub turn: Value,
-    /// The `match_end`.
+    /// The `match_end` frame; null while the match runs.
     pub end: Value,
-    /// How many resyncs came.
+    /// Number of received resyncs.
     pub resyncs: u32,
-    /// What was accepted, by turn.
+    /// Accepted acts by turn.
     pub accepted: BTreeMap<u64, Value>,
 }
 
-/// See the module.
+/// A bot that records all frames of its matches.
 pub struct Bot {
     address: SocketAddr,
     hello: Value,
     subprotocol: Option<&'static str>,
-    /// The connection.
+    /// The raw connection of the bot.
     pub client: Client,
-    /// What it knows, by match.
+    /// Frames of each match, by match id.
     pub matches: BTreeMap<String, BotMatch>,
     /// Requests without an answer, as they were sent.
     pub unanswered: BTreeMap<i64, Value>,
-    /// Whether each `welcome` but the first resumed the session.
+    /// True for each `welcome` after the first that resumed the session.
     pub resumed: Vec<bool>,
 }
 
@@ -118,7 +118,7 @@ impl Bot {
     /// Answers a turn; `mv` is one of `action`, `text` and `proposal`, with any other fields of the act.
     ///
     /// # Panics
-    /// If there is no reply.
+    /// Panics without a reply.
     pub async fn act(&mut self, turn: &Value, mv: Value) -> Value {
         self.call("act", act(turn, mv)).await
     }
@@ -246,7 +246,7 @@ impl Bot {
         }
     }
 
-    /// How many of its matches are over.
+    /// Returns the number of finished matches.
     pub fn over(&self) -> usize {
         self.matches.values().filter(|seen| !seen.end.is_null()).count()
     }

@@ -15,21 +15,21 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 /// Longer than anything takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A raw connection.
+/// A raw WebSocket connection with JSON frames.
 pub struct Client {
     ws: WebSocketStream<TcpStream>,
     binary: bool,
     next: i64,
     /// Messages that came while another was waited for.
     early: VecDeque<Value>,
-    /// The `welcome`.
+    /// The server's `welcome` frame.
     pub welcome: Value,
 }
 
-/// What ended a connection.
+/// The end of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ClientEnd {
-    /// A close frame.
+    /// A close frame with code and reason.
     Closed(u16, String),
     /// The socket went without one.
     Lost,

@@ -17,7 +17,7 @@ pub fn document(name: &str) -> Value {
     serde_json::from_reader(GzDecoder::new(file)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// How many histories of `depth` moves (at least 1) there are, in a game in turns without chance.
+/// Returns the number of histories of `depth` moves (at least 1), in a game in turns without chance.
 pub fn histories(state: &dyn DynState, depth: usize) -> u64 {
     let ToMove::Seat(seat) = state.turn() else { return 0 };
     let legal = state.legal_list(seat);

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A running server on a folder that outlives it. It is killed when it is dropped.
 pub struct Process {
-    /// Where it listens.
+    /// Listening address of the server.
     pub address: SocketAddr,
     child: Child,
     log: PathBuf,

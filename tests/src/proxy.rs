@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 /// A proxy on a port of its own; it ends when it is dropped.
 pub struct Proxy {
-    /// Where it listens.
+    /// Listening address of the proxy.
     pub address: SocketAddr,
     connections: Arc<AtomicUsize>,
     task: AbortHandle,
@@ -20,7 +20,7 @@ impl Proxy {
     /// A proxy that cuts connection k, counted from 0, after `bytes(k)` bytes from the server.
     ///
     /// # Panics
-    /// When there is no free port.
+    /// Panics without a free port.
     pub async fn start(server: SocketAddr, bytes: impl Fn(usize) -> usize + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -36,7 +36,7 @@ impl Proxy {
         Proxy { address, connections, task: task.abort_handle() }
     }
 
-    /// How many connections there were.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }

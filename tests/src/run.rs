@@ -8,17 +8,17 @@ use std::sync::Arc;
 use ludex_agents::{Agent, MoveReply, wrap};
 use ludex_env::recording::Replay;
 use ludex_env::{GameRef, MoveRequest};
-use ludex_play::display::move_text;
 use ludex_play::local::{HostOptions, Participant, block_key, play_match, setup};
 use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::seeds;
+use ludex_report::display::move_text;
 use serde_json::{Value, json};
 
 /// A run to be written.
 pub struct Run<'a> {
-    /// Its name.
+    /// Name of the run, for its folder and pages.
     pub name: &'a str,
     /// The models, the one under evaluation first: name, and the agent that plays for it.
     pub models: &'a [(&'a str, &'a str)],
@@ -31,7 +31,7 @@ pub struct Run<'a> {
 /// The seed of all runs here.
 pub const SEED: u64 = 11;
 
-/// What stands in every system prompt: markup must be shown, not obeyed.
+/// Text of every system prompt. Pages must show its markup as text.
 pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
 
 impl Run<'_> {
@@ -59,7 +59,7 @@ impl Run<'_> {
                 "[[part]]\nid = \"{part}\"\ngame = \"{game}\"\nschedule = \"against\"\nopponents = [\"{opponent}\"]\nblocks = {}",
                 self.seeds
             );
-            let game = ludex_env::load(game).expect("a game");
+            let game = ludex_games::load(game).expect("a game");
             games.insert(game.spec().string.clone(), game.spec().hash.clone().into());
             let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
             for (model, index, turn) in all {

@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 
 /// A running server with a store of its own, which goes with it.
 pub struct Server {
-    /// Where it listens.
+    /// Listening address of the server.
     pub address: SocketAddr,
-    /// The store's folder.
+    /// Folder of the server's store.
     pub data: std::path::PathBuf,
-    /// Its match plane, for what only tournaments do.
+    /// The server's match plane, for operations of tournaments.
     pub hub: Arc<Hub>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
@@ -81,7 +81,7 @@ impl Server {
     /// The body of an HTTP page.
     ///
     /// # Panics
-    /// When there is no whole answer.
+    /// Panics without a complete reply.
     pub async fn get(&self, path: &str) -> (u16, String) {
         self.get_with(path, "").await
     }
@@ -89,12 +89,12 @@ impl Server {
     /// The same with more header lines, each ended by `\r\n`.
     ///
     /// # Panics
-    /// When there is no whole answer.
+    /// Panics without a complete reply.
     pub async fn get_with(&self, path: &str, headers: &str) -> (u16, String) {
         get(self.address, path, headers).await
     }
 
-    /// Whether the server says that it is well.
+    /// Returns true if the server reports good health.
     pub async fn is_well(&self) -> bool {
         let (status, body) = self.get("/health").await;
         status == 200 && body.contains("\"ok\"")
@@ -120,7 +120,7 @@ impl Stopping {
 /// The status and body of an HTTP page, asked for with more header lines, each ended by `\r\n`.
 ///
 /// # Panics
-/// When there is no whole answer.
+/// Panics without a complete reply.
 pub async fn get(address: SocketAddr, path: &str, headers: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");

@@ -1,10 +1,10 @@
 //! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
 
-use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::bargaining::{Params, Reward, View};
 use ludex_protocol::Refusal;
 
-use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, dot, lists};
+use super::shared_pool::{ItemCounts, NegotiationMove, NegotiationTurn, SharedPool, Sharing, dot, lists};
 use crate::error::AgentError;
 use crate::typed_access::{params, view};
 
@@ -18,7 +18,7 @@ const WORTH: u8 = 10;
 pub(super) struct BargainingRules {
     params: Params,
     /// Offers by id, each with its last kind first.
-    offers: Vec<Items>,
+    offers: Vec<ItemCounts>,
 }
 
 impl BargainingRules {
@@ -29,22 +29,22 @@ impl BargainingRules {
 }
 
 /// Returns the possible values of the other seat; for a fixed instance, all values that any instance allows.
-fn others(deal: &Deal) -> Vec<Items> {
+fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);
-    let fits = |v: &Items| {
+    let fits = |v: &ItemCounts| {
         let (worth, mut pairs) = (dot(&deal.pool, v), v.iter().zip(&deal.mine));
         let compatible = pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0);
         worth == u32::from(WORTH) && compatible || !drawn && worth > 0 && worth <= u32::from(WORTH)
     };
-    let good: Vec<Items> = all.iter().filter(|v| fits(v)).cloned().collect();
+    let good: Vec<ItemCounts> = all.iter().filter(|v| fits(v)).cloned().collect();
     if good.is_empty() { all } else { good }
 }
 
 impl Sharing for BargainingRules {
     fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError> {
         let seen: View = view(ask)?;
-        Ok(NegotiationTurn::Deal(Deal {
+        Ok(NegotiationTurn::Offer(SharedPool {
             me: ask.seat,
             pool: seen.pool.unwrap_or_default().to_vec(),
             mine: seen.values.unwrap_or_default().to_vec(),
@@ -56,10 +56,10 @@ impl Sharing for BargainingRules {
         }))
     }
 
-    fn id(&self, answer: &Reply) -> Action {
+    fn id(&self, answer: &NegotiationMove) -> Action {
         match answer {
-            Reply::Agree => AGREE,
-            Reply::Keep(items) => {
+            NegotiationMove::Agree => AGREE,
+            NegotiationMove::Keep(items) => {
                 let place = self.offers.iter().position(|offer| offer.iter().rev().eq(items));
                 place.map_or(0, |id| id as Action)
             }

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
-use ludex_env::games::fight_the_landlord::combinations::Plays;
-use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_env::{Action, GameRef, MoveRequest, Viewer};
+use ludex_games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
+use ludex_games::fight_the_landlord::combinations::Plays;
+use ludex_games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 mod playout;
 mod policy;
@@ -21,8 +21,8 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-use playout::Game;
-use policy::{Sense, Sight, ranked};
+use playout::Playout;
+use policy::{KnowledgeLevel, SeatKnowledge, ranked};
 use split::{Combo, Splits};
 
 const GAME: &str = "fight_the_landlord";
@@ -43,10 +43,10 @@ pub(crate) const BOTS: &[AgentEntry] = &[
         "hand_split",
         "fight_the_landlord: splits its hand into few plays and treats all others as opponents",
         &[],
-        |spec, game| bot(spec, game, Style::Policy(Sense::Alone)),
+        |spec, game| bot(spec, game, Style::Policy(KnowledgeLevel::Alone)),
     ),
     entry("team_split", "fight_the_landlord: splits its hand, helps its partner, counts cards", &[], |spec, game| {
-        bot(spec, game, Style::Policy(Sense::Together))
+        bot(spec, game, Style::Policy(KnowledgeLevel::Together))
     }),
     entry(
         "split_search",
@@ -59,7 +59,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 #[derive(Clone, Copy)]
 enum Style {
     Smallest(f64),
-    Policy(Sense),
+    Policy(KnowledgeLevel),
     Search(u64),
 }
 
@@ -70,7 +70,7 @@ struct LandlordBot {
 }
 
 fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let params: Params = params(game)?;
     Ok(Arc::new(LandlordBot { rules: params.rules, plays: Plays::of(params.rules), style }))
 }
@@ -149,11 +149,11 @@ impl LandlordBot {
         legal.iter().copied().find(|&a| self.plays.get(a).is_some_and(|p| p.counts == hand))
     }
 
-    fn sight(&self, seen: &View, me: usize) -> Sight {
+    fn knowledge(&self, seen: &View, me: usize) -> SeatKnowledge {
         let gone = seen.plays.iter().fold(cards::set(&seen.hand), |all, p| all | cards::set(&p.cards));
         let owner = seen.plays.iter().rfind(|p| p.action != 0).map_or(me, |p| p.seat.into());
         let top = seen.to_beat.and_then(|a| self.combo(a)).map(|combo| (combo, owner));
-        Sight {
+        SeatKnowledge {
             me,
             landlord: seen.landlord.unwrap_or(0).into(),
             hand: counts(cards::set(&seen.hand)),
@@ -163,21 +163,21 @@ impl LandlordBot {
         }
     }
 
-    fn by_policy(&self, seen: &View, ask: &MoveRequest<'_>, sense: Sense) -> Option<Action> {
-        let sight = self.sight(seen, ask.seat);
-        let candidates = ranked(&sight, sense, &mut Splits::new());
+    fn by_policy(&self, seen: &View, ask: &MoveRequest<'_>, sense: KnowledgeLevel) -> Option<Action> {
+        let knowledge = self.knowledge(seen, ask.seat);
+        let candidates = ranked(&knowledge, sense, &mut Splits::new());
         let fits = || candidates.iter().find_map(|(_, play)| self.id(*play, ask.legal));
-        self.last(sight.hand, ask.legal).or_else(fits)
+        self.last(knowledge.hand, ask.legal).or_else(fits)
     }
 
     fn by_search(&self, seen: &View, ask: &MoveRequest<'_>, worlds: u64) -> Option<Action> {
-        let sight = self.sight(seen, ask.seat);
-        if let Some(last) = self.last(sight.hand, ask.legal) {
+        let knowledge = self.knowledge(seen, ask.seat);
+        if let Some(last) = self.last(knowledge.hand, ask.legal) {
             return Some(last);
         }
         let splits = &mut Splits::new();
         let mut candidates: Vec<(Action, Option<Combo>)> = Vec::new();
-        for (_, play) in ranked(&sight, Sense::Together, splits) {
+        for (_, play) in ranked(&knowledge, KnowledgeLevel::Together, splits) {
             if let Some(a) = self.id(play, ask.legal).filter(|_| candidates.len() < CANDIDATES) {
                 candidates.push((a, play));
             }
@@ -194,18 +194,18 @@ impl LandlordBot {
                 let own: Option<&View> = view.as_any().downcast_ref();
                 own.map_or(0, |v| counts(cards::set(&v.hand)))
             };
-            let game = Game {
+            let game = Playout {
                 hands: [hand(0), hand(1), hand(2)],
-                held: sight.held,
-                landlord: sight.landlord,
-                to_move: sight.me,
-                top: sight.top,
+                held: knowledge.held,
+                landlord: knowledge.landlord,
+                to_move: knowledge.me,
+                top: knowledge.top,
                 bombs: 0,
             };
             for (sum, (_, play)) in sums.iter_mut().zip(&candidates) {
                 let mut game = game;
                 game.put(*play);
-                let won = game.finish(splits) == (sight.me == sight.landlord);
+                let won = game.finish(splits) == (knowledge.me == knowledge.landlord);
                 *sum += if won { self.stake(&game) } else { -self.stake(&game) };
             }
         }
@@ -214,7 +214,7 @@ impl LandlordBot {
     }
 
     /// Returns the stake of a playout: with stakes, bombs double it.
-    fn stake(&self, game: &Game) -> f64 {
+    fn stake(&self, game: &Playout) -> f64 {
         if self.rules == Rules::Botzone { 1.0 } else { f64::from(1u32 << game.bombs.min(6)) }
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::first_sealed_auction::{Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::first_sealed_auction::{Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 const GAME: &str = "first_sealed_auction";
 
@@ -49,7 +49,7 @@ fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Ref
 }
 
 fn rules(spec: &AgentSpec, game: &GameRef) -> Result<AuctionRules, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let params: Params = params(game)?;
     let steps = params.max_value as usize * if params.cents { 100 } else { 1 };
     Ok(AuctionRules { params, steps })
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// Returns the payoff of `bid` against bidders who bid `theirs[value]`, by enumerating all their values.
-    fn counted(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
+    fn enumerate_payoff(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);
         let gains = (0..all).map(|mut deal| {
@@ -188,7 +188,7 @@ mod tests {
                 let theirs: Vec<Action> = (0..=rules.steps).map(|v| rules.shaded(v, part)).collect();
                 let replies = rules.best_responses(&[rules.shaders(part)]);
                 for (value, &reply) in (0..=rules.steps).zip(&replies).skip(1) {
-                    let gain = |bid| counted(&rules, value, bid, &theirs);
+                    let gain = |bid| enumerate_payoff(&rules, value, bid, &theirs);
                     let best = (0..=rules.most(value)).map(gain).fold(0.0, f64::max);
                     assert!((gain(reply as usize) - best).abs() < 1e-9, "{players} {part} {value}");
                 }

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::free_style::{Phase, View};
 use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Seat, Stream, ToMove};
+use ludex_games::free_style::{Phase, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::search::mcts;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "free_style";
 
@@ -35,7 +35,7 @@ const LONG: usize = 1_000;
 const REPLIES: usize = 4_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let search = spec.int("sims").map(|sims| {
         let spec = AgentSpec::of(mcts::ENTRY, vec![("sims", sims.to_string())], spec.name())?;
         (mcts::ENTRY.build)(&spec, game)

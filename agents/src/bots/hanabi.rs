@@ -7,15 +7,15 @@ mod table;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::hanabi::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::hanabi::View;
 use ludex_protocol::Refusal;
 
 use self::table::{HanabiRules, HanabiTable};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 const GAME: &str = "hanabi";
 
@@ -31,7 +31,7 @@ const fn bot(name: &'static str, doc: &'static str) -> AgentEntry {
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let style = match spec.name() {
         "internal" => Style::HanabiRules(rules::INTERNAL),
         "iggi" => Style::HanabiRules(rules::IGGI),
@@ -43,7 +43,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 enum Style {
     /// Plays the first rule that applies.
-    HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::Act>]),
+    HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::BotAction>]),
     Conventions,
 }
 

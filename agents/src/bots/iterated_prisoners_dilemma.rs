@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::iterated_prisoners_dilemma::{Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 const GAME: &str = "iterated_prisoners_dilemma";
 
@@ -41,7 +41,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
         "classics_responder",
         "iterated_prisoners_dilemma: infers the opponent's classic strategy and plays the best response",
         |spec, game| {
-            plays_only(GAME, spec, game)?;
+            require_game(GAME, spec, game)?;
             Ok(Arc::new(Responder { rules: params(game)? }))
         },
     ),
@@ -52,7 +52,7 @@ const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef])
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     Ok(Arc::new(match spec.name() {
         "always_cooperate" => Classic::AlwaysCooperate,
         "always_defect" => Classic::AlwaysDefect,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::kuhn_poker::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::kuhn_poker::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "kuhn_poker";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     Ok(Arc::new(Honest))
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::leduc_poker::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::leduc_poker::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "leduc_poker";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     // Cards are ranks if suits do not matter; otherwise each rank has two cards.
     let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());
     Ok(Arc::new(Honest { suits }))

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::liars_dice::{BiddingRule, Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 const GAME: &str = "liars_dice";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let params: Params = params(game)?;
     Ok(Arc::new(Odds {
         dice: (params.players * params.numdice) as usize,

@@ -4,18 +4,18 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::mcr_mahjong::ids::{self, Doing};
-use ludex_env::games::mcr_mahjong::shanten::shanten;
-use ludex_env::games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
-use ludex_env::games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::mcr_mahjong::ids::{self, Doing};
+use ludex_games::mcr_mahjong::shanten::shanten;
+use ludex_games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
+use ludex_games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
-use crate::typed_access::{params, plays_only, view};
+use crate::typed_access::{params, require_game, view};
 
 mod plans;
 
@@ -55,7 +55,7 @@ enum Style {
 }
 
 fn build(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     let params = params::<Params>(game)?;
     if params.errors == Errors::Botzone {
         let why = "it declares HU whenever legal, and this variant allows a false HU";
@@ -73,7 +73,7 @@ struct MahjongBot {
 }
 
 /// Facts that a seat uses to choose a move.
-struct Sight<'a> {
+struct TurnFacts<'a> {
     legal: &'a [Action],
     hand: Counts,
     melds: Vec<Meld>,
@@ -124,68 +124,68 @@ impl MahjongBot {
         tiles::kinds(hand).iter().map(after).min()
     }
 
-    fn by_shanten(&self, sight: &Sight<'_>) -> Option<Action> {
-        let Sight { hand, unseen, .. } = sight;
-        let melds = sight.melds.len();
-        if sight.seen.offer.is_none() {
+    fn by_shanten(&self, facts: &TurnFacts<'_>) -> Option<Action> {
+        let TurnFacts { hand, unseen, .. } = facts;
+        let melds = facts.melds.len();
+        if facts.seen.offer.is_none() {
             return self.best(hand, melds, unseen).map(|best| ids::PLAY + Action::from(best.2));
         }
-        let offer = discard(sight.seen).filter(|_| self.style == Style::MostUseful)?;
+        let offer = discard(facts.seen).filter(|_| self.style == Style::MostUseful)?;
         let now = shanten(hand, melds).number;
         let after = |&a: &Action| {
             let (left, meld) = claimed(a, offer, hand).filter(|(_, meld)| !meld.kong())?;
             let (number, useful, _) = self.best(&left, melds + usize::from(meld.copies(offer) > 0), unseen)?;
             (number < now).then_some((number, useful, a))
         };
-        sight.legal.iter().filter_map(after).min().map(|best| best.2)
+        facts.legal.iter().filter_map(after).min().map(|best| best.2)
     }
 
     /// Returns the value of a hand of 3n + 1 tiles.
-    fn worth(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
-        let (unseen, flags, minimum, edition) = (&sight.unseen, sight.flags, self.minimum, self.edition);
+    fn worth(&self, facts: &TurnFacts<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
+        let (unseen, flags, minimum, edition) = (&facts.unseen, facts.flags, self.minimum, self.edition);
         worth(&OpenHand { hand, melds, unseen, flags, minimum, edition })
     }
 
     /// Returns the best discard of a hand of 3n + 2 tiles by plans, with the value of the rest.
-    fn planned(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> Option<(f64, Tile)> {
-        let after = |t: Tile| (self.worth(sight, &without(hand, t, 1), melds), t);
+    fn planned(&self, facts: &TurnFacts<'_>, hand: &Counts, melds: &[Meld]) -> Option<(f64, Tile)> {
+        let after = |t: Tile| (self.worth(facts, &without(hand, t, 1), melds), t);
         tiles::kinds(hand).iter().map(after).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     /// Returns the value after a kong in the seat's own turn.
-    fn konged(&self, a: Action, sight: &Sight<'_>) -> Option<f64> {
-        let mut melds = sight.melds.clone();
+    fn konged(&self, a: Action, facts: &TurnFacts<'_>) -> Option<f64> {
+        let mut melds = facts.melds.clone();
         let left = match ids::reading(a) {
             Doing::Gang(tile) => {
                 melds.push(Meld { kind: MeldKind::Angang, tile });
-                without(&sight.hand, tile, COPIES)
+                without(&facts.hand, tile, COPIES)
             }
             Doing::Bugang(tile) => {
                 let pung = melds.iter_mut().find(|m| m.kind == MeldKind::Peng && m.tile == tile)?;
                 pung.kind = MeldKind::Bugang;
-                without(&sight.hand, tile, 1)
+                without(&facts.hand, tile, 1)
             }
             _ => return None,
         };
-        Some(self.worth(sight, &left, &melds))
+        Some(self.worth(facts, &left, &melds))
     }
 
-    fn by_plans(&self, sight: &Sight<'_>) -> Option<Action> {
-        let Sight { hand, melds, legal, .. } = sight;
-        if sight.seen.offer.is_some() {
-            let offer = discard(sight.seen).filter(|_| legal.len() > 1)?;
+    fn by_plans(&self, facts: &TurnFacts<'_>) -> Option<Action> {
+        let TurnFacts { hand, melds, legal, .. } = facts;
+        if facts.seen.offer.is_some() {
+            let offer = discard(facts.seen).filter(|_| legal.len() > 1)?;
             let after = |&a: &Action| {
                 let (left, meld) = claimed(a, offer, hand)?;
                 let melds = [&melds[..], &[meld]].concat();
                 let worth =
-                    if meld.kong() { self.worth(sight, &left, &melds) } else { self.planned(sight, &left, &melds)?.0 };
+                    if meld.kong() { self.worth(facts, &left, &melds) } else { self.planned(facts, &left, &melds)?.0 };
                 Some((worth, a))
             };
             let best = legal.iter().filter_map(after).max_by(|a, b| a.0.total_cmp(&b.0))?;
-            return (best.0 > self.worth(sight, hand, melds)).then_some(best.1);
+            return (best.0 > self.worth(facts, hand, melds)).then_some(best.1);
         }
-        let (plain, tile) = self.planned(sight, hand, melds)?;
-        let kongs = legal.iter().filter_map(|&a| Some((self.konged(a, sight)?, a)));
+        let (plain, tile) = self.planned(facts, hand, melds)?;
+        let kongs = legal.iter().filter_map(|&a| Some((self.konged(a, facts)?, a)));
         let kong = kongs.filter(|kong| kong.0 >= plain).max_by(|a, b| a.0.total_cmp(&b.0));
         Some(kong.map_or(ids::PLAY + Action::from(tile), |kong| kong.1))
     }
@@ -207,8 +207,8 @@ impl Agent for MahjongBot {
         }
         let own = seen.melds.get(ask.seat).into_iter().flatten();
         // A chow is identified by its middle tile.
-        let tile = |m: &ludex_env::games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
-        let sight = Sight {
+        let tile = |m: &ludex_games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
+        let facts = TurnFacts {
             legal: ask.legal,
             hand: tiles::counts(seen.hand.iter().map(|kind| kind.0)),
             melds: own.filter_map(|m| Some(Meld { kind: m.kind, tile: tile(m)? })).take(4).collect(),
@@ -222,8 +222,8 @@ impl Agent for MahjongBot {
             return Ok(MoveReply::id(plays.get(rng.below(plays.len().max(1))).copied().unwrap_or(first)));
         }
         let choice = match self.style {
-            Style::Plans => self.by_plans(&sight),
-            _ => self.by_shanten(&sight),
+            Style::Plans => self.by_plans(&facts),
+            _ => self.by_shanten(&facts),
         };
         let legal = choice.filter(|a| ask.legal.binary_search(a).is_ok());
         Ok(MoveReply::id(legal.unwrap_or(first)))

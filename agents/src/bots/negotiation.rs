@@ -1,10 +1,10 @@
 //! Negotiation for the bots of `sharing`. Ids: offers as base-6 numbers, then agreement, then utterances.
 
-use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::negotiation::{Params, View};
 use ludex_protocol::Refusal;
 
-use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, lists};
+use super::shared_pool::{ItemCounts, NegotiationMove, NegotiationTurn, SharedPool, Sharing, lists};
 use crate::error::AgentError;
 use crate::typed_access::{params, view};
 
@@ -37,14 +37,14 @@ impl NegotiationRules {
 
 /// Returns the possible values of the other seat; not all of them can be zero. With many items, only a few values of
 /// each are tried.
-fn others(deal: &Deal) -> Vec<Items> {
+fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])
     } else {
         let few = lists(&vec![3; deal.pool.len()]);
         few.into_iter().map(|list| list.into_iter().map(|n| (n * MOST_VALUE + 1) / 3).collect()).collect()
     };
-    all.into_iter().filter(|values: &Items| values.iter().any(|&v| v > 0)).collect()
+    all.into_iter().filter(|values: &ItemCounts| values.iter().any(|&v| v > 0)).collect()
 }
 
 impl Sharing for NegotiationRules {
@@ -53,7 +53,7 @@ impl Sharing for NegotiationRules {
         if ask.legal[0] > self.agree() {
             return Ok(NegotiationTurn::Words(self.utterance(&seen.values)));
         }
-        Ok(NegotiationTurn::Deal(Deal {
+        Ok(NegotiationTurn::Offer(SharedPool {
             me: ask.seat,
             pool: seen.pool,
             mine: seen.values,
@@ -65,10 +65,10 @@ impl Sharing for NegotiationRules {
         }))
     }
 
-    fn id(&self, answer: &Reply) -> Action {
+    fn id(&self, answer: &NegotiationMove) -> Action {
         match answer {
-            Reply::Agree => self.agree(),
-            Reply::Keep(items) => items.iter().fold(0, |number, &n| number * BASE + u32::from(n)),
+            NegotiationMove::Agree => self.agree(),
+            NegotiationMove::Keep(items) => items.iter().fold(0, |number, &n| number * BASE + u32::from(n)),
         }
     }
 }

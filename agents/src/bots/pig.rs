@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::pig::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::pig::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "pig";
 
@@ -22,7 +22,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 .args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "turn total at which it stops").default("20")])];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::{battle_cards, elemental_duel, tower_defense};
-use ludex_env::plan_game::{PlanEngine, PlanGame, Side, View};
 use ludex_env::{Game, GameRef, MoveRequest, Stream};
+use ludex_games::battle_cards::BattleCardsEngine;
+use ludex_games::elemental_duel::ElementalDuelEngine;
+use ludex_games::plan_game::{PlanEngine, PlanGame, Side, View};
+use ludex_games::tower_defense::TowerDefenseEngine;
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 
@@ -76,13 +78,9 @@ const ELEMENTAL_DUEL: [&str; 2] = [
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     match game.spec().game.as_str() {
-        tower_defense::TowerDefenseEngine::ID => {
-            planner::<tower_defense::TowerDefenseEngine>(spec, game, TOWER_DEFENSE)
-        }
-        battle_cards::BattleCardsEngine::ID => planner::<battle_cards::BattleCardsEngine>(spec, game, BATTLE_CARDS),
-        elemental_duel::ElementalDuelEngine::ID => {
-            planner::<elemental_duel::ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL)
-        }
+        "tower_defense" => planner::<TowerDefenseEngine>(spec, game, TOWER_DEFENSE),
+        "battle_cards" => planner::<BattleCardsEngine>(spec, game, BATTLE_CARDS),
+        "elemental_duel" => planner::<ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL),
         other => {
             let fits = "it plays tower_defense, battle_cards and elemental_duel";
             Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
@@ -92,10 +90,10 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) -> Result<Arc<dyn Agent>, Refusal> {
     let game = PlanGame::<C>::new(params(game)?).map_err(|e| bad_spec(e.to_string()))?;
-    let way = match (spec.name(), spec.int("sims").unwrap_or(0)) {
-        ("best_answer", sims) => Way::Draws(sims),
-        ("hill_climber", sims) => Way::Climbs(sims),
-        _ => Way::Fixed,
+    let style = match (spec.name(), spec.int("sims").unwrap_or(0)) {
+        ("best_answer", sims) => PlanStyle::Draws(sims),
+        ("hill_climber", sims) => PlanStyle::Climbs(sims),
+        _ => PlanStyle::Fixed,
     };
     let fixed = |side: Side| {
         let document = serde_json::from_str(sound[side]).unwrap_or_default();
@@ -103,7 +101,7 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
         legal(&game, side, &document).unwrap_or_else(|| game.craft().example(side))
     };
     let sound = [fixed(0), fixed(1)];
-    Ok(Arc::new(Planner { game, sound, way }))
+    Ok(Arc::new(Planner { game, sound, style }))
 }
 
 /// Parses the plan of a document; `None` if it violates a rule.
@@ -114,7 +112,7 @@ fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Opt
 
 /// Method to choose a plan.
 #[derive(Clone, Copy)]
-enum Way {
+enum PlanStyle {
     /// Uses a fixed plan.
     Fixed,
     /// Takes the best of random plans.
@@ -126,7 +124,7 @@ enum Way {
 struct Planner<C: PlanEngine> {
     game: PlanGame<C>,
     sound: [C::Plan; 2],
-    way: Way,
+    style: PlanStyle,
 }
 
 impl<C: PlanEngine> Planner<C> {
@@ -147,10 +145,10 @@ impl<C: PlanEngine> Planner<C> {
         rng: &mut Stream,
         deadline: Option<Instant>,
     ) -> (C::Plan, bool) {
-        let (sims, fresh) = match self.way {
-            Way::Fixed => return (self.sound[side].clone(), false),
-            Way::Draws(sims) => (sims, sims),
-            Way::Climbs(sims) => (sims, sims / FRESH),
+        let (sims, fresh) = match self.style {
+            PlanStyle::Fixed => return (self.sound[side].clone(), false),
+            PlanStyle::Draws(sims) => (sims, sims),
+            PlanStyle::Climbs(sims) => (sims, sims / FRESH),
         };
         let (craft, budget) = (self.game.craft(), self.game.budgets()[side]);
         let mut best = (self.worth(side, &first, other), first);
@@ -201,8 +199,8 @@ mod tests {
                 assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
             }
         }
-        check::<tower_defense::TowerDefenseEngine>(TOWER_DEFENSE);
-        check::<battle_cards::BattleCardsEngine>(BATTLE_CARDS);
-        check::<elemental_duel::ElementalDuelEngine>(ELEMENTAL_DUEL);
+        check::<TowerDefenseEngine>(TOWER_DEFENSE);
+        check::<BattleCardsEngine>(BATTLE_CARDS);
+        check::<ElementalDuelEngine>(ELEMENTAL_DUEL);
     }
 }

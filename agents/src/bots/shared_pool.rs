@@ -5,39 +5,39 @@ use ludex_env::{Action, MoveRequest, Seat};
 use crate::error::AgentError;
 
 /// Count of each item.
-pub(super) type Items = Vec<u8>;
+pub(super) type ItemCounts = Vec<u8>;
 
 /// Game in which items are divided.
 pub(super) trait Sharing: Send + Sync {
     /// Reads the position of the seat.
     fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError>;
     /// Returns the action id of a reply.
-    fn id(&self, answer: &Reply) -> Action;
+    fn id(&self, answer: &NegotiationMove) -> Action;
 }
 
 /// Kind of a negotiation turn.
 pub(super) enum NegotiationTurn {
-    Deal(Deal),
+    Offer(SharedPool),
     /// Utterance, as an action id.
     Words(Action),
 }
 
 /// Reply of a negotiator.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum NegotiationMove {
     Agree,
     /// Offer in which the seat keeps these items.
-    Keep(Items),
+    Keep(ItemCounts),
 }
 
 /// Pool of items, and the offers so far.
 #[derive(Clone, Debug)]
-pub(super) struct Deal {
+pub(super) struct SharedPool {
     pub me: Seat,
-    pub pool: Items,
-    pub mine: Items,
+    pub pool: ItemCounts,
+    pub mine: ItemCounts,
     /// Items that each offer keeps for its seat; seat 0 offers first.
-    pub offers: Vec<Items>,
+    pub offers: Vec<ItemCounts>,
     /// Maximum number of offers; the last one gets no reply.
     pub limit: usize,
     /// Mean discount factor per offer.
@@ -45,7 +45,7 @@ pub(super) struct Deal {
     /// True if the opponent's gain is subtracted from the own return.
     pub difference: bool,
     /// Function that lists the opponent's possible values.
-    pub others: fn(&Deal) -> Vec<Items>,
+    pub others: fn(&SharedPool) -> Vec<ItemCounts>,
 }
 
 pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
@@ -53,9 +53,9 @@ pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
 }
 
 /// Returns all lists of numbers up to `most`, the last number fastest.
-pub(super) fn lists(most: &[u8]) -> Vec<Items> {
+pub(super) fn lists(most: &[u8]) -> Vec<ItemCounts> {
     most.iter().fold(vec![Vec::new()], |lists, &most| {
-        let longer = |list: &Items| {
+        let longer = |list: &ItemCounts| {
             let list = list.clone();
             (0..=most).map(move |n| [&list[..], &[n]].concat())
         };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, dot, lists};
+use super::shared_pool::{ItemCounts, NegotiationMove, NegotiationTurn, SharedPool, Sharing, dot, lists};
 use super::{bargaining, negotiation};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
@@ -69,14 +69,14 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Negotiator { table, style, reserve }))
 }
 
-impl Deal {
+impl SharedPool {
     /// Returns the share of the opponent if a seat keeps `kept`.
-    fn rest(&self, kept: &[u8]) -> Items {
+    fn rest(&self, kept: &[u8]) -> ItemCounts {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
     }
 
     /// Returns the offers of the opponent.
-    fn received(&self) -> impl DoubleEndedIterator<Item = &Items> {
+    fn received(&self) -> impl DoubleEndedIterator<Item = &ItemCounts> {
         self.offers.iter().skip(1 - self.me).step_by(2)
     }
 
@@ -134,14 +134,14 @@ impl Agent for Negotiator {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let id = match self.table.read(ask)? {
             NegotiationTurn::Words(id) => id,
-            NegotiationTurn::Deal(deal) => self.table.id(&self.reply(&deal)),
+            NegotiationTurn::Offer(deal) => self.table.id(&self.reply(&deal)),
         };
         Ok(MoveReply::id(id))
     }
 }
 
 impl Negotiator {
-    fn reply(&self, deal: &Deal) -> Reply {
+    fn reply(&self, deal: &SharedPool) -> NegotiationMove {
         let bayesian = matches!(self.style, Style::Bayesian);
         // Simple styles need the opponent's values only if they affect their own return.
         let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
@@ -154,13 +154,13 @@ impl Negotiator {
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
             // Last move.
             if gain >= least && gain >= 0.0 {
-                return Reply::Agree;
+                return NegotiationMove::Agree;
             }
         }
         let target = self.target(deal, &beliefs, most).max(least);
         // The discount applies to all later gains.
         if offered.is_some_and(|gain| gain >= target * deal.shrinks && gain >= least && gain > 0.0) {
-            return Reply::Agree;
+            return NegotiationMove::Agree;
         }
         let last_word = bayesian && deal.offers.len() + 2 == deal.limit;
         let mut best: Option<(f64, f64, usize)> = None;
@@ -178,11 +178,11 @@ impl Negotiator {
                 best = Some((worth, gains[i], i));
             }
         }
-        Reply::Keep(best.map_or_else(|| deal.pool.clone(), |(_, _, i)| splits[i].clone()))
+        NegotiationMove::Keep(best.map_or_else(|| deal.pool.clone(), |(_, _, i)| splits[i].clone()))
     }
 
     /// Returns the gain that the negotiator currently demands.
-    fn target(&self, deal: &Deal, beliefs: &Beliefs, most: f64) -> f64 {
+    fn target(&self, deal: &SharedPool, beliefs: &Beliefs, most: f64) -> f64 {
         match self.style {
             Style::Hardliner => most,
             Style::TimeDependent { power: p } => most - (most - self.reserve * most) * power(deal.time(), p),
@@ -204,7 +204,7 @@ const LATE: f64 = 2.0;
 const HOLDS: f64 = 0.75;
 
 /// Returns true if the opponent's offers keep improving.
-fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
+fn concedes(deal: &SharedPool, beliefs: &Beliefs) -> bool {
     let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
 }
@@ -212,13 +212,13 @@ fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
 /// Beliefs about the opponent's values.
 struct Beliefs {
     /// Lists of values with weights that sum to 1; empty if not needed.
-    lists: Vec<(Items, f64)>,
+    lists: Vec<(ItemCounts, f64)>,
     mean: Vec<f64>,
 }
 
 impl Beliefs {
     /// Returns uniform beliefs: all items have equal value.
-    fn even(deal: &Deal) -> Self {
+    fn even(deal: &SharedPool) -> Self {
         Beliefs { lists: Vec::new(), mean: vec![1.0; deal.pool.len()] }
     }
 
@@ -226,8 +226,8 @@ impl Beliefs {
     ///
     /// An offer is more likely under values by which it keeps a greater share of the pool's value, and unlikely if it
     /// keeps no more than agreeing would have given.
-    fn new(deal: &Deal, listens: bool) -> Self {
-        let mut lists: Vec<(Items, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
+    fn new(deal: &SharedPool, listens: bool) -> Self {
+        let mut lists: Vec<(ItemCounts, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
         let theirs = |k: usize| k % 2 != deal.me;
         for (values, weight) in lists.iter_mut().filter(|_| listens) {
             let all = f64::from(dot(&deal.pool, values).max(1));
@@ -255,14 +255,14 @@ impl Beliefs {
     }
 
     /// Returns the expected gain of keeping these items.
-    fn gain(&self, deal: &Deal, kept: &[u8]) -> f64 {
+    fn gain(&self, deal: &SharedPool, kept: &[u8]) -> f64 {
         let own = f64::from(dot(kept, &deal.mine));
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
     /// Returns the probability that the opponent accepts this as the final offer: the share must be close to its own
     /// demands. With less, it may prefer no deal.
-    fn accepts(&self, deal: &Deal, given: &[u8]) -> f64 {
+    fn accepts(&self, deal: &SharedPool, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));
             let enough = deal.received().any(|asked| dot(asked, values) <= dot(given, values));
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn keeping_an_item_raises_its_inferred_value() {
-        let deal = Deal {
+        let deal = SharedPool {
             me: 0,
             pool: vec![2, 2, 2],
             mine: vec![1, 1, 3],

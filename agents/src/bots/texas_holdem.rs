@@ -6,14 +6,14 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use ludex_env::games::texas_holdem::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::texas_holdem::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 mod hand_equity;
 mod ranges;
@@ -21,8 +21,8 @@ mod spot;
 #[cfg(test)]
 mod tests;
 
-use hand_equity::{Deck, Field};
-use spot::{PokerTable, Spot};
+use hand_equity::{Deck, HandEquity};
+use spot::{Spot, TableFacts};
 
 const GAME: &str = "texas_holdem";
 
@@ -56,7 +56,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 type Decide = fn(&HoldemBot, &Spot, &MoveRequest<'_>) -> Action;
 
 struct HoldemBot {
-    table: PokerTable,
+    table: TableFacts,
     deck: Deck,
     /// Preflop equity of every hand, computed on first use.
     preflop: OnceLock<Vec<f64>>,
@@ -65,8 +65,8 @@ struct HoldemBot {
 }
 
 fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
-    let table = PokerTable::of(game)?;
+    require_game(GAME, spec, game)?;
+    let table = TableFacts::of(game)?;
     let deck = Deck::of(&table);
     Ok(Arc::new(HoldemBot {
         table,
@@ -142,7 +142,7 @@ const WHIM: f64 = 0.03;
 fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();
-    let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);
+    let field = HandEquity::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);
     let ranges = ranges::of(&bot.deck, &field, spot, preflop, &mut rng);
     let equity = field.equity(&ranges);
     // A seat that acts before the others has less information and realizes only part of its equity.

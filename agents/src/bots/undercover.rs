@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 const GAME: &str = "undercover";
 
@@ -21,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only(GAME, spec, game)?;
+    require_game(GAME, spec, game)?;
     Ok(Arc::new(StockSpeaker))
 }
 
@@ -122,7 +122,7 @@ mod tests {
         }
         assert!(fitting("apple").contains(&22) && !fitting("apple").contains(&25));
         assert!(fitting("no such word").is_empty());
-        for word in ludex_env::games::undercover::all_words() {
+        for word in ludex_games::undercover::all_words() {
             assert!(!fitting(word).is_empty(), "{word}");
         }
     }

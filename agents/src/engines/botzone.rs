@@ -32,18 +32,18 @@ use serde_json::Value;
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::{Move, Refusal};
 
-use super::program::{self, Patience, last_words};
+use super::program::{self, OutputDeadline, stderr_tail};
 use crate::agent::{Agent, MoveReply};
 use crate::error::{AgentError, ErrorKind};
-use crate::process::{Allowance, Process, ProcessFault, ProcessLimits, Program};
+use crate::process::{ChildProcess, ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use crate::refusal::{bad_value, does_not_play};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-use codec::{Codec, Talk, Turn};
+use codec::{Codec, PastTurn, TurnLog};
 use games::codec;
 use limits::Times;
-use log::Log;
-use message::{Form, KEEP, ProgramReply};
+use log::OwnerLog;
+use message::{KEEP, MessageFormat, ProgramReply};
 use program_cache::{HistoryKey, ProgramCache};
 
 /// Maximum number of consecutive blank lines skipped from a persistent program.
@@ -73,13 +73,13 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let codec = codec(spec, game)?;
     let form = match spec.text("io").unwrap_or_default().as_str() {
-        "json" => Form::Json,
+        "json" => MessageFormat::Json,
         "simple" => {
             let Some(fields) = codec.simple else {
                 let why = "Botzone has no simplified interaction for it";
                 return Err(does_not_play("botzone io=simple", &game.spec().string, why, "use io=json"));
             };
-            Form::Simple(fields)
+            MessageFormat::Simple(fields)
         }
         other => return Err(bad_value("io", other, "json or simple")),
     };
@@ -87,20 +87,20 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let limits =
         ProcessLimits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..ProcessLimits::default() };
     let times = spec.number("cpu").map_or_else(|| Times::of(&program.argv), |s| Times::all(Duration::from_secs_f64(s)));
-    let program = Program { limits, ..program };
-    let log = spec.text("log").map(|path| Log::open(&path)).transpose()?;
+    let program = ProgramConfig { limits, ..program };
+    let log = spec.text("log").map(|path| OwnerLog::open(&path)).transpose()?;
     Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, log, memory: Mutex::default() }))
 }
 
 /// Program with Botzone's protocol.
 struct Botzone {
     codec: &'static Codec,
-    form: Form,
+    form: MessageFormat,
     /// True if the program reads its input to the end before it replies.
     eof: bool,
-    program: Program,
+    program: ProgramConfig,
     times: Times,
-    log: Option<Log>,
+    log: Option<OwnerLog>,
     memory: Mutex<ProgramCache>,
 }
 
@@ -114,13 +114,13 @@ impl Agent for Botzone {
             return Ok(MoveReply::id(action));
         }
         let answered = self.ask(&course, &talk, deadline);
-        self.tell_owner(ask, &answered)?;
-        let Answered { reply, program, .. } = match answered {
+        self.log_turn(ask, &answered)?;
+        let TurnResponse { reply, program, .. } = match answered {
             Ok(answered) => answered,
-            Err(failed) => return self.failed(&failed),
+            Err(failed) => return self.reply_to_failure(&failed),
         };
         let Some(action) = (self.codec.read)(ask, &reply.response) else {
-            return self.refused(ask, &reply.response, course, &talk, program);
+            return self.reply_to_illegal(ask, &reply.response, course, &talk, program);
         };
         let after = course.after(&talk, talk.again.unwrap_or(action));
         let mut memory = self.memory.lock();
@@ -170,7 +170,7 @@ enum Failure {
     Fault(ProcessFault),
     /// Missed deadline of the host, earlier than Botzone's time limit.
     Late,
-    Form(String),
+    Malformed(String),
     /// Action in a turn without a decision.
     Untimely(String),
 }
@@ -179,8 +179,10 @@ impl Failure {
     /// Returns Botzone's verdict and a sentence. A program that never ran gets no verdict.
     fn words(&self) -> (Option<&'static str>, String) {
         let fault = match self {
-            Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
-            Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Malformed(output) if output.is_empty() => {
+                return (Some("NJ"), "the program answered nothing".into());
+            }
+            Failure::Malformed(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
             Failure::Untimely(response) => {
                 return (None, format!("the program answered {} where nothing is to be decided", short(response)));
             }
@@ -200,43 +202,43 @@ impl Failure {
 }
 
 /// Reply, the program if it keeps running, and the end of its standard error if the log needs it.
-struct Answered {
+struct TurnResponse {
     reply: ProgramReply,
-    program: Option<Process>,
+    program: Option<ChildProcess>,
     errors: String,
 }
 
 /// Failure, and the end of the program's standard error.
-struct Failed {
+struct FailedTurn {
     failure: Failure,
     errors: String,
 }
 
 impl Botzone {
     /// Adds the turn to the owner's log.
-    fn tell_owner(&self, ask: &MoveRequest<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
+    fn log_turn(&self, ask: &MoveRequest<'_>, answered: &Result<TurnResponse, FailedTurn>) -> Result<(), AgentError> {
         let Some(log) = &self.log else { return Ok(()) };
         let told = match answered {
-            Ok(Answered { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
-            Err(Failed { failure, errors }) => log.add(ask.seat, ask.turn, Err(&failure.words().1), errors),
+            Ok(TurnResponse { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
+            Err(FailedTurn { failure, errors }) => log.add(ask.seat, ask.turn, Err(&failure.words().1), errors),
         };
         told.map_err(|e| AgentError::failed(format!("botzone: cannot write the log: {e}")))
     }
 
     /// Requests the program's reply for this turn.
-    fn ask(&self, course: &HistoryKey, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
-        let is_idle = |turn: &Turn| self.codec.idle.is_some_and(|idle| turn.response == idle);
+    fn ask(&self, course: &HistoryKey, talk: &TurnLog, deadline: Option<Instant>) -> Result<TurnResponse, FailedTurn> {
+        let is_idle = |turn: &PastTurn| self.codec.idle.is_some_and(|idle| turn.response == idle);
         // A persistent program was not sent the turns without a decision.
         let idle = talk.turns.iter().rev().take_while(|turn| is_idle(turn)).count();
         let waiting = self.memory.lock().program(course, talk.turns.len() - idle);
         let time = |kept_running: bool| {
-            let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
-            Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
+            let own = TimeBudget::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
+            TurnLimits { cpu: own.cpu, deadline: OutputDeadline::new(own.wall, deadline) }
         };
-        let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
-        let answered = |reply: ProgramReply, mut program: Process, keeps_running: bool| {
+        let failed = |failure: Failure, mut program: ChildProcess| FailedTurn { errors: program.errors(), failure };
+        let answered = |reply: ProgramReply, mut program: ChildProcess, keeps_running: bool| {
             let errors = self.log.as_ref().map(|_| program.errors()).unwrap_or_default();
-            Answered { reply, program: keeps_running.then_some(program), errors }
+            TurnResponse { reply, program: keeps_running.then_some(program), errors }
         };
         if let Some((mut program, heard)) = waiting {
             for turn in &talk.turns[heard..] {
@@ -258,7 +260,8 @@ impl Botzone {
             self.form.history(talk, memory.data(course), memory.globaldata.as_ref())
         };
         let started = self.program.start();
-        let mut program = started.map_err(|fault| Failed { failure: Failure::Fault(fault), errors: String::new() })?;
+        let mut program =
+            started.map_err(|fault| FailedTurn { failure: Failure::Fault(fault), errors: String::new() })?;
         program.send(&input);
         if self.eof {
             program.close_input();
@@ -270,16 +273,16 @@ impl Botzone {
     }
 
     /// Stores a running program for the turn after `course`.
-    fn keep(&self, course: HistoryKey, program: Option<Process>) {
+    fn keep(&self, course: HistoryKey, program: Option<ChildProcess>) {
         let Some(mut program) = program else { return };
-        program.stop();
+        program.suspend();
         let oldest = self.memory.lock().keep_program(course, program);
         // The process terminates here, where the lock is not held.
         drop(oldest);
     }
 
     /// Returns the result of a turn without a response.
-    fn failed(&self, failed: &Failed) -> Result<MoveReply, AgentError> {
+    fn reply_to_failure(&self, failed: &FailedTurn) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
         let late = matches!(failed.failure, Failure::Late);
@@ -293,18 +296,18 @@ impl Botzone {
             _ => "",
         };
         let kind = if late { ErrorKind::Late } else { ErrorKind::Failed };
-        Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
+        Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", stderr_tail(&failed.errors))))
     }
 
     /// Returns the result of an illegal response: an illegal move, as text that no game parses as a move, or the action
     /// that Botzone plays instead.
-    fn refused(
+    fn reply_to_illegal(
         &self,
         ask: &MoveRequest<'_>,
         response: &Value,
         course: HistoryKey,
-        talk: &Talk,
-        program: Option<Process>,
+        talk: &TurnLog,
+        program: Option<ChildProcess>,
     ) -> Result<MoveReply, AgentError> {
         let said = format!("botzone answered {}", short(&response.to_string()));
         if let Some(action) = self.codec.fallback {
@@ -321,44 +324,48 @@ impl Botzone {
 
 /// Time limits of a program for a turn.
 #[derive(Clone, Copy)]
-struct Time {
+struct TurnLimits {
     cpu: Option<Duration>,
-    patience: Patience,
+    deadline: OutputDeadline,
 }
 
-impl Time {
+impl TurnLimits {
     /// Returns the time left for the next output.
-    fn allowance(self) -> Allowance {
-        Allowance { cpu: self.cpu, ..self.patience.allowance() }
+    fn budget(self) -> TimeBudget {
+        TimeBudget { cpu: self.cpu, ..self.deadline.budget() }
     }
 
     fn failure(self, fault: ProcessFault) -> Failure {
-        if self.patience.is_late(&fault) { Failure::Late } else { Failure::Fault(fault) }
+        if self.deadline.is_late(&fault) { Failure::Late } else { Failure::Fault(fault) }
     }
 }
 
 /// Reads the reply of a newly started program. Returns true with it if the program keeps running.
-fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(ProgramReply, bool), Failure> {
-    let (output, keeps_running) = program.until(KEEP, &time.allowance()).map_err(|fault| time.failure(fault))?;
-    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+fn first_reply(
+    form: MessageFormat,
+    program: &mut ChildProcess,
+    time: TurnLimits,
+) -> Result<(ProgramReply, bool), Failure> {
+    let (output, keeps_running) = program.read_until(KEEP, &time.budget()).map_err(|fault| time.failure(fault))?;
+    let reply = form.reply(&output).ok_or(Failure::Malformed(output))?;
     Ok((reply, keeps_running))
 }
 
 /// Reads the reply of a persistent program. Some programs print the keep-running line every time, others do not. A JSON
 /// reply is one line, so the keep-running line is not awaited but skipped before the next reply.
-fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<ProgramReply, Failure> {
+fn later_reply(form: MessageFormat, program: &mut ChildProcess, time: TurnLimits) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {
         let read = match form {
-            Form::Json => program.line(&time.allowance()).map(|line| line.replace(KEEP, "")),
-            Form::Simple(_) => program.until(KEEP, &time.allowance()).map(|(text, _)| text),
+            MessageFormat::Json => program.read_line(&time.budget()).map(|line| line.replace(KEEP, "")),
+            MessageFormat::Simple(_) => program.read_until(KEEP, &time.budget()).map(|(text, _)| text),
         };
         output = read.map_err(|fault| time.failure(fault))?;
         if !output.trim().is_empty() {
             break;
         }
     }
-    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+    let reply = form.reply(&output).ok_or(Failure::Malformed(output))?;
     // A persistent program stores its data itself.
     Ok(ProgramReply { data: None, globaldata: None, ..reply })
 }

@@ -8,17 +8,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::games::go::View;
 use ludex_env::{Action, GameRef, MoveRequest, Viewer};
+use ludex_games::go::View;
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;
-use super::program::{self, Patience, name, start};
+use super::program::{self, OutputDeadline, name, start};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::process::{Process, Program};
+use crate::process::{ChildProcess, ProgramConfig};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("gtp", "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"", build)
@@ -34,7 +34,7 @@ const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only("go", spec, game)?;
+    require_game("go", spec, game)?;
     let params = &game.spec().params;
     let number = |name: &str| params.get(name).and_then(serde_json::Value::as_f64).unwrap_or_default();
     let (size, handicap) = (number("board_size") as usize, number("handicap"));
@@ -57,7 +57,7 @@ fn vertex(column: usize, row: usize) -> String {
 }
 
 struct Gtp {
-    program: Program,
+    program: ProgramConfig,
     /// Commands that set up the first position.
     setup: String,
     /// Color that moves first.
@@ -76,7 +76,7 @@ impl Agent for Gtp {
         // 31 bits: GNU Go reads a signed 32-bit number.
         let seed = ask.stream().bits() >> 33;
         let said = self.engines.ask(
-            |engine| engine.all("clear_board\n", Patience::new(PATIENCE, deadline)).is_ok(),
+            |engine| engine.all("clear_board\n", OutputDeadline::new(PATIENCE, deadline)).is_ok(),
             || Engine::start(&self.program, deadline),
             |engine| engine.genmove(&game, color, seed, deadline),
         )?;
@@ -116,7 +116,7 @@ impl Gtp {
 }
 
 struct Engine {
-    process: Process,
+    process: ChildProcess,
     /// Command that requests a move.
     genmove: &'static str,
     /// True if the engine supports `set_random_seed`.
@@ -124,9 +124,9 @@ struct Engine {
 }
 
 impl Engine {
-    fn start(program: &Program, deadline: Option<Instant>) -> Result<Self, AgentError> {
+    fn start(program: &ProgramConfig, deadline: Option<Instant>) -> Result<Self, AgentError> {
         let mut engine = Engine { process: start(program)?, genmove: "genmove", seeded: false };
-        let known = engine.all("list_commands\n", Patience::new(PATIENCE, deadline))?;
+        let known = engine.all("list_commands\n", OutputDeadline::new(PATIENCE, deadline))?;
         let knows = |command: &str| known.lines().any(|line| line.trim() == command);
         engine.seeded = knows("set_random_seed");
         if knows("kgs-genmove_cleanup") {
@@ -136,19 +136,19 @@ impl Engine {
     }
 
     fn genmove(&mut self, game: &str, color: &str, seed: u64, deadline: Option<Instant>) -> Result<String, AgentError> {
-        self.all(game, Patience::new(PATIENCE, deadline))?;
+        self.all(game, OutputDeadline::new(PATIENCE, deadline))?;
         if self.seeded {
-            self.all(&format!("set_random_seed {seed}\n"), Patience::new(PATIENCE, deadline))?;
+            self.all(&format!("set_random_seed {seed}\n"), OutputDeadline::new(PATIENCE, deadline))?;
         }
-        self.all(&format!("{} {color}\n", self.genmove), Patience::new(CEILING, deadline))
+        self.all(&format!("{} {color}\n", self.genmove), OutputDeadline::new(CEILING, deadline))
     }
 
     /// Sends commands, one per line, and returns the response to the last.
-    fn all(&mut self, commands: &str, patience: Patience) -> Result<String, AgentError> {
+    fn all(&mut self, commands: &str, limit: OutputDeadline) -> Result<String, AgentError> {
         self.process.send(commands);
         let mut last = String::new();
         for command in commands.lines() {
-            last = response(|| patience.line(&mut self.process))?
+            last = response(|| limit.read_line(&mut self.process))?
                 .map_err(|why| AgentError::failed(format!("engine rejected {command:?}: {why}")))?;
         }
         Ok(last)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ludex_protocol::Refusal;
 
 use crate::error::AgentError;
-use crate::process::{Allowance, Process, ProcessFault, Program};
+use crate::process::{ChildProcess, ProcessFault, ProgramConfig, TimeBudget};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "the command line").required();
@@ -17,17 +17,17 @@ pub(super) const SANDBOX: ArgDef =
 const LAST_WORDS: usize = 5;
 
 /// Parses the program of a spec. The program file is resolved when it starts.
-pub(super) fn read(spec: &AgentSpec) -> Result<Program, Refusal> {
-    let program = Program::new(&spec.text("cmd").unwrap_or_default())?;
-    Ok(Program { sandboxed: spec.flag("sandbox"), ..program })
+pub(super) fn read(spec: &AgentSpec) -> Result<ProgramConfig, Refusal> {
+    let program = ProgramConfig::new(&spec.text("cmd").unwrap_or_default())?;
+    Ok(ProgramConfig { sandboxed: spec.flag("sandbox"), ..program })
 }
 
 /// Returns the program's file name without directory and arguments.
-pub(super) fn name(program: &Program) -> &str {
+pub(super) fn name(program: &ProgramConfig) -> &str {
     program.argv[0].rsplit('/').next().unwrap_or_default()
 }
 
-pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
+pub(super) fn start(program: &ProgramConfig) -> Result<ChildProcess, AgentError> {
     program.start().map_err(|fault| {
         // Not every machine has the engines that anchor ladders name.
         let engines = ["stockfish", "gnugo"];
@@ -39,24 +39,24 @@ pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
 
 /// Time limit for a program's output: the agent's own limit or the host's deadline, whichever is earlier.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct OutputDeadline {
     until: Instant,
     /// True if `until` is the host's deadline.
     deadline: bool,
 }
 
-impl Patience {
+impl OutputDeadline {
     pub fn new(own: Duration, deadline: Option<Instant>) -> Self {
         let until = Instant::now() + own;
         match deadline.filter(|deadline| *deadline < until) {
-            Some(deadline) => Patience { until: deadline, deadline: true },
-            None => Patience { until, deadline: false },
+            Some(deadline) => OutputDeadline { until: deadline, deadline: true },
+            None => OutputDeadline { until, deadline: false },
         }
     }
 
     /// Returns the time left.
-    pub fn allowance(self) -> Allowance {
-        Allowance::wall(self.until.saturating_duration_since(Instant::now()))
+    pub fn budget(self) -> TimeBudget {
+        TimeBudget::wall(self.until.saturating_duration_since(Instant::now()))
     }
 
     /// Returns true if the fault is a missed deadline of the host.
@@ -65,22 +65,22 @@ impl Patience {
     }
 
     /// Returns the program's next line.
-    pub fn line(self, process: &mut Process) -> Result<String, AgentError> {
-        process.line(&self.allowance()).map_err(|fault| self.error(&fault, process))
+    pub fn read_line(self, process: &mut ChildProcess) -> Result<String, AgentError> {
+        process.read_line(&self.budget()).map_err(|fault| self.error(&fault, process))
     }
 
     /// Converts a fault to an error, with the last lines of standard error.
-    fn error(self, fault: &ProcessFault, process: &mut Process) -> AgentError {
-        let last_words = last_words(&process.errors());
+    fn error(self, fault: &ProcessFault, process: &mut ChildProcess) -> AgentError {
+        let stderr_tail = stderr_tail(&process.errors());
         if self.is_late(fault) {
-            return AgentError::late(format!("the program did not reply before the deadline{last_words}"));
+            return AgentError::late(format!("the program did not reply before the deadline{stderr_tail}"));
         }
-        AgentError::failed(format!("{fault}{last_words}"))
+        AgentError::failed(format!("{fault}{stderr_tail}"))
     }
 }
 
-/// Formats the last lines of standard error as the end of a sentence; empty if there are none.
-pub(super) fn last_words(errors: &str) -> String {
+/// Formats the last lines of standard error as the end of a sentence; empty without output.
+pub(super) fn stderr_tail(errors: &str) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {
         return String::new();

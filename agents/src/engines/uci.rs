@@ -12,18 +12,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::games::chess::View;
 use ludex_env::{GameRef, MoveRequest, Stream};
+use ludex_games::chess::View;
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;
-use super::program::{self, Patience, name, start};
+use super::program::{self, OutputDeadline, name, start};
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::process::{Process, Program};
+use crate::process::{ChildProcess, ProgramConfig};
 use crate::refusal::unknown;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
-use crate::typed_access::{plays_only, view};
+use crate::typed_access::{require_game, view};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "uci",
@@ -62,7 +62,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    plays_only("chess", spec, game)?;
+    require_game("chess", spec, game)?;
     let mut options = vec![("Threads".to_owned(), "1".to_owned())];
     let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
     let hash = spec.int("hash").unwrap_or(16);
@@ -95,7 +95,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 struct Uci {
-    program: Program,
+    program: ProgramConfig,
     /// Options to set, in order. The engine's spelling is looked up in its list.
     options: Vec<(String, String)>,
     /// Command that starts a search, without its time.
@@ -156,23 +156,27 @@ impl Agent for Uci {
 }
 
 /// Result of a search.
-struct Found {
+struct SearchResult {
     /// Move that the engine returned.
     best: String,
-    lines: Lines,
+    lines: PvLines,
 }
 
 /// Running engine with its options set.
 struct Engine {
-    process: Process,
+    process: ChildProcess,
 }
 
 impl Engine {
-    fn start(program: &Program, options: &[(String, String)], deadline: Option<Instant>) -> Result<Self, AgentError> {
+    fn start(
+        program: &ProgramConfig,
+        options: &[(String, String)],
+        deadline: Option<Instant>,
+    ) -> Result<Self, AgentError> {
         let mut engine = Engine { process: start(program)? };
         engine.process.send("uci\n");
         let (mut name, mut listed) = (program.argv[0].clone(), Vec::new());
-        engine.until("uciok", deadline, |line| {
+        engine.read_until("uciok", deadline, |line| {
             if let Some(rest) = line.strip_prefix("id name ") {
                 name = rest.to_owned();
             }
@@ -197,14 +201,19 @@ impl Engine {
     /// Starts a new game, which clears the engine's state.
     fn begin(&mut self, deadline: Option<Instant>) -> Result<(), AgentError> {
         self.process.send("ucinewgame\nisready\n");
-        self.until("readyok", deadline, |_| {})
+        self.read_until("readyok", deadline, |_| {})
     }
 
     /// Passes all lines before `end` to `each`.
-    fn until(&mut self, end: &str, deadline: Option<Instant>, mut each: impl FnMut(&str)) -> Result<(), AgentError> {
-        let patience = Patience::new(PATIENCE, deadline);
+    fn read_until(
+        &mut self,
+        end: &str,
+        deadline: Option<Instant>,
+        mut each: impl FnMut(&str),
+    ) -> Result<(), AgentError> {
+        let limit = OutputDeadline::new(PATIENCE, deadline);
         loop {
-            let line = patience.line(&mut self.process)?;
+            let line = limit.read_line(&mut self.process)?;
             match line.trim() {
                 line if line == end => return Ok(()),
                 line => each(line),
@@ -218,19 +227,19 @@ impl Engine {
         go: &str,
         time: Option<Duration>,
         deadline: Option<Instant>,
-    ) -> Result<Found, AgentError> {
+    ) -> Result<SearchResult, AgentError> {
         let time_of = |time: Duration| format!(" movetime {}", time.as_millis());
         self.process.send(&format!("{position}\n{go}{}\n", time.map(time_of).unwrap_or_default()));
-        let patience = Patience::new(time.unwrap_or_default() + CEILING, deadline);
-        let mut lines = Lines::default();
+        let limit = OutputDeadline::new(time.unwrap_or_default() + CEILING, deadline);
+        let mut lines = PvLines::default();
         loop {
-            let line = patience.line(&mut self.process)?;
+            let line = limit.read_line(&mut self.process)?;
             let mut words = line.split_whitespace();
             match words.next() {
                 Some("info") => lines.read(words),
                 Some("bestmove") => {
                     let best = words.next().unwrap_or_default().to_owned();
-                    return Ok(Found { best, lines });
+                    return Ok(SearchResult { best, lines });
                 }
                 _ => {}
             }
@@ -246,7 +255,7 @@ fn option_name(line: &str) -> Option<String> {
 
 /// The engine's lines, and the depth reached.
 #[derive(Debug, Default)]
-struct Lines {
+struct PvLines {
     best: Vec<Option<Line>>,
     depth: u64,
     nodes: u64,
@@ -261,7 +270,7 @@ struct Line {
     first: String,
 }
 
-impl Lines {
+impl PvLines {
     /// Parses the words after `info`. Skips bounds, which are less precise than the preceding line.
     fn read<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
         let (mut rank, mut score, mut first, mut bound) = (1, None, None, false);
@@ -314,8 +323,8 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn lines(infos: &[&str]) -> Lines {
-        let mut lines = Lines::default();
+    fn lines(infos: &[&str]) -> PvLines {
+        let mut lines = PvLines::default();
         infos.iter().for_each(|info| lines.read(info.split_whitespace().skip(1)));
         lines
     }

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::batch::Origin;
-use super::settings::{Api, Cached, Settings, thinking_budget};
+use super::batch::ItemOrigin;
+use super::settings::{Api, CacheTokens, Settings, thinking_budget};
 
 /// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl ChatMessage {
 }
 
 /// Request to a model.
-pub(super) struct Request<'a> {
+pub(super) struct ChatRequest<'a> {
     pub(super) messages: &'a [ChatMessage],
     /// JSON schema of the reply, if it must be JSON.
     pub(super) schema: Option<Value>,
@@ -50,7 +50,7 @@ pub(super) struct Request<'a> {
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
     /// Origin of the request, if it may be batched.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<ItemOrigin>,
 }
 
 /// Reply of an endpoint.
@@ -61,7 +61,7 @@ pub(super) struct ChatReply {
     /// Input and output tokens, if reported.
     pub(super) tokens: Option<[u64; 2]>,
     /// Input tokens read from and written to the endpoint's cache.
-    pub(super) cache: Cached,
+    pub(super) cache: CacheTokens,
     /// Reasoning before the answer, if reported.
     pub(super) reasoning: Option<String>,
     /// Output tokens used for reasoning, if reported.
@@ -69,9 +69,9 @@ pub(super) struct ChatReply {
 }
 
 /// `finish` of a reply that the model or a content filter refused.
-pub(super) const REFUSED: &str = "content_filter";
+pub(super) const FINISH_CONTENT_FILTER: &str = "content_filter";
 /// `finish` of a truncated reply.
-pub(super) const CUT: &str = "length";
+pub(super) const FINISH_LENGTH: &str = "length";
 
 /// Default of `max_tokens` for Anthropic's API, which requires the field.
 const MAX_TOKENS: u64 = 8192;
@@ -99,7 +99,7 @@ impl Api {
     }
 
     /// Returns the body of a request.
-    pub(super) fn body(self, settings: &Settings, request: &Request<'_>) -> Value {
+    pub(super) fn body(self, settings: &Settings, request: &ChatRequest<'_>) -> Value {
         let mut body = match self {
             Api::OpenAi => openai(settings, request),
             Api::Anthropic => anthropic(settings, request),
@@ -131,7 +131,7 @@ impl Api {
     }
 }
 
-fn openai(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
+fn openai(settings: &Settings, request: &ChatRequest<'_>) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), settings.model.as_str().into());
     body.insert("messages".into(), json!(request.messages));
@@ -156,7 +156,7 @@ fn openai(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
     body
 }
 
-fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
+fn anthropic(settings: &Settings, request: &ChatRequest<'_>) -> Map<String, Value> {
     let budget = settings.effort.as_deref().and_then(thinking_budget);
     let (system, said): (Vec<&ChatMessage>, Vec<&ChatMessage>) =
         request.messages.iter().partition(|m| m.role == ChatRole::System);
@@ -198,7 +198,7 @@ fn read_openai(body: &Value) -> Result<ChatReply, String> {
     };
     let refusal = message["refusal"].as_str().filter(|r| !r.is_empty());
     let finish = match refusal {
-        Some(_) => Some(REFUSED.to_owned()),
+        Some(_) => Some(FINISH_CONTENT_FILTER.to_owned()),
         None => choice["finish_reason"].as_str().map(str::to_owned),
     };
     let answer = if answer.is_empty() { refusal.unwrap_or_default().to_owned() } else { answer };
@@ -212,7 +212,7 @@ fn read_openai(body: &Value) -> Result<ChatReply, String> {
         reasoning: thought.filter(|text| !text.trim().is_empty()).map(str::to_owned),
         reasoning_tokens: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
         // DeepSeek uses a different field.
-        cache: Cached {
+        cache: CacheTokens {
             read: usage["prompt_tokens_details"]["cached_tokens"]
                 .as_u64()
                 .or_else(|| usage["prompt_cache_hit_tokens"].as_u64()),
@@ -229,12 +229,12 @@ fn read_anthropic(body: &Value) -> Result<ChatReply, String> {
         blocks.iter().filter(|b| b["type"] == "thinking").filter_map(|b| b["thinking"].as_str()).collect();
     let finish = body["stop_reason"].as_str().map(|reason| match reason {
         "end_turn" | "stop_sequence" | "tool_use" => "stop".to_owned(),
-        "max_tokens" => CUT.to_owned(),
-        "refusal" => REFUSED.to_owned(),
+        "max_tokens" => FINISH_LENGTH.to_owned(),
+        "refusal" => FINISH_CONTENT_FILTER.to_owned(),
         other => other.to_owned(),
     });
     let usage = &body["usage"];
-    let cache = Cached {
+    let cache = CacheTokens {
         read: usage["cache_read_input_tokens"].as_u64(),
         written: usage["cache_creation_input_tokens"].as_u64(),
     };
@@ -270,7 +270,7 @@ mod tests {
             [(ChatRole::System, "rules"), (ChatRole::User, "one"), (ChatRole::Assistant, "a"), (ChatRole::User, "two")];
         let messages = said.map(|(role, text)| ChatMessage::new(role, text));
         let body = |args: &str, messages: &[ChatMessage]| {
-            let request = Request { messages, schema: None, metadata: None, seed: None, origin: None };
+            let request = ChatRequest { messages, schema: None, metadata: None, seed: None, origin: None };
             let settings = settings(args);
             settings.api.body(&settings, &request)
         };
@@ -293,14 +293,14 @@ mod tests {
         let said = openai(json!({
             "prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": { "cached_tokens": 60 },
         }));
-        assert_eq!((said.tokens, said.cache), (Some([100, 10]), Cached { read: Some(60), written: None }));
+        assert_eq!((said.tokens, said.cache), (Some([100, 10]), CacheTokens { read: Some(60), written: None }));
         let deepseek = openai(json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4 }));
         assert_eq!(deepseek.cache.read, Some(4));
         let usage = json!({
             "input_tokens": 10, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30, "output_tokens": 10,
         });
         let said = read_anthropic(&json!({ "content": [{ "type": "text", "text": "e4" }], "usage": usage })).unwrap();
-        assert_eq!((said.tokens, said.cache), (Some([100, 10]), Cached { read: Some(60), written: Some(30) }));
+        assert_eq!((said.tokens, said.cache), (Some([100, 10]), CacheTokens { read: Some(60), written: Some(30) }));
         let usd = |args: &str| settings(args).usd(100, said.cache, 10);
         assert_eq!(usd("price_in=10 price_out=20 price_cached=1 price_cache_write=12"), Some(720.0 / 1e6));
         assert_eq!(

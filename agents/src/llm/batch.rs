@@ -23,29 +23,29 @@ use super::http::HttpResponse;
 use super::settings::{Api, Batching, Settings};
 
 /// Request channels of the collectors, by settings.
-type Gatherers = HashMap<Terms, mpsc::Sender<QueuedItem>>;
+type Collectors = HashMap<CollectorSettings, mpsc::Sender<QueuedItem>>;
 
-static GATHERERS: LazyLock<Mutex<Gatherers>> = LazyLock::new(Mutex::default);
+static COLLECTORS: LazyLock<Mutex<Collectors>> = LazyLock::new(Mutex::default);
 
 /// Number of requests without a journal.
 static NAMELESS: AtomicU64 = AtomicU64::new(0);
 
 /// Origin of a request.
-pub(super) struct Origin {
+pub(super) struct ItemOrigin {
     /// Directory with the log of its batches.
     folder: Option<PathBuf>,
     /// Unique name; if there is a directory, it is stable across restarts.
     name: String,
 }
 
-impl Origin {
+impl ItemOrigin {
     /// Returns the origin of the call `key` of a journal with this directory.
     pub(super) fn new(shelf: Option<Shelf<'_>>, key: &str) -> Self {
         match shelf {
             Some(Shelf { folder, journal }) => {
-                Origin { folder: Some(folder.to_owned()), name: format!("{journal}/{key}") }
+                ItemOrigin { folder: Some(folder.to_owned()), name: format!("{journal}/{key}") }
             }
-            None => Origin { folder: None, name: NAMELESS.fetch_add(1, Relaxed).to_string() },
+            None => ItemOrigin { folder: None, name: NAMELESS.fetch_add(1, Relaxed).to_string() },
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) enum ItemResult {
 
 /// Request in the queue.
 struct QueuedItem {
-    question: BatchItem,
+    item: BatchItem,
     body: String,
     at: Instant,
     answer: mpsc::Sender<ItemResult>,
@@ -80,14 +80,14 @@ struct QueuedItem {
 
 impl QueuedItem {
     /// Sends the result to the caller, which may have stopped waiting.
-    fn tell(&self, word: ItemResult) {
-        let _ = self.answer.send(word);
+    fn complete(&self, result: ItemResult) {
+        let _ = self.answer.send(result);
     }
 }
 
 /// Settings shared by all requests of one collector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Terms {
+struct CollectorSettings {
     api: Api,
     base_url: String,
     model: String,
@@ -98,13 +98,13 @@ struct Terms {
 
 /// Handle on the collector of an endpoint.
 pub(super) struct BatchClient {
-    terms: Terms,
+    settings: CollectorSettings,
     key: Option<String>,
 }
 
 impl BatchClient {
     pub(super) fn new(settings: &Settings, batching: Batching, key: Option<String>) -> Self {
-        let terms = Terms {
+        let settings = CollectorSettings {
             api: settings.api,
             base_url: settings.base_url.clone(),
             model: settings.model.clone(),
@@ -112,11 +112,11 @@ impl BatchClient {
             timeout: settings.timeout,
             batching,
         };
-        BatchClient { terms, key }
+        BatchClient { settings, key }
     }
 
     /// Returns the batch item with this body.
-    pub(super) fn question(&self, origin: &Origin, body: &str) -> BatchItem {
+    pub(super) fn item(&self, origin: &ItemOrigin, body: &str) -> BatchItem {
         let mut sum = Sha256::new();
         sum.update(&origin.name);
         sum.update([0]);
@@ -125,33 +125,33 @@ impl BatchClient {
     }
 
     /// Blocks until the result of a request is available.
-    pub(super) fn ask(&self, question: &BatchItem, body: &str, deadline: Option<Instant>) -> ItemResult {
-        let (answer, told) = mpsc::channel();
-        let asked = QueuedItem { question: question.clone(), body: body.to_owned(), at: Instant::now(), answer };
+    pub(super) fn request(&self, item: &BatchItem, body: &str, deadline: Option<Instant>) -> ItemResult {
+        let (answer, results) = mpsc::channel();
+        let queued = QueuedItem { item: item.clone(), body: body.to_owned(), at: Instant::now(), answer };
         let ended = || ItemResult::Never("the batch collector thread has ended".to_owned());
-        match self.gatherer() {
-            Ok(gatherer) if gatherer.send(asked).is_ok() => {}
+        match self.collector() {
+            Ok(collector) if collector.send(queued).is_ok() => {}
             Ok(_) => return ended(),
             Err(e) => return ItemResult::Never(format!("cannot start the batch collector thread: {e}")),
         }
-        let Some(deadline) = deadline else { return told.recv().unwrap_or_else(|_| ended()) };
-        match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(word) => word,
+        let Some(deadline) = deadline else { return results.recv().unwrap_or_else(|_| ended()) };
+        match results.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(result) => result,
             Err(mpsc::RecvTimeoutError::Timeout) => ItemResult::Late,
             Err(mpsc::RecvTimeoutError::Disconnected) => ended(),
         }
     }
 
     /// Returns the collector's channel. The first request starts the collector.
-    fn gatherer(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
-        let mut all = GATHERERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(&self.terms) {
+    fn collector(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
+        let mut all = COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(&self.settings) {
             return Ok(known.clone());
         }
-        let (questions, queue) = mpsc::channel();
-        let gatherer = BatchCollector::new(self.terms.clone(), self.key.clone(), queue);
-        std::thread::Builder::new().name("batches".into()).spawn(move || gatherer.run())?;
-        all.insert(self.terms.clone(), questions.clone());
-        Ok(questions)
+        let (items, queue) = mpsc::channel();
+        let collector = BatchCollector::new(self.settings.clone(), self.key.clone(), queue);
+        std::thread::Builder::new().name("batches".into()).spawn(move || collector.run())?;
+        all.insert(self.settings.clone(), items.clone());
+        Ok(items)
     }
 }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::api::{CUT, ChatMessage, ChatRole, REFUSED, Request, estimate};
-use super::batch::Origin;
-use super::endpoint::{Failure, Sent};
+use super::api::{ChatMessage, ChatRequest, ChatRole, FINISH_CONTENT_FILTER, FINISH_LENGTH, estimate};
+use super::batch::ItemOrigin;
+use super::endpoint::{EndpointReply, SendError};
 use super::model::Llm;
 use super::parse_answer::{self, ParsedAnswer};
 use super::position;
-use super::prompts::{Task, Wants};
-use super::settings::{Cached, Format};
+use super::prompts::{AnswerKind, Task};
+use super::settings::{AnswerFormat, CacheTokens};
 use crate::error::AgentError;
 
 /// Call as stored in the journal and read from a run. Missing fields have defaults, so that calls of other versions are
@@ -117,9 +117,9 @@ impl<'a> MoveAttempt<'a> {
     }
 
     /// Makes a call that requests a move.
-    pub(super) fn mv(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
+    pub(super) fn request_move(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
         let (ask, view) = (self.ask, self.view);
-        let (call, reading) = self.judged(purpose, task, |call| {
+        let (call, reading) = self.call_or_replay(purpose, task, |call| {
             let reading = parse_answer::read(ask, view, &call.answer, call.finish.as_deref());
             (reading.verdict, reading.read.clone(), reading)
         })?;
@@ -127,12 +127,12 @@ impl<'a> MoveAttempt<'a> {
     }
 
     /// Makes a call that requests text.
-    pub(super) fn words(&mut self, purpose: &str, task: &Task) -> Result<String, AgentError> {
-        let (call, ()) = self.judged(purpose, task, |call| {
+    pub(super) fn request_text(&mut self, purpose: &str, task: &Task) -> Result<String, AgentError> {
+        let (call, ()) = self.call_or_replay(purpose, task, |call| {
             let verdict = match call.finish.as_deref() {
-                Some(REFUSED) => "refused",
+                Some(FINISH_CONTENT_FILTER) => "refused",
                 _ if call.answer.trim().is_empty() => "empty",
-                Some(CUT) => "truncated",
+                Some(FINISH_LENGTH) => "truncated",
                 _ => "ok",
             };
             (verdict, None, ())
@@ -142,16 +142,21 @@ impl<'a> MoveAttempt<'a> {
 
     /// Lets the model vote `votes` times among candidates. Returns the index with most valid votes, the first of
     /// equals.
-    pub(super) fn elect(&mut self, kind: &str, candidates: &[String], votes: usize) -> Result<usize, AgentError> {
+    pub(super) fn request_vote(
+        &mut self,
+        kind: &str,
+        candidates: &[String],
+        votes: usize,
+    ) -> Result<usize, AgentError> {
         let mut tally = vec![0usize; candidates.len()];
         if candidates.len() > 1 {
             for _ in 0..votes {
                 let task = Task {
                     template: "vote.j2",
-                    wants: Wants::Words,
+                    wants: AnswerKind::Words,
                     more: context! { kind, candidates => candidates.to_vec() },
                 };
-                let (_, chosen) = self.judged("vote", &task, |call| {
+                let (_, chosen) = self.call_or_replay("vote", &task, |call| {
                     let chosen = parse_answer::vote(&call.answer, candidates.len());
                     (if chosen.is_some() { "ok" } else { "unparsed" }, chosen.map(|n| n.to_string()), chosen)
                 })?;
@@ -165,8 +170,8 @@ impl<'a> MoveAttempt<'a> {
 
     /// Requests the emotion that a reply lacks.
     pub(super) fn emotion(&mut self, answer: &str) -> Result<Option<char>, AgentError> {
-        let task = Task { template: "emotion.j2", wants: Wants::Words, more: context! { answer } };
-        let (_, letter) = self.judged("emotion", &task, |call| {
+        let task = Task { template: "emotion.j2", wants: AnswerKind::Words, more: context! { answer } };
+        let (_, letter) = self.call_or_replay("emotion", &task, |call| {
             let letter = parse_answer::emotion(&call.answer);
             (if letter.is_some() { "ok" } else { "unparsed" }, letter.map(String::from), letter)
         })?;
@@ -174,7 +179,7 @@ impl<'a> MoveAttempt<'a> {
     }
 
     /// Takes a call from the journal, or makes and stores it, and judges the reply.
-    fn judged<T>(
+    fn call_or_replay<T>(
         &mut self,
         purpose: &str,
         task: &Task,
@@ -206,7 +211,7 @@ impl<'a> MoveAttempt<'a> {
         let fresh = kept.is_none();
         let mut call = match kept {
             Some(call) => call,
-            None => self.made(purpose, task)?,
+            None => self.send_call(purpose, task)?,
         };
         let (verdict, read, meaning) = judge(&call);
         if offline && let Some(why) = self.llm.contradiction(&call, purpose, verdict, read.as_deref()) {
@@ -246,38 +251,38 @@ impl<'a> MoveAttempt<'a> {
     }
 
     /// Calls the endpoint: for JSON if it may support schemas, otherwise or after a schema refusal for text.
-    fn made(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
+    fn send_call(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {
-            Format::Schema => true,
-            Format::Auto => !self.llm.thinks_with_tools() && !endpoint.gate.text_only(),
-            Format::Text => false,
+            AnswerFormat::Schema => true,
+            AnswerFormat::Auto => !self.llm.thinks_with_tools() && !endpoint.limiter.text_only(),
+            AnswerFormat::Text => false,
         };
-        if !(wanted && task.wants != Wants::Words) {
-            return self.sent(purpose, task, false).map_err(AgentError::from);
+        if !(wanted && task.wants != AnswerKind::Words) {
+            return self.send_request(purpose, task, false).map_err(AgentError::from);
         }
-        match self.sent(purpose, task, true) {
-            Err(Failure::Schema { certain, .. }) if endpoint.settings.format == Format::Auto => {
-                let call = self.sent(purpose, task, false)?;
+        match self.send_request(purpose, task, true) {
+            Err(SendError::Schema { certain, .. }) if endpoint.settings.format == AnswerFormat::Auto => {
+                let call = self.send_request(purpose, task, false)?;
                 // The success without a schema confirms the schema as the cause.
-                endpoint.gate.schema_refused(certain);
+                endpoint.limiter.schema_refused(certain);
                 Ok(call)
             }
             other => other.map_err(AgentError::from),
         }
     }
 
-    fn sent(&mut self, purpose: &str, task: &Task, schema: bool) -> Result<Call, Failure> {
+    fn send_request(&mut self, purpose: &str, task: &Task, schema: bool) -> Result<Call, SendError> {
         let llm = self.llm;
-        let messages = llm.prompts.messages(self.ask, self.view, task, schema).map_err(Failure::Agent)?;
+        let messages = llm.prompts.messages(self.ask, self.view, task, schema).map_err(SendError::Agent)?;
         let settings = &llm.endpoint.settings;
-        let request = Request {
+        let request = ChatRequest {
             messages: &messages,
             schema: schema.then(|| llm.prompts.schema(task.wants, position::schema(self.ask, self.view))),
             metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
             // Samples of one prompt must differ.
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
-            origin: Some(Origin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
+            origin: Some(ItemOrigin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
         };
         let sent = llm.endpoint.send(&request, self.deadline, &mut self.rng)?;
         Ok(llm.entry(purpose, messages, sent))
@@ -290,7 +295,7 @@ impl Llm {
         let settings = &self.endpoint.settings;
         let differs =
             |what: &str, said: &str, is: &str| (said != is).then(|| format!("{what} is {said:?}, not {is:?}"));
-        let cache = Cached { read: call.cached_tokens, written: call.cache_written_tokens };
+        let cache = CacheTokens { read: call.cached_tokens, written: call.cache_written_tokens };
         let usd = settings.usd(call.tokens.input, cache, call.tokens.out);
         let price = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| usd.to_string());
         differs("its purpose", &call.purpose, purpose)
@@ -301,9 +306,9 @@ impl Llm {
     }
 
     /// Creates the stored form of a call, before its verdict is known.
-    pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: Sent) -> Call {
+    pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: EndpointReply) -> Call {
         let settings = &self.endpoint.settings;
-        let Sent { reply, ms, retries } = sent;
+        let EndpointReply { reply, ms, retries } = sent;
         let counted = || {
             let said: usize = messages.iter().map(|m| m.content.chars().count()).sum();
             [estimate(said), estimate(reply.answer.chars().count())]

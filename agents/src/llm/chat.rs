@@ -27,13 +27,13 @@ pub(super) fn before(ask: &MoveRequest<'_>, most: usize) -> Vec<ChatMessage> {
 
 /// Fields of a stored call.
 #[derive(Deserialize)]
-struct Said {
+struct StoredCall {
     messages: Vec<ChatMessage>,
     answer: String,
 }
 
 /// Returns the last call of a turn that requested a move, among the first `attempts`.
-fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<Said> {
+fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<StoredCall> {
     let call = |attempt: usize| journal.recall(&format!("{turn}.{attempt}.0"));
     let last = (0..attempts).map_while(call).last()?;
     serde_json::from_value(last).ok()

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use ludex_env::Stream;
 use ludex_protocol::Refusal;
 
-use super::api::{ChatReply, Request};
+use super::api::{ChatReply, ChatRequest};
 use super::batch::{BatchClient, ItemResult};
-use super::http::{HttpError, HttpResponse, ONE, Outgoing, excerpt};
+use super::http::{HttpError, HttpRequest, HttpResponse, MAX_REPLY_BYTES, excerpt};
 use super::limiter::EndpointLimiter;
-use super::settings::{Format, Settings};
+use super::settings::{AnswerFormat, Settings};
 use crate::error::AgentError;
 
 /// Maximum `Retry-After`. An endpoint that requests a longer delay counts as unavailable.
@@ -33,7 +33,7 @@ const TOO_LONG: &[&str] = &[
 /// Endpoint that is ready to be called.
 pub(super) struct Endpoint {
     pub(super) settings: Settings,
-    pub(super) gate: Arc<EndpointLimiter>,
+    pub(super) limiter: Arc<EndpointLimiter>,
     url: String,
     key: Option<String>,
     /// Batch client, if calls are batched.
@@ -45,7 +45,7 @@ pub(super) struct Endpoint {
 }
 
 /// Reply and its effort.
-pub(super) struct Sent {
+pub(super) struct EndpointReply {
     pub(super) reply: ChatReply,
     /// Duration of the successful call.
     pub(super) ms: u64,
@@ -54,7 +54,7 @@ pub(super) struct Sent {
 }
 
 /// Failure of a request after all retries.
-pub(super) enum Failure {
+pub(super) enum SendError {
     /// Failure that retries cannot fix.
     Agent(AgentError),
     /// Failure of a request with a JSON schema, which may succeed without one. `certain` is false if the endpoint
@@ -68,7 +68,7 @@ enum Outcome {
     /// Retryable failure, with the endpoint's retry delay if it named one.
     Later(String, Option<Duration>),
     Never(String),
-    /// Schema refusal, as in [`Failure::Schema`].
+    /// Schema refusal, as in [`SendError::Schema`].
     SchemaRefused {
         why: String,
         certain: bool,
@@ -84,43 +84,44 @@ impl Endpoint {
     /// A missing key.
     pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
-        let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
+        let limiter = EndpointLimiter::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
         let batches = settings.batch.map(|batching| BatchClient::new(&settings, batching, key.clone()));
-        Ok(Endpoint { settings, gate, url, key, batches, offline: false, compares: true })
+        Ok(Endpoint { settings, limiter, url, key, batches, offline: false, compares: true })
     }
 
     /// Creates an endpoint that is never called and needs no key.
     pub(super) fn offline(settings: Settings, compares: bool) -> Self {
-        let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
-        Endpoint { gate, url: String::new(), key: None, batches: None, offline: true, compares, settings }
+        let limiter = EndpointLimiter::of(&settings.base_url, &settings.model);
+        Endpoint { limiter, url: String::new(), key: None, batches: None, offline: true, compares, settings }
     }
 
     /// Calls until a reply, a permanent failure, the maximum number of tries or the deadline. `rng` adds jitter to the
     /// delays.
     pub(super) fn send(
         &self,
-        request: &Request<'_>,
+        request: &ChatRequest<'_>,
         deadline: Option<Instant>,
         rng: &mut Stream,
-    ) -> Result<Sent, Failure> {
+    ) -> Result<EndpointReply, SendError> {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
-        let late = || Failure::Agent(AgentError::late(format!("{} did not reply in time", settings.model)));
-        let gathered = self.batches.as_ref().zip(request.origin.as_ref());
-        let gathered = gathered.map(|(batches, origin)| (batches, batches.question(origin, &body)));
+        let late = || SendError::Agent(AgentError::late(format!("{} did not reply in time", settings.model)));
+        let batched = self.batches.as_ref().zip(request.origin.as_ref());
+        let batched = batched.map(|(batches, origin)| (batches, batches.item(origin, &body)));
         let mut retries = 0;
         loop {
             // Earlier calls of the same move may have used up the time. That is a missed deadline, not a rate limit.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(late());
             }
-            let (begun, outcome) = match &gathered {
-                Some((batches, question)) => {
-                    (Instant::now(), self.hear(batches.ask(question, &body, deadline), request.schema.is_some()))
-                }
+            let (begun, outcome) = match &batched {
+                Some((batches, item)) => (
+                    Instant::now(),
+                    self.outcome_of_item(batches.request(item, &body, deadline), request.schema.is_some()),
+                ),
                 None => {
-                    let Some(_pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
+                    let Some(_pass) = self.limiter.acquire(settings.concurrency, settings.rpm, deadline) else {
                         let why = "no call was available before the deadline: raise rpm, concurrency or the time limit";
                         return Err(self.infra(why));
                     };
@@ -129,12 +130,12 @@ impl Endpoint {
             };
             let (why, asked) = match outcome {
                 Outcome::Answered(reply) => {
-                    return Ok(Sent { reply, ms: begun.elapsed().as_millis() as u64, retries });
+                    return Ok(EndpointReply { reply, ms: begun.elapsed().as_millis() as u64, retries });
                 }
                 Outcome::Late => return Err(late()),
                 Outcome::Never(why) => return Err(self.infra(&why)),
                 Outcome::SchemaRefused { why, certain } => {
-                    return Err(Failure::Schema { error: self.error(&why), certain });
+                    return Err(SendError::Schema { error: self.error(&why), certain });
                 }
                 Outcome::Later(why, asked) => (why, asked),
             };
@@ -160,9 +161,15 @@ impl Endpoint {
         }
         let limit = left.map_or(self.settings.timeout, |left| left.min(self.settings.timeout));
         let headers = self.settings.api.headers(self.key.as_deref());
-        let call = Outgoing { url: &self.url, headers: &headers, body: Some(body.as_bytes()), limit, most: ONE };
+        let call = HttpRequest {
+            url: &self.url,
+            headers: &headers,
+            body: Some(body.as_bytes()),
+            limit,
+            most: MAX_REPLY_BYTES,
+        };
         match call.send() {
-            Ok(answered) => self.judge(&answered, schema),
+            Ok(answered) => self.outcome_of_response(&answered, schema),
             Err(HttpError::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
             Err(HttpError::Slow) => {
                 Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None)
@@ -173,9 +180,9 @@ impl Endpoint {
     }
 
     /// Converts a batch result to an outcome.
-    fn hear(&self, word: ItemResult, schema: bool) -> Outcome {
-        match word {
-            ItemResult::Answer(answered) => self.judge(&answered, schema),
+    fn outcome_of_item(&self, result: ItemResult, schema: bool) -> Outcome {
+        match result {
+            ItemResult::Answer(answered) => self.outcome_of_response(&answered, schema),
             ItemResult::Later(why, wait) => Outcome::Later(why, wait),
             ItemResult::Never(why) => Outcome::Never(why),
             ItemResult::Late => Outcome::Late,
@@ -183,7 +190,7 @@ impl Endpoint {
     }
 
     /// Converts a response to an outcome.
-    fn judge(&self, answered: &HttpResponse, schema: bool) -> Outcome {
+    fn outcome_of_response(&self, answered: &HttpResponse, schema: bool) -> Outcome {
         let HttpResponse { status, wait, to, text } = answered;
         let said = excerpt(text, self.key.as_deref());
         let lower = text.to_lowercase();
@@ -211,7 +218,7 @@ impl Endpoint {
                 certain: true,
             },
             // Some servers return an error code instead of a refusal (llama.cpp returns 500 for a schema).
-            500 | 501 if schema && self.settings.format == Format::Auto => {
+            500 | 501 if schema && self.settings.format == AnswerFormat::Auto => {
                 Outcome::SchemaRefused { why: format!("HTTP status {status}: {said}"), certain: false }
             }
             401 | 403 => {
@@ -248,15 +255,15 @@ impl Endpoint {
         AgentError::infrastructure(format!("{} at {}: {why}", self.settings.model, self.url))
     }
 
-    fn infra(&self, why: &str) -> Failure {
-        Failure::Agent(self.error(why))
+    fn infra(&self, why: &str) -> SendError {
+        SendError::Agent(self.error(why))
     }
 }
 
-impl From<Failure> for AgentError {
-    fn from(failure: Failure) -> Self {
+impl From<SendError> for AgentError {
+    fn from(failure: SendError) -> Self {
         match failure {
-            Failure::Agent(error) | Failure::Schema { error, .. } => error,
+            SendError::Agent(error) | SendError::Schema { error, .. } => error,
         }
     }
 }

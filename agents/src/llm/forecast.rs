@@ -5,8 +5,8 @@ use ludex_env::{GameRef, MoveRequest};
 use super::api::{ChatMessage, ChatRole, estimate};
 use super::model::{read, typical_out_tokens};
 use super::prompting;
-use super::prompts::{Prompts, Wants};
-use super::settings::{Format, Method};
+use super::prompts::{AnswerKind, Prompts};
+use super::settings::{AnswerFormat, Method};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
@@ -41,7 +41,7 @@ pub fn forecast(
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
     let task = prompting::first(&settings.wording);
-    let schema = settings.format != Format::Text && task.wants != Wants::Words;
+    let schema = settings.format != AnswerFormat::Text && task.wants != AnswerKind::Words;
     let messages = prompts.messages(ask, &*ask.view(), &task, schema)?;
     let length = |of: &dyn Fn(&&ChatMessage) -> bool| {
         estimate(messages.iter().filter(of).map(|m| m.content.chars().count()).sum()) as f64

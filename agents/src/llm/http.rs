@@ -20,7 +20,7 @@ static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
 });
 
 /// Maximum response length of a single request, in bytes.
-pub(super) const ONE: u64 = 10 << 20;
+pub(super) const MAX_REPLY_BYTES: u64 = 10 << 20;
 /// Maximum number of characters quoted from a response.
 const EXCERPT: usize = 300;
 
@@ -53,7 +53,7 @@ pub(super) enum HttpError {
     Never(String),
 }
 
-pub(super) struct Outgoing<'a> {
+pub(super) struct HttpRequest<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a [(&'static str, String)],
     /// Body to post; `None` for a GET request.
@@ -63,7 +63,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) most: u64,
 }
 
-impl Outgoing<'_> {
+impl HttpRequest<'_> {
     pub(super) fn send(self) -> Result<HttpResponse, HttpError> {
         let answered = match self.body {
             Some(body) => self.prepared(CLIENT.post(self.url)).send(body),

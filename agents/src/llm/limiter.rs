@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Limiters by base URL and model.
-type Gates = HashMap<(String, String), Arc<EndpointLimiter>>;
+type Limiters = HashMap<(String, String), Arc<EndpointLimiter>>;
 
-static GATES: LazyLock<Mutex<Gates>> = LazyLock::new(Mutex::default);
+static LIMITERS: LazyLock<Mutex<Limiters>> = LazyLock::new(Mutex::default);
 
 /// Limiter of an endpoint and model.
 #[derive(Default)]
@@ -32,13 +32,13 @@ pub(super) struct LimiterPermit(Arc<EndpointLimiter>);
 impl EndpointLimiter {
     /// Returns the limiter of this endpoint and model.
     pub(super) fn of(base_url: &str, model: &str) -> Arc<EndpointLimiter> {
-        let mut gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
-        gates.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
+        let mut limiters = LIMITERS.lock().unwrap_or_else(PoisonError::into_inner);
+        limiters.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
     }
 
     /// Blocks for one of `concurrency` permits and for the next start time at `rpm` calls per minute (0: unlimited).
     /// Returns `None` if that is not before `deadline`.
-    pub(super) fn enter(
+    pub(super) fn acquire(
         self: &Arc<Self>,
         concurrency: usize,
         rpm: u64,
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn dropped_permit_is_released() {
-        let gate = EndpointLimiter::of("http://gate.test", "m");
-        let pass = gate.enter(1, 0, None).unwrap();
-        assert!(gate.enter(1, 0, Some(Instant::now())).is_none());
-        assert!(gate.enter(2, 0, Some(Instant::now())).is_some());
+        let limiter = EndpointLimiter::of("http://gate.test", "m");
+        let pass = limiter.acquire(1, 0, None).unwrap();
+        assert!(limiter.acquire(1, 0, Some(Instant::now())).is_none());
+        assert!(limiter.acquire(2, 0, Some(Instant::now())).is_some());
         drop(pass);
-        assert!(EndpointLimiter::of("http://gate.test", "m").enter(1, 0, Some(Instant::now())).is_some());
+        assert!(EndpointLimiter::of("http://gate.test", "m").acquire(1, 0, Some(Instant::now())).is_some());
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct PlayerManual {
     pub(super) encoding: String,
     /// Description of accepted replies other than legal moves, or empty.
     pub(super) otherwise: String,
-    /// Parameters as name and value, if there is no manual to explain them.
+    /// Parameters as name and value, for games without a manual.
     pub(super) parameters: Vec<String>,
 }
 
@@ -31,8 +31,8 @@ impl PlayerManual {
     /// # Errors
     /// A template error, or a parameter that the game does not have.
     pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
-        let (rules, actions, encoding, otherwise, parameters) = if game.manual().is_empty() {
-            let page = game.page();
+        let (rules, actions, encoding, otherwise, parameters) = if game.info().manual.is_empty() {
+            let page = game.info().page;
             let otherwise = if game.spec().proposals.is_some() { "a JSON object" } else { "" };
             let (rules, actions) = (section(page, "# ").to_owned(), section(page, "## Actions").to_owned());
             (rules, actions, String::new(), otherwise.to_owned(), parameters(game))
@@ -53,7 +53,7 @@ impl PlayerManual {
 
 /// Returns true if the manual has different texts in different phases: it uses the variable `asked`.
 pub(super) fn has_phases(game: &GameRef) -> bool {
-    game.manual().contains("asked")
+    game.info().manual.contains("asked")
 }
 
 /// Renders the manual for this game's parameters. Its variables are the parameters, `seats` (names), `section(heading)`
@@ -61,14 +61,14 @@ pub(super) fn has_phases(game: &GameRef) -> bool {
 fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
     let spec = game.spec();
     let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
-    let page = game.page();
+    let page = game.info().page;
     let section = Value::from_function(move |heading: String| joined(section(page, &heading)));
     let more = [
         ("seats".to_owned(), Value::from(spec.seats.clone())),
         ("section".to_owned(), section),
         ("asked".to_owned(), Value::from(asked)),
     ];
-    fill(game.manual(), &Value::from_pairs(given.chain(more)))
+    fill(game.info().manual, &Value::from_pairs(given.chain(more)))
         .map_err(|e| bad_spec(format!("invalid manual of {}: {e:#}", spec.string)))
 }
 
@@ -125,11 +125,11 @@ mod tests {
     /// Every game with its defaults and with each preset.
     fn games() -> Vec<GameRef> {
         let presets = |entry: &ludex_env::RegisteredGame| {
-            let named = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
-            std::iter::once(entry.id.to_owned()).chain(named).collect::<Vec<_>>()
+            let named = entry.info.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.info.id));
+            std::iter::once(entry.info.id.to_owned()).chain(named).collect::<Vec<_>>()
         };
-        let all = ludex_env::games().iter().flat_map(presets);
-        all.map(|text| ludex_env::load(&text).unwrap()).collect()
+        let all = ludex_games::games().iter().flat_map(presets);
+        all.map(|text| ludex_games::load(&text).unwrap()).collect()
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn rules_depend_on_parameters() {
         let rules =
-            |text: &str| PlayerManual::new(&ludex_env::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
+            |text: &str| PlayerManual::new(&ludex_games::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
         for (game, told, not) in [
             ("nim", "takes the last object of all loses", "of all wins"),
             ("nim(is_misere=false)", "takes the last object of all wins", "of all loses"),
@@ -215,7 +215,7 @@ mod tests {
     /// While rules are proposed, the manual must explain the notation; afterwards the position describes them.
     #[test]
     fn manual_with_phases_selects_relevant_parts() {
-        let game = ludex_env::load("free_style").unwrap();
+        let game = ludex_games::load("free_style").unwrap();
         let [all, negotiate, play] =
             ["", "negotiate", "play"].map(|asked| PlayerManual::new(&game, RulesShown::Long, asked).unwrap());
         assert!(has_phases(&game) && all == negotiate);

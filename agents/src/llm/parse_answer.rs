@@ -1,4 +1,4 @@
-//! Parsing of model replies: the move and the notes beside it.
+//! Parsing of model replies: the move and its notes.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{Action, MoveRequest};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 mod lenient;
 
-use super::api::{CUT, REFUSED};
+use super::api::{FINISH_CONTENT_FILTER, FINISH_LENGTH};
 use super::position;
 use crate::parse_move::parse_move;
 
@@ -28,7 +28,7 @@ pub(super) struct ParsedAnswer {
     pub(super) mv: Option<Move>,
     /// Text of the move.
     pub(super) read: Option<String>,
-    /// Input submitted for refusal if there is no move: the whole document, or a text.
+    /// Input to refuse, for replies without a move: the whole document, or a text.
     pub(super) refused: Option<Move>,
     /// Letter from A to E.
     pub(super) emotion: Option<char>,
@@ -68,7 +68,7 @@ pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, fini
         return ParsedAnswer { verdict: "ok", mv: Some(mv), read: Some(read), refused: None, emotion, analysis };
     }
     if let Some(Candidate::Document(document)) = all.iter().rev().find(|c| matches!(c, Candidate::Document(_)))
-        && finish != Some(REFUSED)
+        && finish != Some(FINISH_CONTENT_FILTER)
         && position::schema(ask, view).is_some()
     {
         let refused = Some(Move::Document(document.clone()));
@@ -77,9 +77,9 @@ pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, fini
     let illegal = all.iter().rev().find_map(|c| names_any(ask, view, c));
     let last = all.last().map(Candidate::text).unwrap_or_default();
     let (verdict, said) = match (illegal, finish) {
-        (_, Some(REFUSED)) => ("refused", answer.trim().to_owned()),
+        (_, Some(FINISH_CONTENT_FILTER)) => ("refused", answer.trim().to_owned()),
         (Some(name), _) => ("illegal", name.to_owned()),
-        (_, Some(CUT)) => ("truncated", NOTHING.to_owned()),
+        (_, Some(FINISH_LENGTH)) => ("truncated", NOTHING.to_owned()),
         _ if answer.trim().is_empty() => ("empty", NOTHING.to_owned()),
         _ => ("unparsed", last),
     };

@@ -14,7 +14,7 @@ const MANY: usize = 16;
 /// Returns the position as text, with rows and columns of the board exchanged if `swap` is true.
 pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
     let text = view.drawing(Viewer::Public);
-    let mut text = if swap { swapped(&text).unwrap_or(text) } else { text };
+    let mut text = if swap { transpose_board(&text).unwrap_or(text) } else { text };
     // One line of numbers is hard to interpret; the field names explain it.
     if text.trim().lines().count() == 1 {
         text = format!("{}\nThe same as data: {}", text.trim_end(), view.value());
@@ -24,7 +24,7 @@ pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
 
 /// Exchanges the rows and columns of the board in a text. Returns `None` without a board of at least three rows that
 /// has column names above it; row names at the left are optional.
-pub(super) fn swapped(text: &str) -> Option<String> {
+pub(super) fn transpose_board(text: &str) -> Option<String> {
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let cells = |line: &[&str]| line.iter().all(|cell| cell.chars().count() == 1);
     let fits = |at: usize, left: usize| {
@@ -55,7 +55,7 @@ pub(super) fn swapped(text: &str) -> Option<String> {
 
 /// Legal moves as listed in a prompt.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct LegalMoveList {
     pub(super) moves: String,
     /// True if some moves have an explanation in parentheses.
     pub(super) explained: bool,
@@ -64,7 +64,7 @@ pub(super) struct Listed {
 }
 
 /// Returns true if several seats, including this one, move simultaneously.
-pub(super) fn at_once(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
+pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
     match view.spec().dynamics {
         Dynamics::Simultaneous => true,
         Dynamics::Sequential => false,
@@ -77,7 +77,7 @@ pub(super) fn at_once(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
 /// Many moves that differ only in numbers share one line. Moves with an explanation have one line each. All others
 /// share one line, unless they contain commas and are few, or contain both commas and semicolons: then each has its own
 /// line.
-pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> Listed {
+pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList {
     // OpenSpiel's texts have a comma before an utterance that continues the line of a proposal.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
     let texts: Vec<String> = ask.legal.iter().map(name).collect();
@@ -115,7 +115,7 @@ pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> Listed {
     told.extend(first.map(|at| (at, plain.join(separator))));
     told.sort_by_key(|(at, _)| *at);
     let lines: Vec<String> = told.into_iter().map(|(_, line)| line).collect();
-    Listed { moves: lines.join("\n"), explained, patterns }
+    LegalMoveList { moves: lines.join("\n"), explained, patterns }
 }
 
 /// Replaces each number of a text by a placeholder.
@@ -248,12 +248,12 @@ pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value>
 /// are those of the current position, and hidden moves and outcomes are omitted.
 pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
     let past = ask.past().unwrap_or_default();
-    let mut lines = replayed(game, past).unwrap_or_else(|| named(past, view));
+    let mut lines = replay_lines(game, past).unwrap_or_else(|| action_lines(past, view));
     lines.drain(..lines.len().saturating_sub(most));
     lines
 }
 
-fn named(past: &[ObservedMove], view: &dyn DynView) -> Vec<String> {
+fn action_lines(past: &[ObservedMove], view: &dyn DynView) -> Vec<String> {
     let line = |p: &ObservedMove| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
         // Free text on one line. Some games start it with the seat's name.
@@ -268,7 +268,7 @@ fn named(past: &[ObservedMove], view: &dyn DynView) -> Vec<String> {
     past.iter().filter_map(line).collect()
 }
 
-fn replayed(game: &GameRef, past: &[ObservedMove]) -> Option<Vec<String>> {
+fn replay_lines(game: &GameRef, past: &[ObservedMove]) -> Option<Vec<String>> {
     let mut state = game.start();
     let mut lines = Vec::new();
     let mut joint: Vec<Option<Action>> = vec![None; game.spec().players as usize];
@@ -336,14 +336,14 @@ mod tests {
 
     #[test]
     fn swap_exchanges_rows_and_columns() {
-        let named = swapped("B\n  0 1 2\n0 a b c\n1 d e f\n2 g h i\nthe end");
+        let named = transpose_board("B\n  0 1 2\n0 a b c\n1 d e f\n2 g h i\nthe end");
         assert_eq!(named.as_deref(), Some("B\n  0 1 2\n0 a d g\n1 b e h\n2 c f i\nthe end"));
-        let unnamed = swapped(" 0 1 2\n a b c\n d e f\n g h i");
+        let unnamed = transpose_board(" 0 1 2\n a b c\n d e f\n g h i");
         assert_eq!(unnamed.as_deref(), Some("0 a d g\n1 b e h\n2 c f i"));
         for text in
             ["8 r n b\n7 p p p\n6 . . .\n5 . . .\n  a b c", "You are p0.\nIt is your turn.", "  0 1\n0 a b\n1 c d"]
         {
-            assert_eq!(swapped(text), None, "{text}");
+            assert_eq!(transpose_board(text), None, "{text}");
         }
     }
 

@@ -5,12 +5,12 @@ use ludex_protocol::record::Tokens;
 use serde::Serialize;
 use std::time::Instant;
 
-use super::api::{ChatMessage, ChatRole, Request};
+use super::api::{ChatMessage, ChatRequest, ChatRole};
 use super::call::Call;
-use super::endpoint::Failure;
+use super::endpoint::SendError;
 use super::model::{Llm, read};
-use super::prompts::{Task, Wants};
-use super::settings::Format;
+use super::prompts::{AnswerKind, Task};
+use super::settings::AnswerFormat;
 use super::{parse_answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
@@ -64,8 +64,8 @@ pub struct ProbeCall {
 /// A spec of another agent, or an invalid spec; a failed call, with a remedy.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
     read(spec)?;
-    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
-    Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
+    let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    Ok(Llm::new(spec, &game)?.hello(&*game.start())?.into_probe_call(true))
 }
 
 /// Calls the endpoint of an `llm` spec five times, to test the connection with key and model, JSON schema support, a
@@ -75,16 +75,16 @@ pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
 /// A spec of another agent, or an invalid spec; a failed first call, since the others would fail too.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     read(spec)?;
-    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     let llm = Llm::new(spec, &game)?;
     let settings = &llm.endpoint.settings;
     let start = game.start();
-    let mut calls = vec![llm.hello(&*start)?.done(true)];
+    let mut calls = vec![llm.hello(&*start)?.into_probe_call(true)];
 
-    let asks_json = Task { wants: Wants::Move, ..prompting::first(&settings.wording) };
+    let asks_json = Task { wants: AnswerKind::Move, ..prompting::first(&settings.wording) };
     let tried = llm.try_out("schema", &*start, |ask| {
         let messages = llm.prompts.messages(ask, &*ask.view(), &asks_json, true)?;
-        Ok((messages, Some(llm.prompts.schema(Wants::Move, None))))
+        Ok((messages, Some(llm.prompts.schema(AnswerKind::Move, None))))
     });
     calls.push(ProbeCall::of("schema", tried, |call| {
         serde_json::from_str::<serde_json::Value>(call.answer.trim()).is_ok()
@@ -95,9 +95,9 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     let tried = llm.try_out("context", &*start, |_| Ok((vec![ChatMessage::new(ChatRole::User, long)], None)));
     calls.push(ProbeCall::of("context", tried, |_| true));
 
-    let schema = calls[1].ok && settings.format != Format::Text && !llm.thinks_with_tools();
+    let schema = calls[1].ok && settings.format != AnswerFormat::Text && !llm.thinks_with_tools();
     let task = prompting::first(&settings.wording);
-    let schema = schema && task.wants != Wants::Words;
+    let schema = schema && task.wants != AnswerKind::Words;
     for moves in POSITIONS {
         let mut state = game.start();
         moves.iter().for_each(|&a| state.play_unchecked(a));
@@ -122,25 +122,25 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     })
 }
 
-struct Tried {
+struct TestCall {
     what: &'static str,
     call: Call,
     seconds: f64,
 }
 
-impl Tried {
-    fn done(self, ok: bool) -> ProbeCall {
-        let Tried { what, call, seconds } = self;
+impl TestCall {
+    fn into_probe_call(self, ok: bool) -> ProbeCall {
+        let TestCall { what, call, seconds } = self;
         ProbeCall { what, ok, message: call.answer, seconds, tokens: call.tokens }
     }
 }
 
 impl ProbeCall {
-    fn of(what: &'static str, tried: Result<Tried, AgentError>, ok: impl Fn(&Call) -> bool) -> Self {
+    fn of(what: &'static str, tried: Result<TestCall, AgentError>, ok: impl Fn(&Call) -> bool) -> Self {
         match tried {
             Ok(tried) => {
                 let ok = ok(&tried.call);
-                tried.done(ok)
+                tried.into_probe_call(ok)
             }
             Err(e) => ProbeCall { what, ok: false, message: e.message, seconds: 0.0, tokens: Tokens::default() },
         }
@@ -151,7 +151,7 @@ impl ProbeCall {
 type Prepared = (Vec<ChatMessage>, Option<serde_json::Value>);
 
 impl Llm {
-    fn hello(&self, start: &dyn DynState) -> Result<Tried, AgentError> {
+    fn hello(&self, start: &dyn DynState) -> Result<TestCall, AgentError> {
         self.try_out("endpoint", start, |_| {
             Ok((vec![ChatMessage::new(ChatRole::User, "Answer with one word: ready")], None))
         })
@@ -163,14 +163,14 @@ impl Llm {
         what: &'static str,
         state: &dyn DynState,
         prepare: impl FnOnce(&MoveRequest<'_>) -> Result<Prepared, AgentError>,
-    ) -> Result<Tried, AgentError> {
+    ) -> Result<TestCall, AgentError> {
         let seat = state.turn().seat().unwrap_or(0);
         let legal = state.legal_list(seat);
         let view = state.view(Viewer::Seat(seat));
         let key = [0; 32];
         let ask = MoveRequest::on_view(&*view, seat, 0, &legal, AgentKey::Own(&key));
         let (messages, schema) = prepare(&ask)?;
-        let request = Request {
+        let request = ChatRequest {
             messages: &messages,
             schema,
             // The greeting has no position.
@@ -183,12 +183,12 @@ impl Llm {
         let begun = Instant::now();
         let mut rng = Stream::from_text("ludex.v1:probe");
         let sent = self.endpoint.send(&request, None, &mut rng).map_err(|failure| match failure {
-            Failure::Agent(error) | Failure::Schema { error, .. } => error,
+            SendError::Agent(error) | SendError::Schema { error, .. } => error,
         })?;
         let mut call = self.entry("probe", messages, sent);
-        let words = prompting::first(&self.prompts.wording).wants == Wants::Words;
+        let words = prompting::first(&self.prompts.wording).wants == AnswerKind::Words;
         let reading = parse_answer::read(&ask, &*view, &call.answer, call.finish.as_deref());
         call.verdict = if words && !call.answer.trim().is_empty() { "ok" } else { reading.verdict }.to_owned();
-        Ok(Tried { what, call, seconds: begun.elapsed().as_secs_f64() })
+        Ok(TestCall { what, call, seconds: begun.elapsed().as_secs_f64() })
     }
 }

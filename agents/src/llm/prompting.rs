@@ -14,15 +14,15 @@ use super::settings::{Method, Wording};
 use crate::error::AgentError;
 
 /// Runs the method and returns its final call.
-pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
-    match asking.llm.prompts.wording.method {
-        Method::Prompt => prompt::choose(asking),
-        Method::Cot => cot::choose(asking),
-        Method::ScCot => sc_cot::choose(asking),
-        Method::Tot => tot::choose(asking),
-        Method::SelfRefine => self_refine::choose(asking),
-        Method::Parts => parts::choose(asking),
-        Method::Chat => chat::choose(asking),
+pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
+    match attempt.llm.prompts.wording.method {
+        Method::Prompt => prompt::choose(attempt),
+        Method::Cot => cot::choose(attempt),
+        Method::ScCot => sc_cot::choose(attempt),
+        Method::Tot => tot::choose(attempt),
+        Method::SelfRefine => self_refine::choose(attempt),
+        Method::Parts => parts::choose(attempt),
+        Method::Chat => chat::choose(attempt),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::api::{ChatMessage, ChatRole};
 use super::chat;
 use super::manual::{PlayerManual, has_phases};
-use super::position::{self, Listed};
+use super::position::{self, LegalMoveList};
 use super::settings::Wording;
 use super::templates::{TEMPLATES, render};
 use crate::error::AgentError;
@@ -32,14 +32,14 @@ pub(super) struct Task {
     /// Template of the last part.
     pub(super) template: &'static str,
     /// Expected contents of the reply.
-    pub(super) wants: Wants,
+    pub(super) wants: AnswerKind,
     /// Variables of the template.
     pub(super) more: Value,
 }
 
 /// Expected contents of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(super) enum AnswerKind {
     /// The move without reasoning.
     Move,
     /// Reasoning and the move.
@@ -75,7 +75,7 @@ impl Prompts {
         }
         if wording.swap {
             let view = game.start().view(ludex_env::Viewer::Seat(0));
-            if position::swapped(&view.drawing(ludex_env::Viewer::Public)).is_none() {
+            if position::transpose_board(&view.drawing(ludex_env::Viewer::Public)).is_none() {
                 let allowed = format!("{id} does not draw a plain grid whose rows and columns could be exchanged");
                 return Err(bad_value("swap", "true", &allowed));
             }
@@ -100,7 +100,7 @@ impl Prompts {
         task: &Task,
         schema: bool,
     ) -> Result<Vec<ChatMessage>, AgentError> {
-        let wants_move = task.wants != Wants::Words;
+        let wants_move = task.wants != AnswerKind::Words;
         let page = self.page_of(ask, view);
         let form = if wants_move { self.form(page, task.wants, schema)? } else { String::new() };
         let system = self.system(page, &form)?;
@@ -118,12 +118,12 @@ impl Prompts {
     }
 
     /// Returns the schema of a reply.
-    pub(super) fn schema(&self, wants: Wants, document: Option<serde_json::Value>) -> serde_json::Value {
+    pub(super) fn schema(&self, wants: AnswerKind, document: Option<serde_json::Value>) -> serde_json::Value {
         let mut fields = serde_json::Map::new();
         let thoughts: &[&str] = match wants {
-            Wants::Reasoned => &["reason"],
-            Wants::Parts => &["situation", "reasons"],
-            Wants::Move | Wants::Words => &[],
+            AnswerKind::Reasoned => &["reason"],
+            AnswerKind::Parts => &["situation", "reasons"],
+            AnswerKind::Move | AnswerKind::Words => &[],
         };
         for name in thoughts {
             fields.insert((*name).into(), json!({ "type": "string" }));
@@ -155,9 +155,9 @@ impl Prompts {
         format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
     }
 
-    fn form(&self, page: &PlayerManual, wants: Wants, schema: bool) -> Result<String, AgentError> {
+    fn form(&self, page: &PlayerManual, wants: AnswerKind, schema: bool) -> Result<String, AgentError> {
         let Wording { emotion, legal, .. } = self.wording;
-        let (explain, parts) = (wants == Wants::Reasoned, wants == Wants::Parts);
+        let (explain, parts) = (wants == AnswerKind::Reasoned, wants == AnswerKind::Parts);
         let (otherwise, described) = (page.otherwise.as_str(), !page.actions.is_empty());
         render("form.j2", &context! { explain, parts, schema, emotion, legal, otherwise, described })
     }
@@ -180,7 +180,7 @@ impl Prompts {
             encoding => page.encoding.as_str(),
             swap => self.wording.swap,
             seats => spec.seats.clone(),
-            manual => !self.game.manual().is_empty(),
+            manual => !self.game.info().manual.is_empty(),
             chat => self.wording.memory.is_some(),
             parameters => page.parameters.clone(),
             hints => self.hints,
@@ -192,14 +192,14 @@ impl Prompts {
     fn question(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
-        let Listed { moves: legal, explained, patterns } =
-            if w.legal { position::legal(ask, view) } else { Listed::default() };
+        let LegalMoveList { moves: legal, explained, patterns } =
+            if w.legal { position::legal(ask, view) } else { LegalMoveList::default() };
         let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
         let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
         let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
             seat => position::seat_name(view, ask.seat),
-            together => position::at_once(ask, view),
+            together => position::is_simultaneous(ask, view),
             turn => u64::from(ask.turn) + 1,
             position => position::text(view, w.swap),
             history,

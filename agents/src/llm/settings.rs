@@ -14,7 +14,7 @@ const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
 
 /// Input tokens read from and written to the endpoint's cache, if reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cached {
+pub(super) struct CacheTokens {
     pub(super) read: Option<u64>,
     pub(super) written: Option<u64>,
 }
@@ -153,7 +153,7 @@ pub(super) enum Method {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum AnswerFormat {
     Auto,
     Schema,
     Text,
@@ -228,7 +228,7 @@ pub(super) struct Settings {
     pub(super) concurrency: usize,
     /// Batch settings; absent if each request is a separate call.
     pub(super) batch: Option<Batching>,
-    pub(super) format: Format,
+    pub(super) format: AnswerFormat,
     pub(super) stub: bool,
     pub(super) price: Option<Price>,
     /// True if shared prompt parts are marked for the endpoint's cache.
@@ -252,14 +252,17 @@ impl Settings {
             };
             (!is_local(&base_url)).then(|| usual.to_owned())
         });
-        let format =
-            one_of(spec, "format", &[("auto", Format::Auto), ("schema", Format::Schema), ("text", Format::Text)])?;
+        let format = one_of(
+            spec,
+            "format",
+            &[("auto", AnswerFormat::Auto), ("schema", AnswerFormat::Schema), ("text", AnswerFormat::Text)],
+        )?;
         let effort = spec.text("effort");
         if let (Api::Anthropic, Some(effort)) = (api, &effort) {
             if thinking_budget(effort).is_none() {
                 return Err(bad_value("effort", effort, "low, medium or high with api=anthropic"));
             }
-            if format == Format::Schema {
+            if format == AnswerFormat::Schema {
                 let allowed = "text, since api=anthropic does not support forced tool calls with effort";
                 return Err(bad_value("format", "schema", allowed));
             }
@@ -309,7 +312,7 @@ impl Settings {
     }
 
     /// Returns the cost of tokens in USD, if prices are known. `cache` counts the input tokens with cache prices.
-    pub(super) fn usd(&self, read: u64, cache: Cached, written: u64) -> Option<f64> {
+    pub(super) fn usd(&self, read: u64, cache: CacheTokens, written: u64) -> Option<f64> {
         let Price { input, cached, cache_write, out } = self.price?;
         let [hit, put] = [cache.read, cache.written].map(|n| n.unwrap_or(0));
         let plain = read.saturating_sub(hit.saturating_add(put));
@@ -380,7 +383,7 @@ pub(super) const BATCH: [&str; 3] = ["batch_wait", "batch_size", "batch_poll"];
 
 fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
     if !spec.flag("batch") {
-        return match BATCH.iter().find(|name| spec.gives(name)) {
+        return match BATCH.iter().find(|name| spec.has_arg(name)) {
             Some(name) => Err(bad_spec(format!("{name} needs batch=true")).path("batch")),
             None => Ok(None),
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::AgentError;
 
 /// Reason why a program did not reply. `Display` writes one sentence without the program's output and errors, which
-/// only its owner may read ([`Process::errors`](super::Process::errors)).
+/// only its owner may read ([`ChildProcess::errors`](super::ChildProcess::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessFault {
@@ -65,7 +65,7 @@ impl fmt::Display for ProcessFault {
                 write!(f, "the program ended with code {code} and without an answer")
             }
             ProcessFault::Exited { signal: Some(signal), .. } => {
-                write!(f, "the program was ended by {}", named(*signal))
+                write!(f, "the program was ended by {}", signal_name(*signal))
             }
             ProcessFault::Exited { .. } => write!(f, "the program ended without an answer"),
             ProcessFault::Cpu { limit } => {
@@ -98,7 +98,7 @@ fn seconds(time: Duration) -> String {
 }
 
 /// Returns a signal's number, with the name of common signals. The numbers are the same on all Unix systems.
-fn named(signal: i32) -> String {
+fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "illegal instruction",
         6 => "abort",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Resource usage of a process with all its threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
+pub(super) struct ResourceUsage {
     /// CPU time since the start.
     pub(super) cpu: Duration,
     /// Memory in use, in bytes.
@@ -19,7 +19,7 @@ pub(super) struct Usage {
 
 /// Exit status of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End {
+pub(super) struct ProcessExit {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
 }
@@ -31,10 +31,10 @@ mod unix {
 
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-    use super::{End, Usage};
+    use super::{ProcessExit, ResourceUsage};
 
     /// Returns the current usage; `None` once the process has exited, or if the system does not report it.
-    pub(crate) fn usage(child: &Child) -> Option<Usage> {
+    pub(crate) fn usage(child: &Child) -> Option<ResourceUsage> {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", child.id())).ok();
         let stat = read("stat")?;
         // The second field is the program's name in parentheses, which may contain any character.
@@ -44,15 +44,15 @@ mod unix {
         let cpu = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
         let pages: u64 = read("statm")?.split_whitespace().nth(1)?.parse().ok()?;
         let memory = pages * rustix::param::page_size() as u64;
-        Some(Usage { cpu, memory, threads: number(20)? as u32 })
+        Some(ResourceUsage { cpu, memory, threads: number(20)? as u32 })
     }
 
     /// Returns the exit status, if the process has exited. The process is not reaped, so its id, which is also its
     /// group id, stays reserved.
-    pub(crate) fn ended(child: &mut Child) -> Option<End> {
+    pub(crate) fn try_wait(child: &mut Child) -> Option<ProcessExit> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(pid(child)), options).ok()??;
-        Some(End { code: status.exit_status(), signal: status.terminating_signal() })
+        Some(ProcessExit { code: status.exit_status(), signal: status.terminating_signal() })
     }
 
     /// Kills the process group and reaps the process.
@@ -76,17 +76,17 @@ mod unix {
 mod other {
     use std::process::Child;
 
-    use super::{End, Usage};
+    use super::{ProcessExit, ResourceUsage};
 
     /// Returns `None`: only the wall-clock limit applies on this system.
-    pub(crate) fn usage(_: &Child) -> Option<Usage> {
+    pub(crate) fn usage(_: &Child) -> Option<ResourceUsage> {
         None
     }
 
     /// Returns the exit status, if the process has exited.
-    pub(crate) fn ended(child: &mut Child) -> Option<End> {
+    pub(crate) fn try_wait(child: &mut Child) -> Option<ProcessExit> {
         let status = child.try_wait().ok()??;
-        Some(End { code: status.code(), signal: None })
+        Some(ProcessExit { code: status.code(), signal: None })
     }
 
     /// Kills and reaps the process.

@@ -76,7 +76,7 @@ pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/local/games", "/usr/games"].map(PathBuf::from));
     let found = folders.map(|folder| folder.join(name)).find(|path| runs(path));
-    found.ok_or_else(|| format!("there is no program {name} on PATH; install it, or name it by its path"))
+    found.ok_or_else(|| format!("expected a program on PATH, got {name}; install it, or name it by its path"))
 }
 
 #[cfg(unix)]

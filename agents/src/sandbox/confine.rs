@@ -11,7 +11,7 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::helper_config::{Orders, WAY_OUT};
+use super::helper_config::{HelperConfig, UNSANDBOXED_HINT};
 use super::{allowed_paths, group, syscalls};
 
 /// CPU time limit in seconds, far beyond the host's limits: for programs whose host no longer monitors them.
@@ -27,18 +27,19 @@ const MOST: ABI = ABI::V6;
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
-    made.map(drop).map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {WAY_OUT}"))
+    made.map(drop)
+        .map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {UNSANDBOXED_HINT}"))
 }
 
 /// Executes the program. Returns only on failure, with the reason.
-pub(super) fn exec(orders: &Orders, program: &str, args: &[String]) -> String {
+pub(super) fn exec(orders: &HelperConfig, program: &str, args: &[String]) -> String {
     match confine(orders) {
         Ok(()) => format!("cannot execute {program}: {}", Command::new(program).args(args).exec()),
-        Err(why) => format!("cannot create the sandbox: {why}; {WAY_OUT}"),
+        Err(why) => format!("cannot create the sandbox: {why}; {UNSANDBOXED_HINT}"),
     }
 }
 
-fn confine(orders: &Orders) -> Result<(), String> {
+fn confine(orders: &HelperConfig) -> Result<(), String> {
     let to = |what: &'static str| move |e: rustix::io::Errno| format!("{what}: {e}");
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(to("parent-death signal"))?;
     // The host may have exited before the signal was set.
@@ -57,7 +58,7 @@ fn confine(orders: &Orders) -> Result<(), String> {
         (Resource::Fsize, orders.file),
         (Resource::Nofile, FILES),
     ];
-    // There is no process limit here: the kernel counts all processes of the user and exempts root. Seccomp denies new
+    // No process limit is set: the kernel counts all processes of the user and exempts root. Seccomp denies new
     // processes, and the host counts threads.
     for (resource, limit) in limits {
         // Lower existing limits are kept.
@@ -75,7 +76,7 @@ fn confine(orders: &Orders) -> Result<(), String> {
 }
 
 /// Restricts file access to the files that the program needs.
-fn files(orders: &Orders) -> Result<(), RulesetError> {
+fn files(orders: &HelperConfig) -> Result<(), RulesetError> {
     let newest = orders.landlock.map_or(MOST, ABI::from);
     let read = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
     let write: BitFlags<AccessFs> = AccessFs::ReadFile

@@ -40,7 +40,7 @@ impl Group {
     }
 
     /// Returns true if the kernel killed a process of the group for lack of memory.
-    pub fn is_over(&self) -> bool {
+    pub fn is_out_of_memory(&self) -> bool {
         let events = read(&self.path, "memory.events");
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
     }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Remedy at the end of every refusal.
-pub(super) const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
+pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a program that you trust unprotected";
 
 /// Configuration of the helper. The program's command line follows it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Orders {
+pub(super) struct HelperConfig {
     /// Control group to enter, if any.
     #[serde(default)]
     pub group: Option<PathBuf>,

@@ -14,7 +14,7 @@ impl Group {
         match *self {}
     }
 
-    pub fn is_over(&self) -> bool {
+    pub fn is_out_of_memory(&self) -> bool {
         match *self {}
     }
 }

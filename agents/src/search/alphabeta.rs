@@ -3,15 +3,15 @@
 //!
 //! The search is a principal variation search: after the first move of a node, each other move is searched with a null
 //! window and searched again with the full window if it may be better. Late moves are first searched at a reduced
-//! depth. Move order: the table's move, the game's preferred moves ([`promising`](ludex_env::Game::promising)), two
-//! killer moves of the ply, then the history heuristic.
+//! depth. Move order: the table's move, the game's preferred moves (`search_moves`), two killer moves of the ply, then
+//! the history heuristic.
 //!
-//! At the horizon the search follows the game's quiescence moves ([`noisy`](ludex_env::Game::noisy)), then uses the
-//! game's evaluation, or the returns so far if there is none. Terminal positions use their returns. The search deepens
-//! until it reaches `depth`, has searched `nodes` positions (results of an unfinished iteration count), has proved a
-//! win or a loss, or has searched the whole tree. It plays the shortest proven win; after a proven loss it plays the
-//! best move of the previous depth, which resists longest. Ties are broken by an order shuffled by the turn's stream,
-//! with the best move of the previous depth first. The result is a function of key, turn and view.
+//! At the horizon the search follows the game's quiescence moves (`quiescence_moves`), then uses the game's evaluation
+//! or, without one, the returns so far. Terminal positions use their returns. The search deepens until it reaches
+//! `depth`, has searched `nodes` positions (results of an unfinished iteration count), has proved a win or a loss, or
+//! has searched the whole tree. It plays the shortest proven win; after a proven loss it plays the best move of the
+//! previous depth, which resists longest. Ties are broken by an order shuffled by the turn's stream, with the best move
+//! of the previous depth first. The result is a function of key, turn and view.
 //!
 //! `noise=x` adds a uniform error of up to ±`x` times the span of the game's returns to the value of each root move,
 //! drawn once per turn, and searches all legal root moves. Small values vary the play; large values weaken it.
@@ -191,7 +191,7 @@ struct AlphaBetaSearch {
     moves: Vec<Vec<Action>>,
     /// Last two moves that caused a cutoff at every ply.
     killers: Vec<[Action; 2]>,
-    /// Slots, a power of two in number, or empty if there is no table.
+    /// Slots, a power of two in number, or empty without a table.
     table: Vec<Slot>,
     /// History heuristic: cutoffs of each action, by seat.
     history: [Vec<u32>; 2],

@@ -1,7 +1,7 @@
 //! `expectiminimax`: depth-limited search that weighs every chance outcome by its probability.
 //!
 //! For games with any number of seats, each of which maximizes its own return. Only decisions count towards the depth,
-//! not chance outcomes. Positions at the horizon use the game's evaluation, or the returns so far if there is none;
+//! not chance outcomes. Positions at the horizon use the game's evaluation or, without one, the returns so far;
 //! terminal positions use their returns. The search deepens up to `depth`, until the whole tree is searched or the
 //! deadline is near. Ties are broken by an order shuffled by the turn's stream.
 //!

@@ -48,7 +48,7 @@ use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
 use super::reuse::TreeCache;
-use super::tree::{Tree, TreeSettings};
+use super::tree::{SearchTree, TreeSettings};
 use crate::agent::{Agent, MoveReply};
 use crate::digest::digest;
 use crate::error::AgentError;
@@ -185,7 +185,7 @@ impl Agent for Mcts {
         }
         let at = best(&sum);
         if let (Some(memory), Some(tree)) = (&self.memory, last) {
-            memory.keep(tree, ask.seat, ask.legal[at]);
+            memory.insert(tree, ask.seat, ask.legal[at]);
         }
         let value = (sum[at].mean() * 1e4).round() / 1e4;
         let answer = MoveReply::id(ask.legal[at]).note("sims", done).note("value", value);
@@ -202,7 +202,7 @@ impl Agent for Mcts {
 }
 
 /// Result of the search of one sampled state.
-struct Found {
+struct WorldSearch {
     /// Tallies in the order of the legal actions.
     tallies: Vec<Tally>,
     sims: u64,
@@ -212,24 +212,24 @@ struct Found {
 
 impl Mcts {
     /// Returns the tree to search: a stored subtree of an earlier search, or an empty tree.
-    fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> Tree {
+    fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> SearchTree {
         let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));
-        let left = known.and_then(|(tree, at)| tree.below(at, world.boxed()));
-        left.unwrap_or_else(|| Tree::new(world, self.settings))
+        let left = known.and_then(|(tree, at)| tree.subtree(at, world.boxed()));
+        left.unwrap_or_else(|| SearchTree::new(world, self.settings))
     }
 
     fn search(
         &self,
-        tree: &mut Tree,
+        tree: &mut SearchTree,
         seat: Seat,
         legal: &[Action],
         sims: u64,
         until: Option<Instant>,
         rng: &mut Stream,
-    ) -> Found {
+    ) -> WorldSearch {
         let mut made = 0;
         let mut stopped = false;
-        while made < sims && !tree.settled() && !stopped {
+        while made < sims && !tree.is_decided() && !stopped {
             tree.simulate(rng);
             made += 1;
             // A clock read costs about as much as a short rollout.
@@ -242,13 +242,13 @@ impl Mcts {
                 tallies[i] = Tally { visits: c.visits, total: c.mean * c.visits as f64, rank };
             }
         }
-        Found { tallies, sims: made, stopped }
+        WorldSearch { tallies, sims: made, stopped }
     }
 }
 
 /// Adds the tallies of one sampled state. With several states, a proof in one does not hold in the others: only the
 /// visits that it saved count, for its best action.
-fn merge(sum: &mut [Tally], found: Found, share: u64, worlds: u64, timed: bool) {
+fn merge(sum: &mut [Tally], found: WorldSearch, share: u64, worlds: u64, timed: bool) {
     if worlds == 1 {
         sum.copy_from_slice(&found.tallies);
         return;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use ludex_env::{Action, Seat, Viewer};
 use parking_lot::Mutex;
 
-use super::tree::Tree;
+use super::tree::SearchTree;
 use crate::digest::digest;
 
 /// Maximum number of stored trees (one per concurrent episode) and of their nodes in total (160 MB).
@@ -17,18 +17,18 @@ const MOST_NODES: usize = 1 << 22;
 /// Concurrent episodes do not mix: a tree is found by the view of a position that it contains, and taken out of the
 /// cache. A position without a stored tree is searched from scratch.
 #[derive(Default)]
-pub(super) struct TreeCache(Mutex<VecDeque<Kept>>);
+pub(super) struct TreeCache(Mutex<VecDeque<CachedTree>>);
 
-struct Kept {
+struct CachedTree {
     seat: Seat,
-    tree: Tree,
+    tree: SearchTree,
     /// Nodes at which `seat` moves next, by the digest of its view.
     next: HashMap<u128, u32>,
 }
 
 impl TreeCache {
     /// Stores the tree of a search that ended with `action`.
-    pub fn keep(&self, tree: Tree, seat: Seat, action: Action) {
+    pub fn insert(&self, tree: SearchTree, seat: Seat, action: Action) {
         let next: HashMap<u128, u32> = tree
             .next_turns(seat, action)
             .map(|(state, node)| (digest(&*state.view(Viewer::Seat(seat))), node))
@@ -37,14 +37,14 @@ impl TreeCache {
             return;
         }
         let mut kept = self.0.lock();
-        kept.push_back(Kept { seat, tree, next });
+        kept.push_back(CachedTree { seat, tree, next });
         while kept.len() > MOST_TREES || kept.iter().map(|k| k.tree.len()).sum::<usize>() > MOST_NODES {
             kept.pop_front();
         }
     }
 
     /// Takes the tree that contains the position with this view of `seat`, and its node.
-    pub fn take(&self, seat: Seat, view: u128) -> Option<(Tree, u32)> {
+    pub fn take(&self, seat: Seat, view: u128) -> Option<(SearchTree, u32)> {
         let mut kept = self.0.lock();
         let at = kept.iter().position(|k| k.seat == seat && k.next.contains_key(&view))?;
         let found = kept.remove(at)?;
@@ -63,14 +63,14 @@ mod tests {
     fn cache_returns_subtree_below_move_and_reply() {
         // Pig has dice, turns of several moves, and pays when the episode ends.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
-            let game = ludex_env::load(name).unwrap();
+            let game = ludex_games::load(name).unwrap();
             let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
-            let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::from_text(name));
+            let (mut tree, mut rng) = (SearchTree::new(game.start(), settings), Stream::from_text(name));
             (0..2_000).for_each(|_| tree.simulate(&mut rng));
             let most = tree.candidates(0).max_by_key(|c| c.visits).unwrap();
             let next: Vec<_> = tree.next_turns(0, most.action).collect();
             let memory = TreeCache::default();
-            memory.keep(tree, 0, most.action);
+            memory.insert(tree, 0, most.action);
             let Some((state, node)) = next.into_iter().next_back() else {
                 assert_eq!(name, "iterated_prisoners_dilemma", "trees of simultaneous moves are not stored");
                 continue;
@@ -79,7 +79,7 @@ mod tests {
             assert!(memory.take(1, view).is_none(), "tree belongs to another seat");
             let (tree, at) = memory.take(0, view).unwrap();
             assert_eq!(at, node);
-            let below = tree.below(at, state).unwrap();
+            let below = tree.subtree(at, state).unwrap();
             let visits: u64 = below.candidates(0).map(|c| c.visits).sum();
             assert!(visits > 0 && visits < most.visits, "{name}: {visits}");
             assert!(memory.take(0, view).is_none(), "tree is taken only once");
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn cache_evicts_oldest_trees() {
-        let game = ludex_env::load("connect_four").unwrap();
+        let game = ludex_games::load("connect_four").unwrap();
         let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
         let (memory, mut rng) = (TreeCache::default(), Stream::from_text("few"));
         for _ in 0..20 {
-            let mut tree = Tree::new(game.start(), settings);
+            let mut tree = SearchTree::new(game.start(), settings);
             (0..100).for_each(|_| tree.simulate(&mut rng));
-            memory.keep(tree, 0, 3);
+            memory.insert(tree, 0, 3);
         }
         assert_eq!(memory.0.lock().len(), MOST_TREES);
     }

@@ -10,7 +10,7 @@ const MAX_NODES: usize = 1 << 24;
 pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
 /// Probability of a uniformly random arm in simultaneous moves.
 const CURIOSITY: f64 = 0.1;
-/// Maximum number of positions examined by [`Tree::next_turns`].
+/// Maximum number of positions examined by [`SearchTree::next_turns`].
 const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
 /// Value of [`Node::by`] for nodes that no seat chose.
@@ -25,8 +25,8 @@ enum NodeKind {
     Choice,
     /// Outcomes, in the game's order.
     Chance,
-    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. [`Tree::joint`] maps a joint
-    /// move to the position behind it.
+    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. [`SearchTree::joint`] maps a
+    /// joint move to the position behind it.
     Joint,
     /// None: the node is one seat's part of a joint move.
     Arm,
@@ -44,12 +44,12 @@ struct Node {
     bonus: f64,
     visits: u32,
     /// Action or outcome that leads here. For a position behind a joint move: offset of its means in
-    /// [`Tree::joint_means`].
+    /// [`SearchTree::joint_means`].
     action: Action,
     /// Index of the first child.
     first: u32,
     count: u32,
-    /// Index into [`Tree::proofs`], or `NONE`.
+    /// Index into [`SearchTree::proofs`], or `NONE`.
     proof: u32,
     /// Seat that chose `action`.
     by: u8,
@@ -90,7 +90,7 @@ pub(super) struct TreeSettings {
 }
 
 /// Tree of one search, with the buffers of a simulation, which therefore allocates only nodes.
-pub(super) struct Tree {
+pub(super) struct SearchTree {
     settings: TreeSettings,
     root: Box<dyn DynState>,
     /// Returns up to the root, which the search subtracts.
@@ -125,14 +125,14 @@ pub(super) struct Tree {
     together_at: Vec<(usize, u128)>,
 }
 
-impl Tree {
+impl SearchTree {
     /// Creates an empty tree with this root.
     pub fn new(root: Box<dyn DynState>, settings: TreeSettings) -> Self {
         let spec = root.spec();
         let players = spec.players as usize;
         let base = root.returns();
         let middle = (spec.min_return + spec.max_return) / 2.0;
-        Tree {
+        SearchTree {
             settings,
             best: base.iter().map(|b| spec.max_return - b).collect(),
             middle: base.iter().map(|b| middle - b).collect(),
@@ -198,8 +198,8 @@ impl Tree {
     }
 
     /// Copies the subtree at node `at`, whose position is `root`. Returns `None` if it contains simultaneous moves.
-    pub fn below(&self, at: u32, root: Box<dyn DynState>) -> Option<Tree> {
-        let mut tree = Tree::new(root, self.settings);
+    pub fn subtree(&self, at: u32, root: Box<dyn DynState>) -> Option<SearchTree> {
+        let mut tree = SearchTree::new(root, self.settings);
         let gone: Vec<f64> = tree.base.iter().zip(&self.base).map(|(new, old)| new - old).collect();
         tree.nodes = vec![Node { by: NOBODY, ..self.nodes[at as usize].clone() }];
         let mut i = 0;
@@ -226,7 +226,7 @@ impl Tree {
     }
 
     /// Returns true if more simulations cannot change the result: the root is proven or has a single action.
-    pub fn settled(&self) -> bool {
+    pub fn is_decided(&self) -> bool {
         let root = &self.nodes[0];
         root.proof != NONE || (root.kind == NodeKind::Choice && root.count == 1)
     }
@@ -431,8 +431,8 @@ impl Tree {
         from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
     }
 
-    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly if there are none, and
-    /// with the exploration probability.
+    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly without positive regrets,
+    /// and with the exploration probability.
     fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
         let regret = |i: usize| self.nodes[i].bonus.max(0.0);
         let sum: f64 = arms.clone().map(regret).sum();
@@ -486,7 +486,7 @@ impl Tree {
         self.settle();
     }
 
-    /// Uses the game's evaluation as the returns. Returns false if there is none or the episode is over.
+    /// Uses the game's evaluation as the returns. Returns false without an evaluation or after the end.
     fn take_guess(&mut self) -> bool {
         let (work, over) = (&self.work, self.work.turn() == ToMove::Over);
         let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();

@@ -3,7 +3,7 @@
 //! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information*
 //! (2007); CFR+: Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never
 //! fall below 0, seats are updated alternately, and round t has weight t in the average. In a two-player zero-sum game
-//! the average policy converges to an equilibrium; in other games there is no such guarantee.
+//! the average policy converges to an equilibrium; in other games convergence is not guaranteed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -30,7 +30,8 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .args(&[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")]);
 
-/// CFR+ on one tree. Policies have the layout of [`Tree`]: one probability for every action of every information set.
+/// CFR+ on one tree. Policies have the layout of [`GameTree`]: one probability for every action of every information
+/// set.
 pub struct Cfr<'t> {
     tree: &'t GameTree,
     regrets: Vec<f64>,
@@ -133,13 +134,13 @@ impl<'t> Cfr<'t> {
 }
 
 /// Game that is solved at the first move request.
-struct Solved {
+struct SolvedGame {
     tree: GameTree,
     rounds: u32,
     policy: OnceLock<Vec<f64>>,
 }
 
-impl Solved {
+impl SolvedGame {
     fn policy(&self) -> &[f64] {
         self.policy.get_or_init(|| {
             let mut cfr = Cfr::new(&self.tree);
@@ -150,10 +151,10 @@ impl Solved {
 }
 
 /// Games by game string and rounds.
-type Known = HashMap<(String, u64), Arc<Solved>>;
+type SolvedGames = HashMap<(String, u64), Arc<SolvedGame>>;
 
 /// Cache of solutions, since a server builds an agent for every match.
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<SolvedGames>> = LazyLock::new(Mutex::default);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rounds = spec.int("rounds").unwrap_or(1);
@@ -168,12 +169,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if known.len() >= MOST_KEPT {
         known.clear();
     }
-    let solved = Arc::new(Solved { tree, rounds: rounds as u32, policy: OnceLock::new() });
+    let solved = Arc::new(SolvedGame { tree, rounds: rounds as u32, policy: OnceLock::new() });
     known.insert(key, solved.clone());
     Ok(Arc::new(CfrPlayer(solved)))
 }
 
-struct CfrPlayer(Arc<Solved>);
+struct CfrPlayer(Arc<SolvedGame>);
 
 impl Agent for CfrPlayer {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> (GameRef, GameTree) {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let tree = GameTree::build(&game, MOST_NODES).unwrap();
         (game, tree)
     }
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn large_games_are_refused() {
-        let game = ludex_env::load("connect_four").unwrap();
+        let game = ludex_games::load("connect_four").unwrap();
         let error = crate::build("cfr", &game).err().unwrap();
         assert!(error.message.contains("20000 nodes"), "{}", error.message);
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ludex_env::games::connect_four::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::connect_four::View;
 
-use super::solution::{Solution, Solved};
+use super::solution::{Solution, SolutionResult};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::search::alphabeta;
@@ -18,7 +18,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use board::Position;
+use board::BitBoard;
 use search::{Search, first, ordered};
 
 pub(super) const GAME: &str = "connect_four";
@@ -31,7 +31,7 @@ const EXACT: u32 = 14;
 /// Search depth of `alphabeta`, which plays positions that are not solved in time or are lost but far from the end.
 const DEPTH: &str = "8";
 
-pub(super) fn solution(game: &GameRef) -> Solved {
+pub(super) fn solution(game: &GameRef) -> SolutionResult {
     let params = &game.spec().params;
     let usual = [("rows", board::ROWS), ("columns", board::COLUMNS), ("x_in_row", 4)];
     if usual.iter().any(|&(name, size)| params.get(name).is_none_or(|given| *given != size)) {
@@ -52,7 +52,7 @@ struct ConnectFour {
 
 impl Solution for ConnectFour {
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
-        let p = Position::from_rows(&view::<View>(ask)?.board);
+        let p = BitBoard::from_rows(&view::<View>(ask)?.board);
         let cells = match book::find(p) {
             Some(cell) => cell,
             None => best(p, &mut Search::new(MOST_NODES)).unwrap_or(0),
@@ -67,13 +67,13 @@ impl Solution for ConnectFour {
 }
 
 /// Returns the cells of the best moves; `None` if the search gave up or an early position is lost.
-fn best(p: Position, search: &mut Search) -> Option<u64> {
+fn best(p: BitBoard, search: &mut Search) -> Option<u64> {
     if p.wins() != 0 {
         return Some(p.wins());
     }
     if p.safe() == 0 {
         // The other side can win with its next move, so at least one threat is parried.
-        return Some(if p.parries() == 0 { p.open() } else { p.parries() });
+        return Some(if p.blocking_cells() == 0 { p.open() } else { p.blocking_cells() });
     }
     if p.ply < EXACT {
         return first(p, search)?;

@@ -4,7 +4,7 @@
 //! evaluated by
 //!
 //! ```text
-//! cargo run --release -p ludex-agents --example policy_tables
+//! cargo run --release -p ludex-agents --example tables -- kuhn_poker leduc_poker liars_dice
 //! ```
 //!
 //! For every information set with a choice, in ascending key order, the table contains the key (the low 32 bits of the
@@ -68,7 +68,7 @@ impl PolicyTable {
     /// Returns the stored table of a game with exactly these parameters.
     pub fn stored(game: &GameRef) -> Option<&'static PolicyTable> {
         let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
-        let default = ludex_env::load(game.id()).ok()?;
+        let default = ludex_games::load(game.id()).ok()?;
         (default.spec().string == game.spec().string).then_some(&**table)
     }
 
@@ -109,7 +109,7 @@ impl PolicyTable {
         self.0.get(&key(digest)).map(|row| &**row)
     }
 
-    /// Returns the policy in the layout of [`Tree`]; uniform in sets that are not in the table.
+    /// Returns the policy in the layout of [`GameTree`]; uniform in sets that are not in the table.
     pub fn policy(&self, tree: &GameTree) -> Vec<f64> {
         let mut policy = tree.uniform();
         for (set, digest) in tree.digests() {

@@ -13,7 +13,7 @@ use ludex_env::{Seat, Stream};
 
 use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 
-/// External-sampling MCCFR on one tree. Policies have the layout of [`Tree`].
+/// External-sampling MCCFR on one tree. Policies have the layout of [`GameTree`].
 pub struct Mccfr<'t> {
     tree: &'t GameTree,
     rng: Stream,
@@ -75,7 +75,7 @@ impl<'t> Mccfr<'t> {
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Regret matching: returns shares proportional to the positive regrets; uniform if there are none.
+    /// Regret matching: returns shares proportional to the positive regrets; uniform without any.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> GameTree {
-        GameTree::build(&ludex_env::load(game).unwrap(), 20_000).unwrap()
+        GameTree::build(&ludex_games::load(game).unwrap(), 20_000).unwrap()
     }
 
     #[test]

@@ -3,17 +3,17 @@
 //! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). The player who leaves piles with xor zero
 //! wins; in misère play, once no pile has more than one object, the player who leaves an odd number of piles.
 
-use ludex_env::games::nim::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::nim::View;
 use serde_json::Value;
 
-use super::solution::{Solution, Solved};
+use super::solution::{Solution, SolutionResult};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
 pub(super) const GAME: &str = "nim";
 
-pub(super) fn solution(game: &GameRef) -> Solved {
+pub(super) fn solution(game: &GameRef) -> SolutionResult {
     let is_misere = game.spec().params.get("is_misere") == Some(&Value::Bool(true));
     Ok(Box::new(Nim { is_misere }))
 }
@@ -49,7 +49,7 @@ impl Sum {
 
 impl Nim {
     /// Returns true if the player to move loses.
-    fn lost(&self, sum: Sum) -> bool {
+    fn is_losing(&self, sum: Sum) -> bool {
         if self.is_misere && sum.large == 0 { sum.single % 2 == 1 } else { sum.xor == 0 }
     }
 
@@ -60,7 +60,7 @@ impl Nim {
             let rest = sum.without(size);
             for left in 0..size {
                 chances.0 += 1;
-                chances.1 += u32::from(self.lost(rest.with(left)));
+                chances.1 += u32::from(self.is_losing(rest.with(left)));
             }
         }
         chances
@@ -68,7 +68,7 @@ impl Nim {
 }
 
 impl Solution for Nim {
-    /// Returns the winning moves; if there are none, the moves after which a random reply is least likely to win.
+    /// Returns the winning moves; without any, the moves after which a random reply is least likely to win.
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let mut piles = view::<View>(ask)?.piles;
         let n = piles.len().max(1);
@@ -80,7 +80,7 @@ impl Solution for Nim {
         };
         let wins = |&a: &Action| {
             let (pile, left) = after(&piles, a);
-            self.lost(sum.without(piles[pile]).with(left))
+            self.is_losing(sum.without(piles[pile]).with(left))
         };
         let winning: Vec<Action> = ask.legal.iter().copied().filter(wins).collect();
         if !winning.is_empty() {

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use ludex_env::games::pig::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::pig::View;
 use serde_json::Value;
 
-use super::solution::{Solution, Solved};
+use super::solution::{Solution, SolutionResult};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
@@ -37,11 +37,11 @@ struct PigRules {
 }
 
 /// Values at the start of a turn, by rules; solved at the first move.
-type Known = HashMap<PigRules, Arc<OnceLock<Vec<f64>>>>;
+type SolvedRules = HashMap<PigRules, Arc<OnceLock<Vec<f64>>>>;
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<SolvedRules>> = LazyLock::new(Mutex::default);
 
-pub(super) fn solution(game: &GameRef) -> Solved {
+pub(super) fn solution(game: &GameRef) -> SolutionResult {
     let params = &game.spec().params;
     let number = |name: &str| params.get(name).and_then(Value::as_u64).unwrap_or(0);
     let goal = number("winscore");

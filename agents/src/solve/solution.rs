@@ -11,7 +11,7 @@ pub(super) trait Solution: Send + Sync {
 }
 
 /// Solution; or the reason why the game is not solved, with supported alternatives.
-pub(super) type Solved = Result<Box<dyn Solution>, (&'static str, &'static str)>;
+pub(super) type SolutionResult = Result<Box<dyn Solution>, (&'static str, &'static str)>;
 
 /// Samples an index by shares that sum to 1. If rounding leaves the sum slightly below 1, the last index may be
 /// returned.

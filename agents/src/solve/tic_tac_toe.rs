@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ludex_env::{Action, DynState, GameRef, MoveRequest, ToMove};
 
-use super::solution::{Solution, Solved};
+use super::solution::{Solution, SolutionResult};
 use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";
@@ -19,13 +19,13 @@ const WON: i8 = 10;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table = Table::new();
-    if let Ok(game) = ludex_env::load(GAME) {
+    if let Ok(game) = ludex_games::load(GAME) {
         value(&*game.start(), &mut table);
     }
     table
 });
 
-pub(super) fn solution(_game: &GameRef) -> Solved {
+pub(super) fn solution(_game: &GameRef) -> SolutionResult {
     Ok(Box::new(TicTacToe))
 }
 

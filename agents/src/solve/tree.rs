@@ -1,7 +1,7 @@
 //! Game trees: exact values, best responses and exploitability of tabular policies, for games that are small enough to
 //! be enumerated.
 //!
-//! A [`Tree`] is built once, by playing every action and every outcome, and stores no states: its nodes are in one
+//! A [`GameTree`] is built once, by playing every action and every outcome, and stores no states: its nodes are in one
 //! list, children after their parents and siblings adjacent, so that one forward pass computes reach probabilities and
 //! one backward pass computes values. Nodes at which a seat has the same information (equal digests of its views) form
 //! an information set. A policy is a flat list with one probability for every action of every information set.
@@ -37,9 +37,9 @@ pub enum TreeError {
 pub enum NodeKind {
     /// Choice of a seat: index of the information set; child k is its action k.
     Choice(u32),
-    /// Chance; children have [probabilities](Tree::probability).
+    /// Chance; children have [probabilities](GameTree::probability).
     Chance,
-    /// End of the game: index of the [returns](Tree::returns).
+    /// End of the game: index of the [returns](GameTree::returns).
     Over(u32),
 }
 
@@ -79,7 +79,7 @@ fn range(first: u32, count: u32) -> Range<usize> {
 
 /// Number of positions of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct NodeCounts {
     /// Positions with a chance event.
     pub chance: usize,
     /// Positions with a move of one seat.
@@ -113,7 +113,7 @@ pub struct GameTree {
     actions: Vec<Action>,
     /// Information sets by seat and digest of its view.
     known: HashMap<(Seat, u128), u32>,
-    counts: Counts,
+    counts: NodeCounts,
 }
 
 /// Node that is not expanded yet.
@@ -128,7 +128,7 @@ impl GameTree {
     /// Builds the tree of `game`, with at most `most` nodes.
     ///
     /// # Errors
-    /// The reason why there is no tree.
+    /// Fails if the tree is too large or its moves cannot be enumerated.
     pub fn build(game: &GameRef, most: usize) -> Result<GameTree, TreeError> {
         let state = game.start();
         let players = state.spec().players as usize;
@@ -140,7 +140,7 @@ impl GameTree {
             sets: Vec::new(),
             actions: Vec::new(),
             known: HashMap::new(),
-            counts: Counts::default(),
+            counts: NodeCounts::default(),
         };
         let most = most.min(u32::MAX as usize);
         tree.add(1.0, most)?;
@@ -266,7 +266,7 @@ impl GameTree {
     }
 
     /// Returns the number of positions of each kind.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> NodeCounts {
         self.counts
     }
 
@@ -392,8 +392,8 @@ impl GameTree {
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
     }
 
-    /// Returns [`Tree::nash_conv`] per seat. In a two-player zero-sum game this is the mean gain of a best-responding
-    /// opponent over both seats, beyond the game's value.
+    /// Returns [`GameTree::nash_conv`] per seat. In a two-player zero-sum game this is the mean gain of a
+    /// best-responding opponent over both seats, beyond the game's value.
     ///
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> (GameRef, GameTree) {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let tree = GameTree::build(&game, 100_000).unwrap();
         (game, tree)
     }
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn simultaneous_choices_are_hidden_from_each_other() {
         let (_, tree) = tree("iterated_prisoners_dilemma(num_repetitions=2)");
-        assert_eq!(tree.counts(), Counts { chance: 0, decisions: 0, together: 5, ends: 16 });
+        assert_eq!(tree.counts(), NodeCounts { chance: 0, decisions: 0, together: 5, ends: 16 });
         assert_eq!(tree.sets().len(), 10);
         // Mutual defection is an equilibrium with value 1 per round.
         let mut policy = tree.uniform();
@@ -479,7 +479,7 @@ mod tests {
     #[test]
     fn large_games_are_refused() {
         for game in ["chess", "iterated_prisoners_dilemma", "pig"] {
-            let game = ludex_env::load(game).unwrap();
+            let game = ludex_games::load(game).unwrap();
             assert_eq!(GameTree::build(&game, 1_000).err(), Some(TreeError::TooLarge(1_000)));
         }
     }

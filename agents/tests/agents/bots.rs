@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Mutex;
 
 use crate::common::{after, far, game, near, play, seats, unfit};
-use ludex_agents::human::Human;
+use ludex_agents::human::HumanPlayer;
 use ludex_agents::{Agent, build};
 use ludex_env::{AgentKey, Draw, MoveRequest};
 use ludex_protocol::Move;
@@ -66,7 +66,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     let seat = state.turn().seats().iter().next().unwrap();
     let paper = Paper::default();
     let shown = paper.0.clone();
-    let human = Human::new(Cursor::new(lines.to_owned()), paper);
+    let human = HumanPlayer::new(Cursor::new(lines.to_owned()), paper);
     assert!(!human.reproducible());
     let legal = state.legal_list(seat);
     let mv = human.act(&MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;

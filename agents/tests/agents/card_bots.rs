@@ -75,7 +75,7 @@ fn card_bots_refuse_other_games() {
 
 /// Ids of cards, as chance deals them.
 fn dealt(text: &str) -> Vec<Action> {
-    ludex_env::cards::cards(text).unwrap().into_iter().map(Action::from).collect()
+    ludex_games::cards::cards(text).unwrap().into_iter().map(Action::from).collect()
 }
 
 fn answer(game_text: &str, bot: &str, actions: &[Action], seat: usize) -> Action {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ludex_agents::{Agent, build};
-use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, ToMove, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, Stream, ToMove, Viewer};
+use ludex_games::load;
 use ludex_protocol::Refusal;
 
 /// Returns true if a refusal reports an unsupported game.
@@ -46,6 +47,42 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     let key = draw.other("agent");
     let ask = MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));
     agent.act(&ask, None).unwrap().action().expect("an action")
+}
+
+/// Plays at most `turns` random turns of an episode. Checks in every turn that the agent's move is legal, and equal for a
+/// remote view. Returns the last position.
+pub fn check_remote_moves(
+    agent: &dyn Agent,
+    game: &GameRef,
+    seed: u64,
+    turns: u32,
+    rng: &mut Stream,
+) -> Box<dyn DynState> {
+    let (name, draw, mut outcomes) = (&game.spec().string, Draw::new(game.id(), seed, 0), Outcomes::new());
+    let mut state = game.start();
+    for turn in 0..turns {
+        match state.turn() {
+            ToMove::Seat(seat) => {
+                let legal = state.legal_list(seat);
+                if legal.is_empty() {
+                    break;
+                }
+                let a = near(agent, &*state, seat, turn, &draw);
+                assert!(legal.contains(&a), "{name}, turn {turn}: {a}");
+                assert_eq!(a, far(agent, game, &*state, seat, turn, &draw), "{name}, turn {turn}");
+                state.play_unchecked(legal[rng.below(legal.len())]);
+            }
+            ToMove::Chance => {
+                state.chance(&mut outcomes);
+                state.play_unchecked(rng.pick(&outcomes).unwrap());
+            }
+            other => {
+                assert_eq!(other, ToMove::Over, "{name}");
+                break;
+            }
+        }
+    }
+    state
 }
 
 /// Plays an episode to its end. Returns the agents' actions in order, and the returns.

@@ -1,10 +1,10 @@
 //! `equilibrium`: stored policies are equilibria, and the agent plays them.
 
-use crate::common::{after, far, game, near, unfit};
+use crate::common::{after, check_remote_moves, game, near, unfit};
 use ludex_agents::build;
 use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::GameTree;
-use ludex_env::{Draw, Outcomes, Stream, ToMove};
+use ludex_env::{Draw, Stream, ToMove};
 
 /// Returns the tree of a game and its stored policy.
 fn stored(name: &str) -> (GameTree, Vec<f64>) {
@@ -40,27 +40,9 @@ fn liars_dice_table_is_equilibrium() {
 fn table_contains_every_view() {
     for name in ["kuhn_poker", "leduc_poker", "liars_dice"] {
         let g = game(name);
-        let (agent, mut rng, mut outcomes) =
-            (build("equilibrium", &g).unwrap(), Stream::from_text(name), Outcomes::new());
+        let (agent, mut rng) = (build("equilibrium", &g).unwrap(), Stream::from_text(name));
         for seed in 0..200 {
-            let (mut state, draw) = (g.start(), Draw::new(g.id(), seed, 0));
-            for turn in 0..100 {
-                match state.turn() {
-                    ToMove::Seat(seat) => {
-                        let legal = state.legal_list(seat);
-                        let a = near(&*agent, &*state, seat, turn, &draw);
-                        assert!(legal.contains(&a), "{name}: {a}");
-                        assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{name}");
-                        state.play_unchecked(legal[rng.below(legal.len())]);
-                    }
-                    ToMove::Chance => {
-                        state.chance(&mut outcomes);
-                        state.play_unchecked(rng.pick(&outcomes).unwrap());
-                    }
-                    _ => break,
-                }
-            }
-            assert_eq!(state.turn(), ToMove::Over);
+            assert_eq!(check_remote_moves(&*agent, &g, seed, 100, &mut rng).turn(), ToMove::Over);
         }
     }
 }

@@ -4,8 +4,8 @@
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::check::scaled;
-use ludex_env::games::hanabi::View as Hanabi;
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, ParsedMove, Stream, ToMove, Viewer};
+use ludex_games::hanabi::View as Hanabi;
 use ludex_protocol::Move;
 
 const HANABI: &[&str] = &["internal", "iggi", "piers", "conventions"];
@@ -33,7 +33,7 @@ const CLASSICS: &[&str] = &[
 
 /// Calls `seen` for every move request of `episodes` games in which a seat plays half of its moves at random and the
 /// others by the bot. Checks that moves are legal and equal to those of a remote agent.
-fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
+fn check_bot(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
     let agent = build(bot, g).unwrap();
     let mut rng = Stream::from_text("questions to bots");
     for seed in 0..episodes {
@@ -148,7 +148,7 @@ fn bots_move_legally_at_every_table() {
     for (bots, games) in tables {
         for table in games {
             let g = game(table);
-            bots.iter().for_each(|bot| asked(&g, bot, 2, |_, _, _| ()));
+            bots.iter().for_each(|bot| check_bot(&g, bot, 2, |_, _, _| ()));
             let e = build(bots[0], &game("tic_tac_toe")).err().unwrap();
             assert!(unfit(&e), "{e}");
         }
@@ -195,7 +195,7 @@ fn last_life_is_not_risked_on_unplayable_card() {
         let g = game(table);
         let hand = g.spec().params["hand_size"].as_u64().unwrap() as u32;
         for bot in HANABI {
-            asked(&g, bot, 20, |state, seat, a| {
+            check_bot(&g, bot, 20, |state, seat, a| {
                 let Some(slot) = a.checked_sub(hand).filter(|slot| *slot < hand) else { return };
                 let view = state.view(Viewer::Seat(seat));
                 let seen: &Hanabi = view.as_any().downcast_ref().unwrap();
@@ -281,7 +281,7 @@ fn last_turn_accepts_any_gain() {
         let agree = if table.starts_with("negotiation") { 216 } else { 120 };
         for bot in NEGOTIATORS.iter().filter(|bot| !bot.contains("reserve")) {
             let mut last = 0;
-            asked(&g, bot, 15, |state, seat, a| {
+            check_bot(&g, bot, 15, |state, seat, a| {
                 let view = state.view(Viewer::Seat(seat)).value();
                 let offers = view.get("offers").or(view.get("proposals")).unwrap().as_array().unwrap().len() as u64;
                 let limit = view

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{after, far, game, near, play, seats, unfit};
+use crate::common::{after, check_remote_moves, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, build};
-use ludex_env::{AgentKey, Draw, MoveRequest, Outcomes, Stream, ToMove};
+use ludex_env::{AgentKey, Draw, MoveRequest, Stream};
 
 #[test]
 fn search_bets_king_and_folds_jack() {
@@ -42,10 +42,10 @@ fn search_beats_random() {
 
 #[test]
 fn search_moves_alike_locally_and_remotely() {
-    let strings = ludex_env::games().iter().flat_map(|entry| {
-        let presets = game(entry.id).spec().presets.clone();
-        let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
-        [entry.id.to_owned()].into_iter().chain(named)
+    let strings = ludex_games::games().iter().flat_map(|entry| {
+        let presets = game(entry.info.id).spec().presets.clone();
+        let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.info.id));
+        [entry.info.id.to_owned()].into_iter().chain(named)
     });
     // Presets without changes are the same game.
     let mut known = std::collections::BTreeSet::new();
@@ -61,30 +61,7 @@ fn search_moves_alike_locally_and_remotely() {
                 continue;
             }
         };
-        let (mut state, draw) = (g.start(), Draw::new(g.id(), 4, 0));
-        let (mut rng, mut outcomes) = (Stream::from_text(&string), Outcomes::new());
-        for turn in 0..40 {
-            match state.turn() {
-                ToMove::Seat(seat) => {
-                    let legal = state.legal_list(seat);
-                    if legal.is_empty() {
-                        break;
-                    }
-                    let a = near(&*agent, &*state, seat, turn, &draw);
-                    assert!(legal.contains(&a), "{string}: {a}");
-                    assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{string}, turn {turn}");
-                    state.play_unchecked(legal[rng.below(legal.len())]);
-                }
-                ToMove::Chance => {
-                    state.chance(&mut outcomes);
-                    state.play_unchecked(rng.pick(&outcomes).unwrap());
-                }
-                other => {
-                    assert_eq!(other, ToMove::Over, "{string}");
-                    break;
-                }
-            }
-        }
+        check_remote_moves(&*agent, &g, 4, 40, &mut Stream::from_text(&string));
     }
 }
 

@@ -14,7 +14,7 @@ use ludex_protocol::record::Tokens;
 use serde_json::{Value, json};
 
 use crate::common::{after, game};
-use crate::llm_endpoint::{Asked, Endpoint, Reply, completion, error, said};
+use crate::llm_endpoint::{Endpoint, ReceivedRequest, Reply, completion, error, text_reply};
 
 #[derive(Default)]
 struct Notebook(Mutex<Vec<(String, Value)>>);
@@ -65,8 +65,8 @@ fn first(endpoint: &Endpoint, args: &str) -> Result<MoveReply, AgentError> {
     ask(&endpoint.spec(args), &game, &*game.start(), &With::default())
 }
 
-fn user(asked: &Asked) -> String {
-    asked.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+fn user(request: &ReceivedRequest) -> String {
+    request.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -77,21 +77,21 @@ fn move_is_requested_and_parsed() {
     assert_eq!(answer.notes.tokens, Some(Tokens { input: 100, out: 7 }));
     assert_eq!((&answer.notes.more["calls"], &answer.notes.more["verdict"]), (&json!(1), &json!("ok")));
     assert!((answer.notes.more["usd"].as_f64().unwrap() - 0.0017).abs() < 1e-9);
-    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
-    assert_eq!(asked.path, "/v1/chat/completions");
-    assert!(!asked.headers.contains_key("authorization"), "this machine's endpoints get no key");
-    assert_eq!((&asked.body["model"], &asked.body["temperature"]), (&json!("m"), &json!(0.5)));
-    assert_eq!((&asked.body["max_tokens"], &asked.body["seed"]), (&json!(50), &json!(3)));
-    assert_eq!(asked.body["response_format"]["json_schema"]["schema"]["required"], json!(["move"]));
-    assert_eq!(asked.body.get("metadata"), None);
-    assert!(user(asked).contains("Legal moves:\nx(0,0)\nx(0,1)\n"), "{}", user(asked));
+    let [request] = &endpoint.requests()[..] else { panic!("one call") };
+    assert_eq!(request.path, "/v1/chat/completions");
+    assert!(!request.headers.contains_key("authorization"), "this machine's endpoints get no key");
+    assert_eq!((&request.body["model"], &request.body["temperature"]), (&json!("m"), &json!(0.5)));
+    assert_eq!((&request.body["max_tokens"], &request.body["seed"]), (&json!(50), &json!(3)));
+    assert_eq!(request.body["response_format"]["json_schema"]["schema"]["required"], json!(["move"]));
+    assert_eq!(request.body.get("metadata"), None);
+    assert!(user(request).contains("Legal moves:\nx(0,0)\nx(0,1)\n"), "{}", user(request));
 }
 
 #[test]
 fn absent_settings_are_not_sent() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
     first(&endpoint, "format=text").unwrap();
-    let body = &endpoint.asked()[0].body;
+    let body = &endpoint.requests()[0].body;
     let names: Vec<&String> = body.as_object().unwrap().keys().collect();
     assert_eq!(names.len(), 2, "{names:?}");
 }
@@ -102,17 +102,17 @@ fn extra_fields_and_key_are_sent() {
     // PATH is set wherever tests run, and tests may not set variables.
     first(&endpoint, r#"format=text temperature=1 key_env=PATH extra="{\"top_p\": 0.9, \"temperature\": null}""#)
         .unwrap();
-    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
-    assert_eq!(asked.body["top_p"], 0.9);
-    assert_eq!(asked.body.get("temperature"), None);
-    assert_eq!(asked.headers["authorization"], format!("Bearer {}", std::env::var("PATH").unwrap()));
+    let [request] = &endpoint.requests()[..] else { panic!("one call") };
+    assert_eq!(request.body["top_p"], 0.9);
+    assert_eq!(request.body.get("temperature"), None);
+    assert_eq!(request.headers["authorization"], format!("Bearer {}", std::env::var("PATH").unwrap()));
 }
 
 #[test]
 fn json_schema_puts_reasoning_before_move() {
     let endpoint = Endpoint::saying(&[r#"{"reason": "centre", "move": "x(1,1)"}"#]);
     first(&endpoint, "prompting=cot").unwrap();
-    let text = endpoint.asked()[0].body["response_format"].to_string();
+    let text = endpoint.requests()[0].body["response_format"].to_string();
     assert!(text.find(r#""reason":"#).unwrap() < text.find(r#""move":"#).unwrap(), "{text}");
 }
 
@@ -128,13 +128,13 @@ fn anthropic_requests_are_well_formed() {
     });
     let answer = first(&endpoint, "api=anthropic key_env=PATH").unwrap();
     assert_eq!((answer.mv, answer.notes.tokens), (Some(Move::Id(8)), Some(Tokens { input: 16, out: 3 })));
-    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
-    assert_eq!(asked.path, "/v1/messages");
-    assert!(asked.headers.contains_key("x-api-key") && asked.headers.contains_key("anthropic-version"));
-    assert_eq!(asked.body["tool_choice"], json!({ "type": "tool", "name": "move" }));
-    assert_eq!(asked.body["max_tokens"], 8192);
-    assert!(asked.body["system"].as_str().unwrap().contains("Tic-tac-toe"));
-    assert_eq!(asked.body["messages"].as_array().unwrap().len(), 1);
+    let [request] = &endpoint.requests()[..] else { panic!("one call") };
+    assert_eq!(request.path, "/v1/messages");
+    assert!(request.headers.contains_key("x-api-key") && request.headers.contains_key("anthropic-version"));
+    assert_eq!(request.body["tool_choice"], json!({ "type": "tool", "name": "move" }));
+    assert_eq!(request.body["max_tokens"], 8192);
+    assert!(request.body["system"].as_str().unwrap().contains("Tic-tac-toe"));
+    assert_eq!(request.body["messages"].as_array().unwrap().len(), 1);
 
     let endpoint = Endpoint::new(|_, _| {
         let text = json!({ "content": [{ "type": "text", "text": "Answer: x(2,2)" }], "stop_reason": "end_turn" });
@@ -145,7 +145,7 @@ fn anthropic_requests_are_well_formed() {
     let with = With { journal: Some(&journal), ..With::default() };
     let answer = ask(&endpoint.spec("api=anthropic effort=low"), &game, &*game.start(), &with).unwrap();
     assert_eq!(answer.mv, Some(Move::Id(8)));
-    let body = &endpoint.asked()[0].body;
+    let body = &endpoint.requests()[0].body;
     assert_eq!((body.get("tools"), &body["thinking"]["budget_tokens"]), (None, &json!(2048)));
     let [call] = &journal.calls()[..] else { panic!("one call") };
     assert!(call.estimated && call.tokens.out == 4 && call.tokens.input > 100, "{:?}", call.tokens);
@@ -170,7 +170,7 @@ fn permanent_failures_are_not_retried() {
         let e = first(&endpoint, "format=text key_env=PATH").unwrap_err();
         assert_eq!(e.kind, ErrorKind::Infrastructure, "{e}");
         assert!(e.message.contains(words) && e.message.contains(&endpoint.url), "{status}: {e}");
-        assert_eq!(endpoint.asked().len(), 1, "{status}");
+        assert_eq!(endpoint.requests().len(), 1, "{status}");
     }
 }
 
@@ -181,7 +181,7 @@ fn token_limit_error_is_not_a_schema_refusal() {
         let e = first(&endpoint, args).unwrap_err();
         assert!(e.message.contains("Write extra=") && !e.message.contains("format=text"), "{args}: {e}");
     }
-    assert_eq!(endpoint.asked().len(), 2);
+    assert_eq!(endpoint.requests().len(), 2);
 }
 
 #[test]
@@ -190,10 +190,10 @@ fn list_errors_and_oversized_replies_are_reported() {
     let endpoint = Endpoint::new(|_, _| Reply::Http(400, None, body.to_owned()));
     let e = first(&endpoint, "format=text").unwrap_err();
     assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
-    let endpoint = Endpoint::new(|_, _| said(&"x".repeat(11 << 20)));
+    let endpoint = Endpoint::new(|_, _| text_reply(&"x".repeat(11 << 20)));
     let e = first(&endpoint, "format=text").unwrap_err();
     assert!(e.message.contains("expected at most") && !e.message.contains("reached"), "{e}");
-    assert_eq!(endpoint.asked().len(), 1);
+    assert_eq!(endpoint.requests().len(), 1);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn unpaired_surrogate_does_not_invalidate_reply() {
 #[test]
 fn key_never_appears_in_errors() {
     let key = std::env::var("PATH").unwrap();
-    let endpoint = Endpoint::new(|_, asked| error(401, &format!("you sent {}", asked.headers["authorization"])));
+    let endpoint = Endpoint::new(|_, request| error(401, &format!("you sent {}", request.headers["authorization"])));
     let e = first(&endpoint, "key_env=PATH").unwrap_err();
     assert!(e.message.contains("***") && !e.message.contains(&key), "{e}");
 }
@@ -214,16 +214,17 @@ fn key_never_appears_in_errors() {
 #[test]
 fn transient_failures_are_retried() {
     for status in [408, 409, 429, 500, 503, 529] {
-        let endpoint = Endpoint::new(move |k, _| if k < 2 { error(status, "busy") } else { said("Answer: x(0,1)") });
+        let endpoint =
+            Endpoint::new(move |k, _| if k < 2 { error(status, "busy") } else { text_reply("Answer: x(0,1)") });
         let (journal, game) = (Notebook::default(), game("tic_tac_toe"));
         let with = With { journal: Some(&journal), ..With::default() };
         let answer = ask(&endpoint.spec("retries=2 format=text"), &game, &*game.start(), &with).unwrap();
-        assert_eq!((answer.mv, endpoint.asked().len()), (Some(Move::Id(1)), 3), "{status}");
+        assert_eq!((answer.mv, endpoint.requests().len()), (Some(Move::Id(1)), 3), "{status}");
         assert_eq!(journal.calls()[0].retries, 2);
 
         let endpoint = Endpoint::new(move |_, _| error(status, "busy"));
         let e = first(&endpoint, "retries=1 format=text").unwrap_err();
-        assert_eq!((e.kind, endpoint.asked().len()), (ErrorKind::Infrastructure, 2), "{e}");
+        assert_eq!((e.kind, endpoint.requests().len()), (ErrorKind::Infrastructure, 2), "{e}");
         assert!(e.message.contains("busy") && e.message.contains("2 tries"), "{e}");
     }
 }
@@ -233,7 +234,7 @@ fn long_retry_delay_is_not_honored() {
     let endpoint = Endpoint::new(|_, _| Reply::Http(429, Some(3600), String::new()));
     let e = first(&endpoint, "").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("3600 s"), "{e}");
-    assert_eq!(endpoint.asked().len(), 1);
+    assert_eq!(endpoint.requests().len(), 1);
 }
 
 #[test]
@@ -284,16 +285,16 @@ fn missing_key_is_refused_at_build() {
 
 #[test]
 fn endpoint_without_schemas_gets_text_requests() {
-    let refuses = |_, asked: &Asked| match asked.body.get("response_format") {
+    let refuses = |_, request: &ReceivedRequest| match request.body.get("response_format") {
         Some(_) => error(400, "response_format is not supported"),
-        None => said("Answer: x(0,2)"),
+        None => text_reply("Answer: x(0,2)"),
     };
     let endpoint = Endpoint::new(refuses);
     for calls in [2, 3] {
         assert_eq!(first(&endpoint, "").unwrap().mv, Some(Move::Id(2)));
-        assert_eq!(endpoint.asked().len(), calls);
+        assert_eq!(endpoint.requests().len(), calls);
     }
-    assert!(endpoint.asked()[2].body["messages"].to_string().contains("Answer: <your move"));
+    assert!(endpoint.requests()[2].body["messages"].to_string().contains("Answer: <your move"));
     let e = first(&endpoint, "format=schema").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("not supported"), "{e}");
 }
@@ -301,11 +302,11 @@ fn endpoint_without_schemas_gets_text_requests() {
 #[test]
 fn bad_request_is_not_a_schema_refusal() {
     let endpoint =
-        Endpoint::new(|k, _| if k < 2 { error(400, "strange model") } else { said(r#"{"move": "x(0,0)"}"#) });
+        Endpoint::new(|k, _| if k < 2 { error(400, "strange model") } else { text_reply(r#"{"move": "x(0,0)"}"#) });
     let e = first(&endpoint, "").unwrap_err();
     assert!(e.message.contains("strange model"), "{e}");
     first(&endpoint, "").unwrap();
-    assert!(endpoint.asked()[2].body.get("response_format").is_some());
+    assert!(endpoint.requests()[2].body.get("response_format").is_some());
 }
 
 #[test]
@@ -341,7 +342,7 @@ fn next_attempt_contains_refusal_reason() {
     }];
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
-    assert!(user(&endpoint.asked()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "it is quoted once");
+    assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "it is quoted once");
     assert_eq!(journal.0.lock().unwrap()[0].0, "0.1.0");
 }
 
@@ -363,16 +364,16 @@ fn invalid_document_is_refused_and_repaired() {
     let first = ask(&endpoint.spec(""), &game, &*state, &With::default()).unwrap();
     let given = first.mv.unwrap();
     assert_eq!((&given, first.notes.more["verdict"].as_str()), (&Move::Document(flawed.clone()), Some("illegal")));
-    let format = &endpoint.asked()[0].body["response_format"]["json_schema"]["schema"];
+    let format = &endpoint.requests()[0].body["response_format"]["json_schema"]["schema"];
     assert_eq!(&format["properties"]["move"]["anyOf"][1], schema);
-    assert!(!user(&endpoint.asked()[0]).contains("JSON Schema"));
+    assert!(!user(&endpoint.requests()[0]).contains("JSON Schema"));
 
     let why = state.parse_move(0, &given).unwrap_err();
     let attempts = [PriorAttempt { given: Some(given), why: why.message, issues: why.issues }];
     let with = With { attempts: &attempts, ..With::default() };
     let second = ask(&endpoint.spec(""), &game, &*state, &with).unwrap();
     assert_eq!(second.mv, Some(Move::Document(good)));
-    let prompt = user(&endpoint.asked()[1]);
+    let prompt = user(&endpoint.requests()[1]);
     for part in
         [flawed.to_string().as_str(), &schema.to_string(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"]
     {
@@ -381,7 +382,7 @@ fn invalid_document_is_refused_and_repaired() {
 
     let endpoint = Endpoint::saying(&[&format!("Answer: {}", json!({ "offer": [1, 0, 0] }))]);
     ask(&endpoint.spec("format=text"), &game, &*state, &with).unwrap();
-    assert!(user(&endpoint.asked()[0]).contains(&schema.to_string()));
+    assert!(user(&endpoint.requests()[0]).contains(&schema.to_string()));
 }
 
 #[test]
@@ -389,8 +390,8 @@ fn self_consistency_votes_over_sampled_moves() {
     let of = |texts: &[&str], n: usize| {
         let endpoint = Endpoint::saying(texts);
         let answer = first(&endpoint, &format!("format=text prompting=sc_cot seed=5 n={n}")).unwrap();
-        assert_eq!((endpoint.asked().len(), &answer.notes.more["calls"]), (n, &json!(n)));
-        let seeds: Vec<u64> = endpoint.asked().iter().map(|a| a.body["seed"].as_u64().unwrap()).collect();
+        assert_eq!((endpoint.requests().len(), &answer.notes.more["calls"]), (n, &json!(n)));
+        let seeds: Vec<u64> = endpoint.requests().iter().map(|a| a.body["seed"].as_u64().unwrap()).collect();
         assert_eq!(seeds, (5..5 + n as u64).collect::<Vec<_>>(), "samples differ");
         answer.mv
     };
@@ -402,20 +403,20 @@ fn self_consistency_votes_over_sampled_moves() {
 
 #[test]
 fn tree_of_thoughts_votes_on_plans_then_moves() {
-    let script = |k: usize, asked: &Asked| {
-        let text = user(asked);
+    let script = |k: usize, request: &ReceivedRequest| {
+        let text = user(request);
         match k {
-            0..=2 => said(&format!("Plan number {k}")),
-            3 => said("Best: 2"),
-            4 => said("Best: 9"),
-            5 => said("The best choice is 2."),
+            0..=2 => text_reply(&format!("Plan number {k}")),
+            3 => text_reply("Best: 2"),
+            4 => text_reply("Best: 9"),
+            5 => text_reply("The best choice is 2."),
             6..=8 => {
                 assert!(text.contains("Plan number 1") && !text.contains("Plan number 0"), "{text}");
-                said(["Answer: x(0,0)", "Answer: what?", "Answer: x(2,2)"][k - 6])
+                text_reply(["Answer: x(0,0)", "Answer: what?", "Answer: x(2,2)"][k - 6])
             }
             _ => {
                 assert!(text.contains("Choice 2:\nAnswer: x(2,2)") && !text.contains("what?"), "{text}");
-                said(["Best: 1", "Best: 2", "Best: 2"][k - 9])
+                text_reply(["Best: 1", "Best: 2", "Best: 2"][k - 9])
             }
         }
     };
@@ -447,13 +448,13 @@ fn missing_emotion_is_requested_again() {
     let endpoint = Endpoint::saying(&[json, "Emotion: D"]);
     let answer = first(&endpoint, "emotion=true").unwrap();
     assert_eq!((answer.notes.emotion.as_deref(), answer.notes.analysis.as_deref()), (Some("D"), Some("Even.")));
-    assert_eq!(endpoint.asked().len(), 2);
+    assert_eq!(endpoint.requests().len(), 2);
     let endpoint = Endpoint::saying(&[json, "I feel fine, thank you."]);
     let answer = first(&endpoint, "emotion=true").unwrap();
     assert_eq!((answer.notes.emotion, answer.mv), (None, Some(Move::Id(4))));
     let endpoint = Endpoint::saying(&["Emotion: B\nAnalysis: Bad.\nAnswer: x(1,1)"]);
     let answer = first(&endpoint, "emotion=true format=text").unwrap();
-    assert_eq!((answer.notes.emotion.as_deref(), endpoint.asked().len()), (Some("B"), 1));
+    assert_eq!((answer.notes.emotion.as_deref(), endpoint.requests().len()), (Some("B"), 1));
 }
 
 #[test]
@@ -463,7 +464,7 @@ fn stored_calls_are_not_repeated() {
     let with = With { journal: Some(&journal), ..With::default() };
     let once = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
     let again = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
-    assert_eq!((&once, endpoint.asked().len()), (&again, 3));
+    assert_eq!((&once, endpoint.requests().len()), (&again, 3));
     let keys: Vec<String> = journal.0.lock().unwrap().iter().map(|(k, _)| k.clone()).collect();
     assert_eq!(keys, ["0.0.0", "0.0.1", "0.0.2"]);
     let call = journal.0.lock().unwrap()[1].1.clone();
@@ -474,7 +475,7 @@ fn stored_calls_are_not_repeated() {
     // A run that was killed after one call continues with the second.
     journal.0.lock().unwrap().truncate(1);
     assert_eq!(ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap().mv, once.mv);
-    assert_eq!(endpoint.asked().len(), 5);
+    assert_eq!(endpoint.requests().len(), 5);
 }
 
 #[test]
@@ -511,9 +512,9 @@ fn stub_metadata_contains_only_the_view() {
         let with = With { past: Some(&past), ..With::default() };
         ask(&endpoint.spec("stub=true history=5"), &game, &*state, &with).unwrap();
     }
-    let asked = endpoint.asked();
-    assert_eq!(asked[0].body, asked[1].body);
-    let told: Value = serde_json::from_str(asked[0].body["metadata"]["ludex"].as_str().unwrap()).unwrap();
+    let requests = endpoint.requests();
+    assert_eq!(requests[0].body, requests[1].body);
+    let told: Value = serde_json::from_str(requests[0].body["metadata"]["ludex"].as_str().unwrap()).unwrap();
     let view = after(&game, &[0, 1]).view(Viewer::Seat(0)).value();
     let expected = json!({
         "game": game.spec().string, "seat": 0, "turn": 0, "attempt": 0, "legal": [0, 1], "view": view, "purpose": "move",
@@ -532,16 +533,16 @@ fn probe_makes_five_calls() {
         r#"{"move": "nowhere"}"#,
     ]);
     let probe = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap();
-    let asked = endpoint.asked();
-    assert_eq!((asked.len(), probe.calls.len()), (5, 5));
-    assert!(user(&asked[2]).len() > 30_000, "a long prompt");
+    let requests = endpoint.requests();
+    assert_eq!((requests.len(), probe.calls.len()), (5, 5));
+    assert!(user(&requests[2]).len() > 30_000, "a long prompt");
     assert_eq!((probe.schema, probe.context, probe.moves), (true, true, false));
     assert_eq!((probe.tokens_in, probe.tokens_out), (100.0, 7.0));
 
-    let endpoint = Endpoint::new(|k, asked| match (k, asked.body.get("response_format")) {
+    let endpoint = Endpoint::new(|k, request| match (k, request.body.get("response_format")) {
         (_, Some(_)) => error(400, "no schemas"),
         (2, None) => error(400, "maximum context length is 4096"),
-        _ => said("Answer: b2"),
+        _ => text_reply("Answer: b2"),
     });
     let probe = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap();
     assert_eq!((probe.schema, probe.context), (false, false));
@@ -549,7 +550,7 @@ fn probe_makes_five_calls() {
 
     let endpoint = Endpoint::new(|_, _| error(401, "no"));
     let e = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap_err();
-    assert!(e.message.contains("key_env") && endpoint.asked().len() == 1, "{e}");
+    assert!(e.message.contains("key_env") && endpoint.requests().len() == 1, "{e}");
     let e = llm::probe(&AgentSpec::parse("random").unwrap()).unwrap_err();
     assert!(e.message.contains("expected a spec of llm"), "{e}");
 }
@@ -585,11 +586,11 @@ fn chat_continues_one_conversation() {
     in_turn(&spec, &*state, 2, &[], &journal);
 
     let told: Vec<Vec<(String, String)>> = endpoint
-        .asked()
+        .requests()
         .iter()
-        .map(|asked| {
+        .map(|request| {
             let text = |m: &Value, name: &str| m[name].as_str().unwrap().to_owned();
-            asked.body["messages"].as_array().unwrap().iter().map(|m| (text(m, "role"), text(m, "content"))).collect()
+            request.body["messages"].as_array().unwrap().iter().map(|m| (text(m, "role"), text(m, "content"))).collect()
         })
         .collect();
     let roles = |k: usize| told[k].iter().map(|(role, _)| role.chars().next().unwrap()).collect::<String>();
@@ -606,18 +607,18 @@ fn chat_continues_one_conversation() {
 
     // Another process restores the conversation from the journal without repeated calls.
     let answer = in_turn(&spec, &*state, 2, &[], &journal);
-    assert_eq!((answer.mv, endpoint.asked().len()), (Some(Move::Id(7)), 4));
+    assert_eq!((answer.mv, endpoint.requests().len()), (Some(Move::Id(7)), 4));
 }
 
 #[test]
 fn parts_method_parses_the_last_part() {
     let endpoint = Endpoint::saying(&[r#"{"situation": "empty", "reasons": "x(0,0) is worse", "move": "x(1,1)"}"#]);
     assert_eq!(first(&endpoint, "prompting=parts").unwrap().mv, Some(Move::Id(4)));
-    let schema = &endpoint.asked()[0].body["response_format"]["json_schema"]["schema"];
+    let schema = &endpoint.requests()[0].body["response_format"]["json_schema"]["schema"];
     assert_eq!(schema["required"], json!(["situation", "reasons", "move"]));
     let endpoint = Endpoint::saying(&["Situation: empty\nReasons: not x(0,0)\nAnswer: x(1,1)"]);
     assert_eq!(first(&endpoint, "prompting=parts format=text").unwrap().mv, Some(Move::Id(4)));
-    let told = endpoint.asked()[0].body["messages"][0]["content"].as_str().unwrap().to_owned();
+    let told = endpoint.requests()[0].body["messages"][0]["content"].as_str().unwrap().to_owned();
     let at = |part: &str| told.find(part).unwrap();
     assert!(at("\nSituation: <") < at("\nReasons: <") && at("\nReasons: <") < at("\nAnswer: <"), "{told}");
 }
@@ -638,7 +639,7 @@ fn cached_tokens_are_stored_and_priced() {
     let [call] = &journal.calls()[..] else { panic!("one call") };
     assert_eq!((call.tokens.input, call.cached_tokens, call.cache_written_tokens), (100, Some(60), Some(30)));
     assert!((call.usd.unwrap() - 620e-6).abs() < 1e-12, "{call:?}");
-    assert_eq!(endpoint.asked()[0].body["system"][0]["cache_control"]["type"], "ephemeral");
+    assert_eq!(endpoint.requests()[0].body["system"][0]["cache_control"]["type"], "ephemeral");
 }
 
 #[test]
@@ -652,7 +653,7 @@ fn explanation_after_move_is_ignored() {
     state.play(0, a).unwrap();
     let endpoint = Endpoint::saying(&["Answer: Proposal: Agreement reached! (you get [1, 1, 4], worth 17 to you)"]);
     let answer = ask(&endpoint.spec("format=text"), &game, &*state, &With::default()).unwrap();
-    let told = user(&endpoint.asked()[0]);
+    let told = user(&endpoint.requests()[0]);
     assert!(told.contains("Proposal: Agreement reached! (you get [1, 1, 4], worth 17 to you)"), "{told}");
     assert!(told.contains("Legal moves (what stands in brackets"), "{told}");
     assert_eq!(answer.notes.more["verdict"], json!("ok"), "{answer:?}");

@@ -16,10 +16,10 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/prompts.t
 /// Each game with its defaults and presets, one per distinct set of parameters.
 fn games() -> Vec<GameRef> {
     let mut all: Vec<GameRef> = Vec::new();
-    for entry in ludex_env::games() {
-        let presets = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
-        for text in std::iter::once(entry.id.to_owned()).chain(presets) {
-            let game = ludex_env::load(&text).unwrap();
+    for entry in ludex_games::games() {
+        let presets = entry.info.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.info.id));
+        for text in std::iter::once(entry.info.id.to_owned()).chain(presets) {
+            let game = ludex_games::load(&text).unwrap();
             if all.iter().all(|known| known.spec().string != game.spec().string) {
                 all.push(game);
             }
@@ -29,7 +29,7 @@ fn games() -> Vec<GameRef> {
 }
 
 /// Renders a prompt after `random` moves, or fewer in a game that would end before.
-fn told(game: &GameRef, random: u32) -> String {
+fn render_prompt(game: &GameRef, random: u32) -> String {
     let spec = AgentSpec::parse("llm model=none").unwrap();
     let way = |random| Way { random, seed: 3, ..Way::default() };
     let h = (0..=random).rev().find_map(|random| resolve_path(game, &way(random)).ok()).unwrap();
@@ -41,7 +41,7 @@ fn told(game: &GameRef, random: u32) -> String {
 fn prompts_match_the_golden_file() {
     let mut all = String::new();
     for game in games() {
-        let (first, later) = (told(&game, 0), told(&game, 9));
+        let (first, later) = (render_prompt(&game, 0), render_prompt(&game, 9));
         let name = &game.spec().string;
         for text in [&first, &later] {
             assert!(text.len() < 14_000, "{name}: {} characters", text.len());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Requests that the endpoint received.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub path: String,
     pub headers: HashMap<String, String>,
     pub body: Value,
@@ -24,33 +24,33 @@ pub enum Reply {
 
 pub struct Endpoint {
     pub url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Endpoint {
     /// Replies to request k (from 0) with `script(k)`.
-    pub fn new(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn new(script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (seen, script) = (asked.clone(), Arc::new(script));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (seen, script) = (requests.clone(), Arc::new(script));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (seen, script) = (seen.clone(), script.clone());
                 std::thread::spawn(move || answer(stream, &seen, &*script));
             }
         });
-        Endpoint { url, asked }
+        Endpoint { url, requests }
     }
 
     /// Replies to successive requests with these texts; the last one repeats.
     pub fn saying(texts: &[&str]) -> Self {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        Self::new(move |k, _| said(&texts[k.min(texts.len() - 1)]))
+        Self::new(move |k, _| text_reply(&texts[k.min(texts.len() - 1)]))
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// Builds an agent that uses this endpoint.
@@ -59,7 +59,11 @@ impl Endpoint {
     }
 }
 
-fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize, &Asked) -> Reply) {
+fn answer(
+    mut stream: TcpStream,
+    seen: &Mutex<Vec<ReceivedRequest>>,
+    script: &dyn Fn(usize, &ReceivedRequest) -> Reply,
+) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut line = String::new();
     if reader.read_line(&mut line).unwrap_or(0) == 0 {
@@ -75,13 +79,13 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize
     }
     let mut body = vec![0; headers["content-length"].parse().unwrap()];
     reader.read_exact(&mut body).unwrap();
-    let asked = Asked { path, headers, body: serde_json::from_slice(&body).unwrap() };
+    let request = ReceivedRequest { path, headers, body: serde_json::from_slice(&body).unwrap() };
     let k = {
         let mut seen = seen.lock().unwrap();
-        seen.push(asked.clone());
+        seen.push(request.clone());
         seen.len() - 1
     };
-    match script(k, &asked) {
+    match script(k, &request) {
         Reply::Http(status, wait, body) => {
             let wait = wait.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
             let head =
@@ -103,7 +107,7 @@ pub fn completion(message: Value, finish: &str) -> Reply {
     Reply::Http(200, None, body.to_string())
 }
 
-pub fn said(text: &str) -> Reply {
+pub fn text_reply(text: &str) -> Reply {
     completion(json!({ "role": "assistant", "content": text }), "stop")
 }
 

@@ -90,8 +90,8 @@ fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) 
 
 #[test]
 fn prompts_are_complete_for_every_game_and_method() {
-    for entry in ludex_env::games() {
-        let game = game(entry.id);
+    for entry in ludex_games::games() {
+        let game = game(entry.info.id);
         let (state, past) = walk(&game, 1, 1);
         let seat = state.turn().seats().iter().next().unwrap();
         let view = state.view(Viewer::Seat(seat));
@@ -116,13 +116,15 @@ fn prompts_are_complete_for_every_game_and_method() {
                     "\nLegal moves",
                     "nonsense: it names nothing",
                 ];
-                for part in needed.into_iter().chain([who.as_str(), entry.title, view.drawing(Viewer::Public).trim()]) {
-                    assert!(text.contains(part), "{spec}, {}: {part:?} is missing in\n{text}", entry.id);
+                for part in
+                    needed.into_iter().chain([who.as_str(), entry.info.title, view.drawing(Viewer::Public).trim()])
+                {
+                    assert!(text.contains(part), "{spec}, {}: {part:?} is missing in\n{text}", entry.info.id);
                 }
                 assert_eq!(text.contains("desperate"), more.starts_with("emotion") && method != "tot", "{text}");
                 assert_eq!(text.contains("## Your answer"), method != "tot", "{text}");
                 for unwanted in ["{{", "{%", "\n\n\n", "policy `default`"] {
-                    assert!(!text.contains(unwanted), "{spec}, {}: {unwanted:?} in\n{text}", entry.id);
+                    assert!(!text.contains(unwanted), "{spec}, {}: {unwanted:?} in\n{text}", entry.info.id);
                 }
                 // Parsing the list gives the legal moves.
                 if more.is_empty() {
@@ -143,14 +145,14 @@ fn prompts_are_complete_for_every_game_and_method() {
 
 #[test]
 fn prompt_contains_no_hidden_information() {
-    for entry in ludex_env::games() {
-        let game = game(entry.id);
+    for entry in ludex_games::games() {
+        let game = game(entry.info.id);
         for moves in 0..=1 {
             let (state, _) = walk(&game, 7, moves);
             let seat = state.turn().seats().iter().next().unwrap();
             let world = state.view(Viewer::Seat(seat)).world(&mut Stream::from_text("ludex.v1:test:world"));
             let told = all("llm model=m", &game, &*state, &[]);
-            assert_eq!(told, all("llm model=m", &game, &*world, &[]), "{}", entry.id);
+            assert_eq!(told, all("llm model=m", &game, &*world, &[]), "{}", entry.info.id);
         }
     }
 }

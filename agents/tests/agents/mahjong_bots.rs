@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::common::{far, game, near, play, play_to, seats};
 use ludex_agents::{Agent, build};
 use ludex_env::check::scaled;
-use ludex_env::games::mcr_mahjong::tiles::ALL_KINDS;
-use ludex_env::games::mcr_mahjong::{Kind, View, ids};
 use ludex_env::{Action, Draw, DynState, Outcomes, ToMove, Viewer};
+use ludex_games::mcr_mahjong::tiles::ALL_KINDS;
+use ludex_games::mcr_mahjong::{Kind, View, ids};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
@@ -91,7 +91,7 @@ fn measured_level_differences_are_moderate() {
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];
         let begins = format!("| {level} | 1 | `{}` | ", rung.agent);
-        let line = g.page().lines().find_map(|line| line.strip_prefix(&begins)).expect("a line for the level");
+        let line = g.info().page.lines().find_map(|line| line.strip_prefix(&begins)).expect("a line for the level");
         line.split(" |").next().unwrap().parse::<f64>().unwrap()
     };
     for level in 1..g.spec().anchors.len() {

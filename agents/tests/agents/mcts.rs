@@ -42,7 +42,7 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
 #[test]
 fn proven_win_stops_search() {
     let g = game("tic_tac_toe");
-    // x in two corners, o beside them: 4 makes two threats, and 6 and 8 each win in two more plies.
+    // x in two corners, o next to them: 4 makes two threats, and 6 and 8 each win in two more plies.
     let state = after(&g, &[0, 1, 2, 3]);
     assert_eq!(note("mcts sims=100000", &g, &*state, "value"), 1.0);
     let made = note("mcts sims=100000", &g, &*state, "sims").as_u64().unwrap();
@@ -167,7 +167,7 @@ fn search_respects_budgets() {
     assert_eq!(budget("mcts ms=50 sims=7"), SearchBudget { ms: Some(50), sims: Some(7), ..SearchBudget::default() });
     let timed = AgentSpec::parse("mcts ms=5").unwrap();
     assert!(!timed.reproducible() && AgentSpec::parse("mcts").unwrap().reproducible());
-    assert_eq!(timed.full(), "mcts ms=5 form=uct c=2 solve=true worlds=16 reuse=false peek=false");
+    assert_eq!(timed.to_expanded_string(), "mcts ms=5 form=uct c=2 solve=true worlds=16 reuse=false peek=false");
     let g = game("connect_four");
     let agent = timed.build(&g).unwrap();
     assert!(!agent.reproducible());

@@ -1,8 +1,9 @@
 //! The random agent, and its dependence on seeds and keys.
 
-use ludex_agents::{Agent, InProcess, build};
+use ludex_agents::{Agent, AgentPolicy, build};
 use ludex_env::draw::key;
-use ludex_env::{Action, AgentKey, Draw, MoveRequest, Policy, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, MoveRequest, Policy, Viewer};
+use ludex_games::load;
 
 fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let game = load("connect_four").unwrap();
@@ -37,7 +38,7 @@ fn seed_determines_key() {
 #[test]
 fn agent_moves_alike_locally_and_remotely() {
     let game = load("connect_four").unwrap();
-    let policy = InProcess(build("random", &game).unwrap());
+    let policy = AgentPolicy(build("random", &game).unwrap());
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));
     let (legal, view) = (state.legal_list(0), state.view(Viewer::Seat(0)));
     for turn in 0..20 {

@@ -1,8 +1,8 @@
 //! Rule-based bots for Kuhn poker, Leduc poker and liar's dice.
 
-use crate::common::{after, far, game, near, play, seats, unfit};
+use crate::common::{after, check_remote_moves, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
+use ludex_env::{Draw, GameRef, Stream};
 
 const BOTS: [(&str, &[&str]); 3] = [
     ("kuhn_honest", &["kuhn_poker", "kuhn_poker(players=5)"]),
@@ -31,25 +31,9 @@ fn small_bots_move_alike_locally_and_remotely() {
     for (bot, tables) in BOTS {
         for name in tables {
             let g = game(name);
-            let (agent, mut rng, mut outcomes) = (build(bot, &g).unwrap(), Stream::from_text(name), Outcomes::new());
+            let (agent, mut rng) = (build(bot, &g).unwrap(), Stream::from_text(name));
             for seed in 0..50 {
-                let (mut state, draw) = (g.start(), Draw::new(g.id(), seed, 0));
-                for turn in 0.. {
-                    match state.turn() {
-                        ToMove::Seat(seat) => {
-                            let legal = state.legal_list(seat);
-                            let a = near(&*agent, &*state, seat, turn, &draw);
-                            assert!(legal.contains(&a), "{bot} in {name}: {a}");
-                            assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{bot} in {name}");
-                            state.play_unchecked(legal[rng.below(legal.len())]);
-                        }
-                        ToMove::Chance => {
-                            state.chance(&mut outcomes);
-                            state.play_unchecked(rng.pick(&outcomes).unwrap());
-                        }
-                        _ => break,
-                    }
-                }
+                check_remote_moves(&*agent, &g, seed, u32::MAX, &mut rng);
             }
         }
         let e = build(bot, &game("tic_tac_toe")).err().unwrap();

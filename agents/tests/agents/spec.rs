@@ -6,7 +6,8 @@ use ludex_agents::random::Random;
 use ludex_agents::{
     Agent, AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind, MoveReply, Roster, SearchBudget, ask, build, wrap,
 };
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_protocol::{ErrorCode, Refusal};
 
 fn game(text: &str) -> GameRef {
@@ -17,7 +18,7 @@ fn canonical(text: &str) -> String {
     AgentSpec::parse(text).unwrap().to_string()
 }
 
-fn refused(text: &str) -> Refusal {
+fn refusal(text: &str) -> Refusal {
     AgentSpec::parse(text).unwrap_err()
 }
 
@@ -38,27 +39,30 @@ fn spec_has_canonical_form() {
 
 #[test]
 fn full_text_contains_defaults() {
-    assert_eq!(AgentSpec::parse("anchor level=1").unwrap().full(), "anchor level=1 bot=1");
-    assert_eq!(AgentSpec::parse("uci cmd=c x=1").unwrap().full(), "uci cmd=c nodes=10000 hash=16 sandbox=true x=1");
-    assert_eq!(AgentSpec::parse("uci cmd=c ms=9").unwrap().full(), "uci cmd=c ms=9 hash=16 sandbox=true");
+    assert_eq!(AgentSpec::parse("anchor level=1").unwrap().to_expanded_string(), "anchor level=1 bot=1");
+    assert_eq!(
+        AgentSpec::parse("uci cmd=c x=1").unwrap().to_expanded_string(),
+        "uci cmd=c nodes=10000 hash=16 sandbox=true x=1"
+    );
+    assert_eq!(AgentSpec::parse("uci cmd=c ms=9").unwrap().to_expanded_string(), "uci cmd=c ms=9 hash=16 sandbox=true");
 }
 
 #[test]
 fn refused_spec_lists_allowed_values() {
-    let e = refused("randon");
+    let e = refusal("randon");
     assert_eq!((e.code, e.path.as_deref(), e.nearest.as_deref()), (ErrorCode::UnknownAgent, None, Some("random")));
     assert!(e.message.contains("did you mean random?") && e.message.contains("anchor"), "{e}");
-    let e = refused("random sed=1");
+    let e = refusal("random sed=1");
     assert_eq!((e.path.as_deref(), e.nearest.as_deref()), (Some("sed"), Some("seed")));
-    let e = refused("random seed=-1");
+    let e = refusal("random seed=-1");
     assert_eq!((e.path.as_deref(), e.got), (Some("seed"), Some(Box::new("-1".into()))));
     assert_eq!(e.allowed, Some(Box::new(vec![format!("a whole number from 0 to {}", u64::MAX)].into())));
-    let e = refused("random seed=1 seed=1");
+    let e = refusal("random seed=1 seed=1");
     assert!(e.path.as_deref() == Some("seed") && e.message.contains("expected one value, got two"), "{e}");
-    let e = refused("anchor");
+    let e = refusal("anchor");
     assert!(e.path.as_deref() == Some("level") && e.message.contains("needs level"), "{e}");
     for text in ["", "  ", "random x", "random =1", "gtp cmd=\"open", "gtp cmd=\"a\"b"] {
-        assert!(refused(text).message.contains("not an agent spec"), "{text:?}");
+        assert!(refusal(text).message.contains("not an agent spec"), "{text:?}");
     }
 }
 
@@ -68,7 +72,7 @@ fn external_agents_have_their_class() {
     assert_eq!(spec.class(), AgentClass::Model);
     assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
     assert!(!spec.reproducible());
-    assert_eq!(refused("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
+    assert_eq!(refusal("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
 }
 
 #[test]
@@ -112,18 +116,18 @@ fn roster_entries_are_valid() {
 
 #[test]
 fn every_anchor_supports_its_game() {
-    for entry in ludex_env::games() {
-        let g = game(entry.id);
+    for entry in ludex_games::games() {
+        let g = game(entry.info.id);
         let ladder = &g.spec().anchors;
-        assert_eq!(ladder[0].agent, "random", "{}", entry.id);
+        assert_eq!(ladder[0].agent, "random", "{}", entry.info.id);
         for rung in ladder {
             let text = format!("anchor level={} bot={}", rung.level, rung.bot);
             let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
             assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
-            assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.id);
+            assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.info.id);
             // Engines come above our own levels, as common references; no other anchor may need a program.
-            assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.id);
-            assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
+            assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.info.id);
+            assert!(build(&text, &g).is_ok(), "{} {text}", entry.info.id);
         }
     }
 }
@@ -135,7 +139,7 @@ fn wrapper_forwards_unchanged_methods() {
     let facts = |a: &dyn Agent| [a.is_io_bound(), a.reproducible(), a.needs_history(), a.needs_full_state()];
     let wrapped = wrap(uci.clone(), |_, ask, _| Ok(MoveReply::id(ask.legal[0])));
     assert_eq!((facts(&wrapped), facts(&*uci)), ([true, false, false, false], [true, false, false, false]));
-    assert_eq!(facts(&wrapped.reading_past()), [true, false, true, false]);
+    assert_eq!(facts(&wrapped.with_history()), [true, false, true, false]);
     // The wrapper also forwards the argument that every agent accepts.
     let keyed = build("mcts sims=5 reuse=true peek=true seed=3", &g).unwrap();
     assert_eq!(facts(&*keyed), [false, false, false, true]);
@@ -163,7 +167,7 @@ fn host_can_add_agents() {
     let answer = ask(&*roster.build("mine plies=4", &g).unwrap(), &*g.start(), 0, 7).unwrap();
     assert_eq!(answer.notes.more["plies"], 4);
     assert_eq!(roster.parse("mind").unwrap_err().nearest.as_deref(), Some("mine"));
-    assert!(refused("mine").nearest.is_none());
+    assert!(refusal("mine").nearest.is_none());
     // The last agent of a name counts.
     let other = roster.with(AgentEntry::new("mine", "another", |_, _| Ok(Arc::new(Random))));
     assert!(other.parse("mine plies=4").is_err() && other.parse("anchor level=0").is_ok());

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
 use ludex_referee::VerifiedRecord;
-use ludex_referee::compare::{ComparedMatch, Comparison, ComparisonRow, Difference, NoInterval, compare};
 use ludex_referee::outcome::is_competitive;
 use ludex_referee::read::RecordLines;
+use ludex_report::compare::{ComparedMatch, Comparison, ComparisonRow, Difference, NoInterval, compare};
 use serde_json::json;
 
 use super::print::{self, number};

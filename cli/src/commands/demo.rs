@@ -174,7 +174,7 @@ async fn play(url: &str, run: &str, name: &str, spec: &str) -> anyhow::Result<()
     let (client, events) = Client::connect(url, options).await?;
     let agent = RemoteAgent::new(AgentSpec::parse(spec)?, 0, Box::new(|_| ()))?;
     let enrol = Enrol { slots: 2, ..Enrol::new("", run) };
-    Player::enrolled(client.clone(), events, enrol, agent).run_to_end(std::future::pending()).await?;
+    Player::for_run(client.clone(), events, enrol, agent).run_to_end(std::future::pending()).await?;
     client.close().await;
     Ok(())
 }

@@ -7,18 +7,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_referee::answer_counts::Answers;
-use ludex_referee::report::ReportAbout;
-use ludex_referee::scale::RatingOptions;
-use ludex_referee::schedule::Deals;
-use ludex_referee::suite::is_word;
-use ludex_referee::suite::plan::Plan;
-use ludex_referee::suite::shard::Shard;
-use ludex_referee::suite::summary::SummaryScore;
-use serde_json::json;
-
-use super::print::{self, number};
-use super::rate::report;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::driver::{Budget, RunNews, StopReason};
 use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
@@ -28,8 +16,20 @@ use ludex_play::runs::evaluation::{
 use ludex_play::runs::executor::LocalExecutor;
 use ludex_play::runs::preflight;
 use ludex_play::runs::report_files;
-use ludex_play::runs::summary::{GroupScore, PartResult};
 use ludex_play::runs::usage::Usage;
+use ludex_referee::answer_counts::Answers;
+use ludex_referee::scale::RatingOptions;
+use ludex_referee::schedule::Deals;
+use ludex_referee::suite::is_word;
+use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::shard::Shard;
+use ludex_referee::suite::summary::SummaryScore;
+use ludex_report::ReportAbout;
+use ludex_report::runs::summary::{GroupScore, PartResult};
+use serde_json::json;
+
+use super::print::{self, number};
+use super::rate::report;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

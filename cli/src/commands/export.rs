@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{print, records};
-use ludex_env::notation::{Notation, PGN, SGF};
+use ludex_env::notation::Notation;
+use ludex_games::notation::{PGN, SGF};
 use ludex_play::tables::record::parts_line;
 
 #[derive(clap::Args)]

@@ -46,7 +46,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             Ok(print::json(&json!({ "games": Catalogue::default().entries() }))?)
         }
         None | Some(GamesCommand::List) => Ok(list()?),
-        Some(GamesCommand::Explain { game, page }) => explain(&ludex_env::load(&game)?, page, args.json),
+        Some(GamesCommand::Explain { game, page }) => explain(&ludex_games::load(&game)?, page, args.json),
         Some(GamesCommand::Analyze(args)) => analyze::run(args),
         Some(GamesCommand::Prompt(args)) => prompt::run(args),
     }
@@ -55,12 +55,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 fn explain(game: &GameRef, page: bool, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let mut spec = game.spec().clone();
-        spec.text = page.then(|| game.page().to_owned());
+        spec.text = page.then(|| game.info().page.to_owned());
         return Ok(print::json(&serde_json::to_value(spec)?)?);
     }
     let mut out = io::stdout().lock();
     if page {
-        return Ok(writeln!(out, "{}", game.page().trim_end())?);
+        return Ok(writeln!(out, "{}", game.info().page.trim_end())?);
     }
     Ok(show(&mut out, game)?)
 }

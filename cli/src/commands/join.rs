@@ -96,7 +96,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         "--json: expected an agent, got a person at the terminal"
     );
     anyhow::ensure!(
-        !llm::batches(&spec),
+        !llm::uses_batching(&spec),
         "expected an agent without batch=true, since matches on a server have clocks"
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

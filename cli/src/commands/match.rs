@@ -10,9 +10,9 @@ use ludex_agents::AgentClass;
 use ludex_env::GameRef;
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_referee::outcome::is_competitive;
-use ludex_referee::power::{SequentialTest, Sprt, SprtDecision};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
+use ludex_report::power::{SequentialTest, Sprt, SprtDecision};
 use serde_json::{Value, json};
 
 use super::print::{self, number};
@@ -71,7 +71,7 @@ struct MatchTest {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let names = seats::parse_all(&game, &args.seats)?;
     let players = seats::players(&game, &names)?;
     if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_env::GameRef;
 use ludex_env::anchor_ladder::AnchorRow;
-use ludex_env::{GameRef, games, load};
+use ludex_games::{games, load};
 use ludex_play::anchor_ladder::{AnchorRunSettings, MeasuredLadder, measure};
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let all = || games().iter().map(|entry| entry.id.to_owned()).collect();
+    let all = || games().iter().map(|entry| entry.info.id.to_owned()).collect();
     let names: Vec<String> = if args.games.is_empty() { all() } else { args.games.clone() };
     let loaded: Vec<GameRef> = names.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
     let mut documents = Vec::new();

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
 use ludex_env::{GameRef, ToMove};
+use ludex_play::local::{self, HostOptions, Participant};
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::Watcher;
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::EndReason;
 
 use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
-use ludex_play::local::{self, HostOptions, Participant};
-use ludex_play::machine::MatchMachine;
-use ludex_play::machine::Watcher;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -35,7 +35,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let mut players = players(&game, &args.seats)?;
     let seed = match args.seed {
         Some(seed) => seed,
@@ -47,7 +47,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     // Several people share one terminal and its buffer, so they share one agent.
     if !persons.is_empty() {
         let board = board.clone();
-        let person = human::Human::new(terminal.lines, io::stdout()).with_width(board.width);
+        let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(board.width);
         let agent = Arc::new(wrap(Arc::new(person), move |person, request, deadline| {
             board.flush_chance();
             person.act(request, deadline)
@@ -75,7 +75,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let played = local::play_observed(setup, &table, options, viewer, |machine, frame| {
         board.print_frame(machine, viewer, frame)
     });
-    board.print(&ludex_play::display::result(spec, &played.record));
+    board.print(&ludex_report::display::result(spec, &played.record));
     if let Some(why) = played.failure {
         board.print(&why);
     }
@@ -128,7 +128,7 @@ impl TerminalBoard {
 
     fn write(&self, text: &str) {
         // The game continues if printing fails.
-        let _ = writeln!(io::stdout().lock(), "{}", human::wrapped(&plain(text), self.width));
+        let _ = writeln!(io::stdout().lock(), "{}", human::wrap_lines(&plain(text), self.width));
     }
 
     /// Prints the chance outcomes in one line with their counts.

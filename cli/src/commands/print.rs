@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-pub(crate) use ludex_play::display::{count, number, plain, points};
+pub(crate) use ludex_report::display::{count, number, plain, points};
 use serde_json::Value;
 
 /// Reason of an early end; the last failure follows.

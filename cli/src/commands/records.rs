@@ -62,7 +62,7 @@ impl RecordSource {
         marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
     ) -> anyhow::Result<Vec<RejectedRecord>> {
-        let (verifier, bar) = (Verifier::new().with_marks(marks), print::counter("verified"));
+        let (verifier, bar) = (Verifier::new(ludex_games::builtin()).with_marks(marks), print::counter("verified"));
         let fits = |id: &str, params: &Params| game.is_none_or(|game| game.fits(id, params));
         let mut refused = Vec::new();
         let on_verdict = |verdict: Result<GameResult, RejectedRecord>| {
@@ -235,7 +235,7 @@ pub(super) struct GameFilter {
 impl GameFilter {
     pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<GameFilter>> {
         let Some(text) = text else { return Ok(None) };
-        let game = ludex_env::load(text)?;
+        let game = ludex_games::load(text)?;
         Ok(Some(GameFilter { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
@@ -253,7 +253,7 @@ impl GameFilter {
         let Some(exact) = &self.exactly else { return game == self.id };
         // Most records hold all parameters; others are completed first.
         let same =
-            || ludex_env::load_with(&self.id, params).is_ok_and(|game| game.spec().string == exact.spec().string);
+            || ludex_games::load_with(&self.id, params).is_ok_and(|game| game.spec().string == exact.spec().string);
         game == self.id && (*params == exact.spec().params || same())
     }
 }
@@ -267,7 +267,7 @@ pub(super) fn verify_records(
         lines.found.retain(|f| game.fits_record(&f.parts));
     }
     let bar = print::progress(lines.found.len() as u64, "verifying");
-    let (good, faulty) = Verifier::new().verify_each(&lines.found, || bar.inc(1));
+    let (good, faulty) = Verifier::new(ludex_games::builtin()).verify_each(&lines.found, || bar.inc(1));
     bar.finish_and_clear();
     (good, [lines.refused, faulty].concat())
 }

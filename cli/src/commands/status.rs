@@ -3,16 +3,16 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::folder::RunStatus;
+use ludex_play::runs::run_files::LogLine;
+use ludex_play::runs::settings::RunKind;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
 use serde_json::json;
 
 use super::evaluate::{costs, print_details, print_table};
 use super::{print, tournament};
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::driver::results;
-use ludex_play::runs::folder::RunStatus;
-use ludex_play::runs::run_files::LogLine;
-use ludex_play::runs::settings::RunKind;
-use ludex_play::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use ludex_env::Games;
 use ludex_play::runs::evaluation::{parse_roles, suite_text};
 use ludex_play::runs::preflight;
 use ludex_referee::suite::plan::{Plan, PlannedPart};
@@ -74,7 +73,7 @@ struct ExplainedSuite {
 
 impl ExplainedSuite {
     fn new(name: &str, text: &str, args: &Args) -> anyhow::Result<Self> {
-        let games = Games::builtin();
+        let games = ludex_games::builtin();
         let mut suite =
             Suite::parse(text, &games).map_err(|e| anyhow::anyhow!("the suite {name} cannot be used: {e}"))?;
         suite.fill(&parse_roles(&args.roles, &args.data)?)?;

@@ -10,25 +10,26 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use ludex_env::load;
-use ludex_referee::Report;
-use ludex_referee::report::ReportAbout;
-use ludex_referee::scale::RatingOptions;
-use ludex_referee::schedule::Deals;
-use ludex_referee::suite::is_word;
-use ludex_referee::tournament::TournamentFormat;
-use serde_json::json;
-
-use super::print;
-use super::rate::report;
 use ludex_agents::AgentClass;
+use ludex_games::load;
 use ludex_play::agents_file::{self, AgentSource};
-use ludex_play::runs::driver::{StopReason, results};
+use ludex_play::runs::driver::StopReason;
 use ludex_play::runs::executor::LocalExecutor;
 use ludex_play::runs::folder::RunStatus;
 use ludex_play::runs::tournament::schedule::{TournamentSchedule, TournamentTerms};
 use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
+use ludex_referee::scale::RatingOptions;
+use ludex_referee::schedule::Deals;
+use ludex_referee::suite::is_word;
+use ludex_referee::tournament::TournamentFormat;
+use ludex_report::Report;
+use ludex_report::ReportAbout;
+use ludex_report::runs::results;
+use serde_json::json;
 use tables::TournamentTable;
+
+use super::print;
+use super::rate::report;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-PAGES = Path(__file__).parents[3] / "env/src/games"
+PAGES = Path(__file__).parents[3] / "games/src"
 SIDES = {
     "tower_defense": ("human", "demon"),
     "battle_cards": ("invader", "defender"),

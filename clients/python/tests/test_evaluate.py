@@ -1,4 +1,4 @@
-"""Runs with the real server: verdicts are the same however the agent is asked and interrupted."""
+"""Runs with the real server: verdicts do not depend on how the agent is called and interrupted."""
 
 from __future__ import annotations
 

@@ -391,9 +391,9 @@ def test_invalid_arguments_name_fault(url: str) -> None:
     assert caught.value.code == "unknown_agent"
     with pytest.raises(ValueError, match=r"seat: got 2; allowed: 0\.\.1, 'alternate' or 'random'"):
         LudexEnv("tic_tac_toe", url=url, seat=2)
-    for nobody in (3, [], [3]):
+    for invalid in (3, [], [3]):
         with pytest.raises(TypeError, match="opponent"):
-            LudexEnv("tic_tac_toe", url=url, opponent=nobody)  # type: ignore[arg-type]
+            LudexEnv("tic_tac_toe", url=url, opponent=invalid)  # type: ignore[arg-type]
     makers: list[Any] = [gymnasium.make, gymnasium.make_vec]
     for make in makers:
         with pytest.raises(TypeError, match=r"unknown argument 'rows'; .* params=\{'rows': 5\}"):

@@ -235,9 +235,9 @@ def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
 
 
 def test_unreachable_server_is_excluded(urls: list[str]) -> None:
-    nobody = "ws://127.0.0.1:1"
+    unreachable = "ws://127.0.0.1:1"
     with pytest.warns(UserWarning, match="the other servers take over its share"):
-        client = ludex.Client([urls[0], nobody, urls[1]], patience=0.1)
+        client = ludex.Client([urls[0], unreachable, urls[1]], patience=0.1)
     with client:
         vec = client.open_vec("tic_tac_toe", 3)
         assert isinstance(vec, ludex.ShardedVecEnv)
@@ -245,4 +245,4 @@ def test_unreachable_server_is_excluded(urls: list[str]) -> None:
         # One environment needs one server.
         assert isinstance(client.open_vec("tic_tac_toe", 1), ludex.VecEnv)
     with pytest.raises(ludex.LudexError, match="no server answers"):
-        ludex.Client([nobody, nobody], patience=0.1)
+        ludex.Client([unreachable, unreachable], patience=0.1)

@@ -16,14 +16,14 @@ use tokio::sync::{mpsc, oneshot};
 use crate::env::Env;
 use crate::error::Error;
 use crate::options::Options;
-use crate::session::{Command, Event, Session};
+use crate::session::{ClientSession, Command, Event};
 
 /// Requests that callers may queue before they have to wait. The server's window limits them further.
 const QUEUE: usize = 1_024;
 
 /// A connection to a server. Clones are handles on the same connection; it is closed when the last one is dropped.
 ///
-/// If the connection is lost, the client connects again in the background. It repeats requests without an answer under
+/// If the connection is lost, the client connects again in the background. It repeats requests without a reply under
 /// their old numbers, so the server carries out each of them once. A request fails with [`Error::SessionLost`] if the
 /// server has forgotten the session.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Client {
 
 /// The events of a connection, in the order of their arrival.
 ///
-/// They are kept until they are read. Drop this value if you do not need them.
+/// Events are buffered until they are read. Drop this value if you do not need them.
 #[derive(Debug)]
 pub struct Events(mpsc::UnboundedReceiver<Event>);
 
@@ -53,11 +53,11 @@ impl Future for Reply {
     type Output = Result<ServerMessage, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|reply| reply.unwrap_or(Err(Error::Shut)))
+        Pin::new(&mut self.0).poll(cx).map(|reply| reply.unwrap_or(Err(Error::ClientClosed)))
     }
 }
 
-/// The expected reply, or [`Error::Unexpected`] for any other.
+/// Returns the expected reply, or [`Error::Unexpected`] for any other.
 macro_rules! expect_reply {
     ($reply:expr, $kind:ident, $name:literal) => {
         match $reply {
@@ -68,9 +68,9 @@ macro_rules! expect_reply {
 }
 pub(crate) use expect_reply as expect;
 
-pub(crate) fn unexpected(wanted: &'static str, got: &ServerMessage) -> Error {
+pub(crate) fn unexpected(expected: &'static str, got: &ServerMessage) -> Error {
     let got = serde_json::to_value(got).ok().and_then(|message| Some(message.get("type")?.as_str()?.to_owned()));
-    Error::Unexpected { wanted, got: got.unwrap_or_default() }
+    Error::Unexpected { expected, got: got.unwrap_or_default() }
 }
 
 impl Client {
@@ -82,13 +82,13 @@ impl Client {
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
         let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();
-        let (session, wire) = Session::connect(url, options, received, sent).await?;
+        let (session, wire) = ClientSession::connect(url, options, received, sent).await?;
         let welcome = Arc::new(session.welcome().clone());
         tokio::spawn(session.run(wire));
         Ok((Client { commands, welcome }, Events(events)))
     }
 
-    /// The server's `welcome` to the first connection.
+    /// Returns the server's `welcome` to the first connection.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
@@ -96,7 +96,7 @@ impl Client {
     /// Sends a request; the reply can be awaited later. Requests are sent in the order of these calls.
     ///
     /// # Errors
-    /// [`Error::Shut`] if the client is closed.
+    /// [`Error::ClientClosed`] if the client is closed.
     pub async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
         self.post_in(None, message).await
     }
@@ -105,7 +105,7 @@ impl Client {
     /// other session the request fails with [`Error::SessionLost`] and is not sent.
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
-        self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::Shut)?;
+        self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::ClientClosed)?;
         Ok(Reply(reply))
     }
 
@@ -120,15 +120,15 @@ impl Client {
     /// Sends a message that gets no reply: `ack`.
     ///
     /// # Errors
-    /// [`Error::Shut`] if the client is closed.
-    pub async fn tell(&self, message: ClientMessage) -> Result<(), Error> {
-        self.commands.send(Command::Tell(message)).await.map_err(|_| Error::Shut)
+    /// [`Error::ClientClosed`] if the client is closed.
+    pub async fn send(&self, message: ClientMessage) -> Result<(), Error> {
+        self.commands.send(Command::Send(message)).await.map_err(|_| Error::ClientClosed)
     }
 
-    /// Asks for the server's monotonic clock, in milliseconds.
+    /// Returns the server's monotonic clock, in milliseconds.
     ///
     /// # Errors
-    /// As [`request`](Self::request). The same holds for all methods below.
+    /// As [`request`](Self::request).
     pub async fn ping(&self) -> Result<u64, Error> {
         Ok(expect_reply!(self.request(ClientMessage::Ping(Ping {})).await?, Pong, "pong")?.now_ms)
     }
@@ -142,7 +142,7 @@ impl Client {
         Ok(expect_reply!(self.request(request).await?, Games, "games")?.games)
     }
 
-    /// Asks for the spec of a game. `game` is an id or a whole game string. With `text`, the spec has the rules page.
+    /// Returns the spec of a game. `game` is an id or a whole game string. With `text`, the spec has the rules page.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -156,11 +156,12 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn open(&self, open: Open) -> Result<Env, Error> {
+        let observer = open.observer;
         let opened = expect_reply!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
-        Ok(Env::new(self.clone(), *opened))
+        Ok(Env::new(self.clone(), observer, *opened))
     }
 
-    /// Asks for seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.
+    /// Requests seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -208,7 +209,7 @@ impl Client {
         self.expect_ok(ClientMessage::Withdraw(Withdraw { run: run.to_owned() })).await
     }
 
-    /// Begins to watch a match; its messages arrive as events.
+    /// Starts to watch a match, whose messages arrive as events.
     ///
     /// # Errors
     /// As [`request`](Self::request).

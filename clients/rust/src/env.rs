@@ -3,11 +3,12 @@
 use std::future::Future;
 
 use ludex_protocol::message::{
-    Batch, CloneEnvs, CloseHandle, HandleOpened, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs, ViewEnv,
-    Viewed,
+    Batch, CloneEnvs, CloseHandle, HandleOpened, Observer, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs,
+    ViewEnv, Viewed,
 };
 use ludex_protocol::spec::Spec;
-use ludex_protocol::{Bytes, ClientMessage, Column};
+use ludex_protocol::{ArrayError, Bytes, ClientMessage, Column};
+use ndarray::Array2;
 
 use crate::client::{Client, expect};
 use crate::error::Error;
@@ -20,25 +21,26 @@ pub struct Env {
     client: Client,
     handle: u32,
     count: u32,
+    observer: Observer,
     spec: Box<Spec>,
 }
 
 impl Env {
-    pub(crate) fn new(client: Client, opened: HandleOpened) -> Self {
-        Env { client, handle: opened.env, count: opened.count, spec: Box::new(opened.spec) }
+    pub(crate) fn new(client: Client, observer: Observer, opened: HandleOpened) -> Self {
+        Env { client, handle: opened.env, count: opened.count, observer, spec: Box::new(opened.spec) }
     }
 
-    /// The server's number for the handle.
+    /// Returns the server's number for the handle.
     pub fn handle(&self) -> u32 {
         self.handle
     }
 
-    /// How many environments there are.
+    /// Returns the number of environments.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The game.
+    /// Returns the spec of the game with its parameters.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -46,7 +48,7 @@ impl Env {
     /// Starts episodes: with a seed s, environment i plays the episode of seed s + i.
     ///
     /// # Errors
-    /// As [`Client::request`]. The same holds for all methods here.
+    /// As [`Client::request`].
     pub async fn reset(&self, seed: Option<u64>) -> Result<Box<Batch>, Error> {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
@@ -79,7 +81,7 @@ impl Env {
     /// for the network.
     ///
     /// # Errors
-    /// [`Error::Shut`] if the client is closed. The errors of [`Client::request`] come from the future.
+    /// [`Error::ClientClosed`] if the client is closed. The errors of [`Client::request`] come from the future.
     pub async fn post_step(
         &self,
         actions: &[i32],
@@ -115,14 +117,28 @@ impl Env {
         self.batch(ClientMessage::Restore(Restore { env: self.handle, envs: None, items })).await
     }
 
-    /// Opens a new handle with equal states. Its chance events are the same too, or with `seed` new ones.
+    /// Returns the legal actions of a batch as an array of shape `[R, A]`, with `observer = all` `[R * P, A]`; true if
+    /// legal. Works for every form of mask.
+    ///
+    /// # Errors
+    /// [`Error::Array`] if the batch has no mask, or the mask of another game.
+    pub fn legal_actions(&self, batch: &Batch) -> Result<Array2<bool>, Error> {
+        let rows = match self.observer {
+            Observer::Acting => batch.to_move.len(),
+            Observer::All => batch.reward.len(),
+        };
+        let missing = || ArrayError::Name { name: "mask".to_owned(), allowed: Vec::new() };
+        Ok(batch.mask.as_ref().ok_or_else(missing)?.to_array(rows, self.spec.actions as usize)?)
+    }
+
+    /// Opens a new handle with equal states. Chance events are the same too, or new ones with `seed`.
     ///
     /// # Errors
     /// As [`Client::request`].
     pub async fn duplicate(&self, seed: Option<u64>) -> Result<Env, Error> {
         let request = CloneEnvs { env: self.handle, envs: None, seed: seed.map(Seed) };
         let opened = expect!(self.client.request(ClientMessage::Clone(request)).await?, Opened, "opened")?;
-        Ok(Env::new(self.client.clone(), *opened))
+        Ok(Env::new(self.client.clone(), self.observer, *opened))
     }
 
     /// Closes the handle.

@@ -1,27 +1,27 @@
-//! What can go wrong on the client's side.
+//! Errors on the client's side.
 
 use std::path::PathBuf;
 
-use ludex_protocol::{DecodeError, EncodeError, ErrorCode, Refusal};
+use ludex_protocol::{ArrayError, DecodeError, EncodeError, ErrorCode, Refusal};
 
-/// Why a call failed. Cheap to clone, because one lost connection fails all requests that wait for it.
+/// The reason why a call failed. Cheap to clone, because one lost connection fails all pending requests.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No connection could be made.
+    /// The connection could not be established.
     #[error("{url} cannot be reached: {why}")]
     Connect {
-        /// The server.
+        /// Address of the server.
         url: String,
-        /// The message of the system or the server.
+        /// Message of the system or the server.
         why: String,
     },
     /// A file of certificates cannot be used.
     #[error("the certificates in {} cannot be used: {why}", file.display())]
     Certificate {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the file cannot be used.
         why: String,
     },
     /// The server answered a request with an error.
@@ -38,11 +38,11 @@ pub enum Error {
     /// The connection was lost and did not come back in time.
     #[error("the connection to {url} is lost ({why}) and did not come back within {seconds} s")]
     Lost {
-        /// The server.
+        /// Address of the server.
         url: String,
-        /// How the connection was lost.
+        /// Reason why the connection was lost.
         why: String,
-        /// How long the client tried to reconnect.
+        /// Time spent on attempts to reconnect, in seconds.
         seconds: u64,
     },
     /// The client reconnected, but the server no longer knew the session. Requests that only had a meaning in that
@@ -52,27 +52,30 @@ pub enum Error {
     /// A message cannot be encoded, because a number in it is not finite.
     #[error("the message cannot be sent: {0}")]
     Encode(#[from] EncodeError),
-    /// The answer to a request cannot be decoded.
+    /// The reply to a request cannot be decoded.
     #[error("the server's answer cannot be read: {0}")]
     Decode(Box<DecodeError>),
-    /// The answer to a request is not the message that the protocol prescribes.
-    #[error("expected the answer `{wanted}`, but the server sent `{got}`")]
+    /// The reply to a request is not the message that the protocol prescribes.
+    #[error("expected the reply `{expected}`, got `{got}`")]
     Unexpected {
         /// The type of the message that the protocol prescribes.
-        wanted: &'static str,
-        /// The type of the answer.
+        expected: &'static str,
+        /// The type of the reply.
         got: String,
     },
+    /// The numbers of a message are not the requested array.
+    #[error("{0}")]
+    Array(#[from] ArrayError),
     /// The client was closed.
     #[error("the client is closed")]
-    Shut,
+    ClientClosed,
     /// The handler of a player failed, and the player resigned its matches.
     #[error("the agent failed: {0}")]
     Agent(String),
 }
 
 impl Error {
-    /// The protocol's error code, if the server refused a request.
+    /// Returns the protocol's error code, if the server refused a request.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Error::Refused(message) => Some(message.code),

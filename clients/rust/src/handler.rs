@@ -1,4 +1,4 @@
-//! The questions to an agent in a match, and its answers.
+//! Move requests to an agent in a match, and the agent's replies.
 
 use std::fmt;
 use std::future::Future;
@@ -11,50 +11,50 @@ use ludex_protocol::message::{Act, ActRefused, Legal, MatchEnd, MatchEvent, Matc
 use ludex_protocol::record::Notes;
 use serde_json::Value;
 
-/// Why a handler could not return a move.
+/// The reason why a handler could not return a move.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A question for a move: everything that the server says about the turn.
+/// A request for a move, with everything that the server sent about the turn.
 #[derive(Clone, Debug)]
 pub struct TurnRequest {
-    /// The beginning of the match: game, parameters, own seat, the other agents, clock.
+    /// Start of the match: game, parameters, own seat, the other agents, clock.
     pub start: Arc<MatchStart>,
-    /// The number of this turn, counting only this seat's turns, from 0.
+    /// Number of this turn among the seat's own turns, from 0.
     pub turn: u32,
-    /// How many moves were refused in this turn.
+    /// Number of refused moves in this turn.
     pub attempt: u32,
-    /// The legal actions.
+    /// Legal actions of the seat.
     pub legal: Legal,
     /// The text of each legal action, in the same order (view `texts`).
     pub names: Option<Vec<String>>,
-    /// What the seat sees.
+    /// View of the seat.
     pub view: SeatView,
     /// The phase, in games that have several.
     pub phase: Option<String>,
-    /// Which of the spec's `proposals` a document of this turn must fit; absent: no documents are heard now.
+    /// Key of the spec's `proposals` that a document of this turn must fit; absent: no documents are accepted.
     pub schema: Option<String>,
-    /// The seat loses on time after this much of the turn; absent: no clock.
+    /// Time after which the seat loses, from the start of the turn; absent: no clock.
     pub budget: Option<Duration>,
-    /// Milliseconds in the bank of every seat.
+    /// Time bank of every seat, in milliseconds.
     pub bank_ms: Vec<u64>,
-    /// When the turn arrived.
+    /// Arrival of the turn.
     pub since: Instant,
-    /// Why the last attempt of this turn was refused.
+    /// Refusal of the last attempt of this turn.
     pub refusal: Option<Box<ActRefused>>,
 }
 
 impl TurnRequest {
-    /// The agent's own seat.
+    /// Returns the agent's own seat.
     pub fn seat(&self) -> u32 {
         self.start.seat.unwrap_or(0)
     }
 
-    /// When the seat loses on time, measured on the client's side.
+    /// Returns the time at which the seat loses, measured on the client's side.
     pub fn deadline(&self) -> Option<Instant> {
         self.since.checked_add(self.budget?)
     }
 
-    /// The text of a legal action.
+    /// Returns the text of a legal action.
     pub fn name(&self, id: u32) -> Option<&str> {
         let at = self.legal.iter().take_while(|&legal| legal <= id).zip(0..).find(|&(legal, _)| legal == id)?.1;
         self.names.as_ref()?.get::<usize>(at).map(String::as_str)
@@ -66,39 +66,39 @@ impl TurnRequest {
 pub struct TurnReply {
     /// The move; `None` resigns the match.
     pub mv: Option<Move>,
-    /// Notes for the record; the other seats hear `say`.
+    /// Notes for the record; the other seats receive `say`.
     pub notes: Option<Notes>,
 }
 
 impl TurnReply {
-    /// A legal action.
+    /// Creates a reply with a legal action.
     pub fn action(id: impl Into<i64>) -> Self {
         TurnReply { mv: Some(Move::Id(id.into())), notes: None }
     }
 
-    /// The move in any notation that the game knows.
+    /// Creates a reply with a move in any notation of the game.
     pub fn text(text: impl Into<String>) -> Self {
         TurnReply { mv: Some(Move::Text(text.into())), notes: None }
     }
 
-    /// A document.
+    /// Creates a reply with a document.
     pub fn proposal(document: Value) -> Self {
         TurnReply { mv: Some(Move::Document(document)), notes: None }
     }
 
-    /// Resigns the match.
+    /// Creates a reply that resigns the match.
     pub fn resign() -> Self {
         TurnReply { mv: None, notes: None }
     }
 
-    /// Adds notes.
-    pub fn noting(mut self, notes: Notes) -> Self {
+    /// Adds notes for the record.
+    pub fn with_notes(mut self, notes: Notes) -> Self {
         self.notes = Some(notes);
         self
     }
 
-    /// The message with this answer; `None` resigns.
-    pub(crate) fn act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
+    /// Returns the message of this reply; `None` resigns.
+    pub(crate) fn into_act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
         let mut act = Act { match_id: match_id.to_owned(), turn, attempt, notes: self.notes, ..Act::default() };
         match self.mv? {
             Move::Id(id) => act.action = Some(id),
@@ -109,45 +109,45 @@ impl TurnReply {
     }
 }
 
-/// A finished match.
+/// Start and end of a finished match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchResult {
-    /// How it began.
+    /// Start of the match.
     pub start: Arc<MatchStart>,
-    /// How it ended; absent if the server forgot the match before it could report the end.
+    /// End of the match; absent if the server forgot the match before it could report the end.
     pub end: Option<Box<MatchEnd>>,
 }
 
 impl MatchResult {
-    /// The return of the agent's seat.
+    /// Returns the return of the agent's seat.
     pub fn own_return(&self) -> Option<f64> {
         self.end.as_ref()?.returns.get(self.start.seat? as usize).copied()
     }
 }
 
-/// An agent that plays matches. A closure from [`Ask`] to a future of an [`Answer`] is a handler. Implement the trait
-/// to get the other events too.
+/// An agent that plays matches. A closure from [`TurnRequest`] to a future of a [`TurnReply`] is a handler. Implement the
+/// trait to receive the other events too.
 ///
-/// Each turn is asked in its own task, and turns of different matches at the same time. Move long computations to a
+/// Each turn is handled in its own task, and turns of different matches at the same time. Move long computations to a
 /// thread (`tokio::task::spawn_blocking`).
 pub trait Handler: Send + Sync + 'static {
-    /// Returns the move for a turn. If the move is refused, the same turn is asked again, with the reason.
+    /// Returns the move for a turn. If the move is refused, the same turn is requested again, with the reason.
     ///
     /// # Errors
     /// Any failure that prevents the agent from playing: the player resigns all its matches, and
     /// [`Player::run`](crate::Player::run) fails.
-    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send;
+    fn turn(&self, request: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send;
 
-    /// Called when a match begins.
+    /// Called when a match starts.
     fn started(&self, _start: &Arc<MatchStart>) {}
 
     /// Called when something happened in a match.
     fn event(&self, _event: &MatchEvent) {}
 
-    /// Called with the whole of a match, which replaces everything that earlier events said.
+    /// Called with the complete state of a match, which replaces all earlier events.
     fn resync(&self, _resync: &Resync) {}
 
-    /// Called when a match is over.
+    /// Called when a match has ended.
     fn ended(&self, _played: &MatchResult) {}
 
     /// Called when a match of a run is done.
@@ -159,14 +159,14 @@ where
     F: Fn(TurnRequest) -> A + Send + Sync + 'static,
     A: Future<Output = Result<TurnReply, Failure>> + Send,
 {
-    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
-        self(ask)
+    fn turn(&self, request: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
+        self(request)
     }
 }
 
 /// A [`Handler`] of any type, so that the player is compiled once and not per handler.
 pub(crate) trait DynHandler: Send + Sync {
-    fn turn(&self, ask: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>>;
+    fn turn(&self, request: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>>;
     fn started(&self, start: &Arc<MatchStart>);
     fn event(&self, event: &MatchEvent);
     fn resync(&self, resync: &Resync);
@@ -175,8 +175,8 @@ pub(crate) trait DynHandler: Send + Sync {
 }
 
 impl<H: Handler> DynHandler for H {
-    fn turn(&self, ask: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>> {
-        Box::pin(Handler::turn(self, ask))
+    fn turn(&self, request: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>> {
+        Box::pin(Handler::turn(self, request))
     }
 
     fn started(&self, start: &Arc<MatchStart>) {

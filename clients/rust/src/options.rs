@@ -1,4 +1,4 @@
-//! How a client connects.
+//! Settings of a client's connection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use ludex_protocol::message::AgentId;
 use crate::error::Error;
 use crate::tls;
 
-/// How a client connects. `Options::default()` has no token and no name, and uses MessagePack.
+/// Settings of a client's connection. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The access token. Never put it into the URL.
@@ -21,13 +21,13 @@ pub struct Options {
     pub encoding: Encoding,
     /// The name of the program, free text such as `mybot/0.1`.
     pub client: String,
-    /// Whether to take over the seats that the agent's name still holds, on the first connection and after a session
-    /// was lost. This disconnects a live process with the same name, so do not use it for names that several processes
+    /// True to take over the seats that the agent's name still holds, on the first connection and after a session was
+    /// lost. This disconnects a live process with the same name, so do not use it for names that several processes
     /// share.
     pub reclaim: bool,
-    /// How long to try to reconnect after a loss. Absent: as long as the server keeps the session.
+    /// Longest time of attempts to reconnect after a loss. Absent: as long as the server keeps the session.
     pub patience: Option<Duration>,
-    /// How long one attempt to connect may take.
+    /// Longest time of one attempt to connect.
     pub timeout: Duration,
     /// The TLS settings of `wss` connections. Absent: trust the certificates of the system (or those in the file that the
     /// environment variable `SSL_CERT_FILE` names) and those that browsers trust.
@@ -67,7 +67,7 @@ impl Options {
     /// # Errors
     /// [`Error::Certificate`]: the file cannot be read, or holds no certificate.
     pub fn ca(mut self, file: impl AsRef<Path>) -> Result<Self, Error> {
-        self.tls = Some(tls::trusting(file.as_ref())?);
+        self.tls = Some(tls::config_trusting(file.as_ref())?);
         Ok(self)
     }
 

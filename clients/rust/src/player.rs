@@ -21,17 +21,17 @@ use crate::options::Options;
 use crate::session::Event;
 
 /// Pause before a retry if the server named no time.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long to wait for the replies to resignations after an agent has failed.
-const GOODBYE: Duration = Duration::from_secs(2);
+/// Longest wait for the replies to resignations after an agent has failed.
+const RESIGN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many ended matches are remembered, so that a repeated message does not begin one again.
-const ENDED: usize = 1_000;
+/// Number of ended matches that are remembered, so that a repeated message does not start one again.
+const MAX_ENDED: usize = 1_000;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// (turn, try): the question that an act answers. The server accepts one act for each, and a player sends one for each.
+/// (turn, try) of a move request. The server accepts one act for each, and a player sends one for each.
 type Key = (u32, u32);
 
 /// Plays the matches of one join, or of one run that the agent enrols for.
@@ -43,36 +43,36 @@ pub struct Player {
     client: Client,
     events: Events,
     handler: Arc<dyn DynHandler>,
-    aim: Aim,
-    entry: Entry,
-    /// How the run ended.
-    over: Option<Box<RunEnd>>,
-    matches: BTreeMap<String, Table>,
+    goal: Goal,
+    join: JoinState,
+    /// End of the run.
+    run_end: Option<Box<RunEnd>>,
+    matches: BTreeMap<String, RunningMatch>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
     /// Matches of a lost session that the new session does not hold; their fate is not known yet.
     doubtful: BTreeSet<String>,
-    /// How many matches a reclaimed join will still bring.
+    /// Number of matches that a reclaimed join still owes.
     owed: u32,
-    /// Whether to take no new matches and only finish the running ones.
+    /// True if the player takes no new matches and only finishes the running ones.
     no_more: bool,
     played: Vec<MatchResult>,
     ended: VecDeque<String>,
-    work: JoinSet<Done>,
-    /// How many sessions were lost.
+    work: JoinSet<TaskResult>,
+    /// Number of lost sessions.
     lost: u64,
 }
 
-/// What the player asks the server for.
+/// The request that brings matches.
 #[derive(Debug)]
-enum Aim {
+enum Goal {
     Join(Box<Join>),
     Enrol(Box<Enrol>),
 }
 
 /// The state of the join.
 #[derive(Debug, PartialEq)]
-enum Entry {
+enum JoinState {
     Out,
     Asking,
     In(String),
@@ -80,34 +80,34 @@ enum Entry {
     Left,
 }
 
-/// A running match.
+/// The state of a running match.
 #[derive(Debug)]
-struct Table {
+struct RunningMatch {
     start: Arc<MatchStart>,
-    /// The open turn, and when it arrived.
+    /// The open turn and the time of its arrival.
     turn: Option<(Box<TurnFrame>, Instant)>,
-    /// The key of the last question to the agent.
-    asked: Option<Key>,
+    /// The key of the last request to the agent.
+    requested: Option<Key>,
     /// The last act that was sent.
     act: Option<Act>,
-    /// Whether that act has no reply yet.
+    /// True if that act has no reply yet.
     in_flight: bool,
 }
 
-/// A result that the player waited for.
+/// The result of a task of the player.
 #[derive(Debug)]
-enum Done {
-    Answered(String, Key, Result<TurnReply, Failure>),
+enum TaskResult {
+    Replied(String, Key, Result<TurnReply, Failure>),
     Acted(String, Key, Result<ServerMessage, Error>),
-    /// It is time to send the act of this key again.
-    Again(String, Key),
+    /// The pause before another attempt to send the act of this key is over.
+    Resend(String, Key),
     Joined(Result<ServerMessage, Error>),
-    /// It is time to join again.
+    /// The pause before another join is over.
     Rejoin,
     Left,
-    /// The ping after a new session is answered (true) or failed. All ends of matches that the server kept came before
-    /// it.
-    Settled(bool),
+    /// The ping after a new session succeeded (true) or failed. The ends of all matches that the server still holds arrive
+    /// before its reply.
+    Synced(bool),
     Resigned,
 }
 
@@ -133,30 +133,31 @@ pub async fn evaluate<H: Handler>(
     handler: H,
 ) -> Result<Option<Box<RunEnd>>, Error> {
     let (client, events) = Client::connect(url, options).await?;
-    let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(pending()).await;
+    let over = Player::for_run(client.clone(), events, enrol, handler).run_to_end(pending()).await;
     client.close().await;
     over
 }
 
 impl Player {
-    /// Creates a player. The connection must have an agent name, and nobody else may read its events.
+    /// Creates a player. The connection must have an agent name, and the player must be the only reader of its events.
     pub fn new(client: Client, events: Events, join: Join, handler: impl Handler) -> Self {
-        Self::with(client, events, Aim::Join(Box::new(join)), Arc::new(handler))
+        Self::with(client, events, Goal::Join(Box::new(join)), Arc::new(handler))
     }
 
-    /// Creates a player for a run. The connection must have an agent name, and nobody else may read its events.
-    pub fn enrolled(client: Client, events: Events, enrol: Enrol, handler: impl Handler) -> Self {
-        Self::with(client, events, Aim::Enrol(Box::new(enrol)), Arc::new(handler))
+    /// Creates a player for a run. The connection must have an agent name, and the player must be the only reader of its
+    /// events.
+    pub fn for_run(client: Client, events: Events, enrol: Enrol, handler: impl Handler) -> Self {
+        Self::with(client, events, Goal::Enrol(Box::new(enrol)), Arc::new(handler))
     }
 
-    fn with(client: Client, events: Events, aim: Aim, handler: Arc<dyn DynHandler>) -> Self {
+    fn with(client: Client, events: Events, goal: Goal, handler: Arc<dyn DynHandler>) -> Self {
         Player {
             client,
             events,
             handler,
-            aim,
-            over: None,
-            entry: Entry::Out,
+            goal,
+            run_end: None,
+            join: JoinState::Out,
             matches: BTreeMap::new(),
             expected: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -181,17 +182,17 @@ impl Player {
         Ok(self.played)
     }
 
-    /// Plays a run until it is over, and returns how it ended. When `stop` resolves, the player takes no new matches, finishes the
+    /// Plays a run until it is over, and returns its end. When `stop` resolves, the player takes no new matches, finishes the
     /// running ones and returns `None`; the same enrolment continues the run later.
     ///
     /// # Errors
     /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.
     pub async fn run_to_end(mut self, stop: impl Future<Output = ()> + Send) -> Result<Option<Box<RunEnd>>, Error> {
         self.boxed(Box::pin(stop)).await?;
-        Ok(self.over)
+        Ok(self.run_end)
     }
 
-    /// Boxed, so that the player is compiled here and not in the crates that use it.
+    /// Boxes the future, so that the player is compiled here and not in the crates that use it.
     fn boxed<'a>(&'a mut self, stop: Boxed<'a, ()>) -> Boxed<'a, Result<(), Error>> {
         Box::pin(self.play(stop))
     }
@@ -205,15 +206,15 @@ impl Player {
                 self.resign_all().await;
                 return Err(error);
             }
-            if self.finished() {
+            if self.is_finished() {
                 return Ok(());
             }
-            self.enter().await?;
+            self.request_matches().await?;
             done = tokio::select! {
                 event = self.events.next() => match event {
                     Some(Event::Message(message)) => self.message(message).await,
                     Some(Event::Connected(welcome)) if welcome.resumed => {
-                        self.ask_again();
+                        self.reenrol();
                         Ok(())
                     }
                     Some(Event::Connected(welcome)) => {
@@ -221,9 +222,9 @@ impl Player {
                         self.adopt(&welcome).await
                     }
                     Some(Event::Gone(error)) => return Err(error),
-                    None => return Err(Error::Shut),
+                    None => return Err(Error::ClientClosed),
                 },
-                Some(work) = self.work.join_next() => self.done(work).await,
+                Some(work) = self.work.join_next() => self.on_task_done(work).await,
                 () = &mut stop, if !stopped => {
                     stopped = true;
                     self.leave().await
@@ -232,29 +233,29 @@ impl Player {
         }
     }
 
-    fn finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         let running = self.matches.len() + self.expected.len();
-        let over = match self.entry {
-            // The end of a run follows its last answer.
-            Entry::Left => self.no_more || matches!(self.aim, Aim::Join(_)),
-            Entry::Out | Entry::In(_) => self.no_more,
-            Entry::Asking | Entry::Leaving => false,
+        let over = match self.join {
+            // The end of a run follows its last reply.
+            JoinState::Left => self.no_more || matches!(self.goal, Goal::Join(_)),
+            JoinState::Out | JoinState::In(_) => self.no_more,
+            JoinState::Asking | JoinState::Leaving => false,
         };
-        let done = match &self.aim {
-            Aim::Join(join) => join.count > 0 && self.ended_count() >= join.count as usize,
-            Aim::Enrol(_) => self.over.is_some(),
+        let done = match &self.goal {
+            Goal::Join(join) => join.count > 0 && self.ended_count() >= join.count as usize,
+            Goal::Enrol(_) => self.run_end.is_some(),
         };
         (over && running == 0) || done
     }
 
-    /// The end of a run may have been told while nobody listened. Who enrols again hears it again.
-    fn ask_again(&mut self) {
-        if matches!((&self.aim, &self.entry), (Aim::Enrol(_), Entry::In(_))) && !self.no_more {
-            self.entry = Entry::Out;
+    /// Enrols again: the server repeats an end of the run that was sent to a lost connection.
+    fn reenrol(&mut self) {
+        if matches!((&self.goal, &self.join), (Goal::Enrol(_), JoinState::In(_))) && !self.no_more {
+            self.join = JoinState::Out;
         }
     }
 
-    /// How many matches have ended; a match that the server forgot does not count.
+    /// Returns the number of ended matches, without those that the server forgot.
     fn ended_count(&self) -> usize {
         self.played.iter().filter(|played| played.end.is_some()).count()
     }
@@ -265,17 +266,17 @@ impl Player {
 
     // ---- the join -------------------------------------------------------------------------------------------------
 
-    async fn enter(&mut self) -> Result<(), Error> {
-        if self.entry != Entry::Out || self.no_more {
+    async fn request_matches(&mut self) -> Result<(), Error> {
+        if self.join != JoinState::Out || self.no_more {
             return Ok(());
         }
-        let message = match &self.aim {
-            Aim::Enrol(enrol) => ClientMessage::Enrol(enrol.clone()),
-            Aim::Join(join) => {
+        let message = match &self.goal {
+            Goal::Enrol(enrol) => ClientMessage::Enrol(enrol.clone()),
+            Goal::Join(join) => {
                 let mut join = join.clone();
                 if join.count > 0 {
-                    let begun = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
-                    join.count = join.count.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
+                    let started = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
+                    join.count = join.count.saturating_sub(u32::try_from(started).unwrap_or(u32::MAX));
                     if join.count == 0 {
                         return Ok(());
                     }
@@ -283,49 +284,49 @@ impl Player {
                 ClientMessage::Join(join)
             }
         };
-        self.entry = Entry::Asking;
+        self.join = JoinState::Asking;
         let reply = self.post(message).await?;
-        self.work.spawn(async move { Done::Joined(reply.await) });
+        self.work.spawn(async move { TaskResult::Joined(reply.await) });
         Ok(())
     }
 
     async fn leave(&mut self) -> Result<(), Error> {
         self.no_more = true;
-        let Entry::In(join) = &self.entry else { return Ok(()) };
+        let JoinState::In(join) = &self.join else { return Ok(()) };
         let reply = self.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
-        self.entry = Entry::Leaving;
+        self.join = JoinState::Leaving;
         self.work.spawn(async move {
             // If the server no longer knows the join, it has been left too.
             let _ = reply.await;
-            Done::Left
+            TaskResult::Left
         });
         Ok(())
     }
 
-    async fn joined(&mut self, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
-        self.entry = Entry::Out;
+    async fn on_joined(&mut self, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
+        self.join = JoinState::Out;
         match reply {
             Ok(message) => {
-                let join = match self.aim {
-                    Aim::Join(_) => Some(expect!(message, Joined, "joined")?.join),
-                    Aim::Enrol(_) => expect!(message, Enrolled, "enrolled")?.join,
+                let join = match self.goal {
+                    Goal::Join(_) => Some(expect!(message, Joined, "joined")?.join),
+                    Goal::Enrol(_) => expect!(message, Enrolled, "enrolled")?.join,
                 };
-                // Without a join the run is over, which `run_end` tells.
+                // Without a join the run is over; `run_end` follows.
                 let Some(join) = join else {
-                    self.entry = Entry::Left;
+                    self.join = JoinState::Left;
                     return Ok(());
                 };
-                self.entry = Entry::In(join);
-                // The player may have been told to stop before this answer arrived.
+                self.join = JoinState::In(join);
+                // `stop` may have resolved before this reply arrived.
                 if self.no_more { self.leave().await } else { Ok(()) }
             }
             Err(Error::SessionLost) => Ok(()),
             Err(Error::Refused(error)) if error.retry => {
-                self.entry = Entry::Asking;
+                self.join = JoinState::Asking;
                 let pause = pause(&error);
                 self.work.spawn(async move {
                     tokio::time::sleep(pause).await;
-                    Done::Rejoin
+                    TaskResult::Rejoin
                 });
                 Ok(())
             }
@@ -336,26 +337,26 @@ impl Player {
     // ---- sessions -------------------------------------------------------------------------------------------------
 
     /// Takes over a new session. A `resync` follows for each match that was reclaimed. The other matches of the old
-    /// session are gone or have ended meanwhile; the end of such a match comes before the answer to our next request.
+    /// session are gone or have ended meanwhile; the end of such a match arrives before the reply to our next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
-        let seats = welcome.matches.iter().filter(|held| held.seat.is_some());
-        let held: BTreeSet<String> = seats.map(|held| held.match_id.clone()).collect();
+        let seats = welcome.matches.iter().filter(|entry| entry.seat.is_some());
+        let held: BTreeSet<String> = seats.map(|entry| entry.match_id.clone()).collect();
         for table in self.matches.values_mut() {
             table.in_flight = false;
         }
         self.doubtful = self.matches.keys().filter(|&id| !held.contains(id)).cloned().collect();
         self.expected = held.into_iter().filter(|id| !self.matches.contains_key(id)).collect();
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
-        self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
-        self.ask_again();
+        self.join = welcome.joins.first().map_or(JoinState::Out, |join| JoinState::In(join.join.clone()));
+        self.reenrol();
         if !self.doubtful.is_empty() {
             let reply = self.post(ClientMessage::Ping(Ping {})).await?;
-            self.work.spawn(async move { Done::Settled(reply.await.is_ok()) });
+            self.work.spawn(async move { TaskResult::Synced(reply.await.is_ok()) });
         }
         if self.no_more { self.leave().await } else { Ok(()) }
     }
 
-    // ---- what comes in --------------------------------------------------------------------------------------------
+    // ---- incoming messages ----------------------------------------------------------------------------------------
 
     async fn message(&mut self, message: ServerMessage) -> Result<(), Error> {
         match message {
@@ -365,16 +366,16 @@ impl Player {
             ServerMessage::MatchEnd(end) => self.finish(&end.match_id.clone(), Some(end)),
             ServerMessage::Resync(resync) => self.resync(*resync).await?,
             ServerMessage::Progress(progress) => self.handler.progress(&progress),
-            ServerMessage::RunEnd(over) if self.is_of(&over.run) => self.over = Some(over),
+            ServerMessage::RunEnd(over) if self.plays_run(&over.run) => self.run_end = Some(over),
             ServerMessage::Draining(Draining { resume: false, .. }) => self.no_more = true,
-            // Other messages answer frames that we never send, or are meant for people.
+            // Other messages reply to frames that we never send, or are meant for people.
             _ => {}
         }
         Ok(())
     }
 
-    fn is_of(&self, run: &str) -> bool {
-        matches!(&self.aim, Aim::Enrol(enrol) if enrol.run == run)
+    fn plays_run(&self, run: &str) -> bool {
+        matches!(&self.goal, Goal::Enrol(enrol) if enrol.run == run)
     }
 
     fn start(&mut self, start: MatchStart) {
@@ -386,10 +387,10 @@ impl Player {
         self.open(id, start);
     }
 
-    fn open(&mut self, id: String, start: MatchStart) -> &mut Table {
+    fn open(&mut self, id: String, start: MatchStart) -> &mut RunningMatch {
         let start = Arc::new(start);
         self.handler.started(&start);
-        let table = Table { start, turn: None, asked: None, act: None, in_flight: false };
+        let table = RunningMatch { start, turn: None, requested: None, act: None, in_flight: false };
         self.matches.entry(id).insert_entry(table).into_mut()
     }
 
@@ -407,16 +408,16 @@ impl Player {
         if let Some(end) = resync.end {
             self.finish(&id, Some(end));
         } else if let (Some(turn), Some(table)) = (resync.turn, self.matches.get_mut(&id)) {
-            // The match may have moved back. A question or an act for the key of the open turn is still valid.
+            // The match may have moved back. A request or an act for the key of the open turn is still valid.
             let key = (turn.turn, turn.attempt);
-            table.asked = table.asked.filter(|&asked| asked == key);
+            table.requested = table.requested.filter(|&last| last == key);
             table.turn = table.turn.take().filter(|(old, _)| old.turn == turn.turn);
             self.turn(turn, None).await?;
         }
         Ok(())
     }
 
-    /// Handles an open turn: asks the agent, unless it was asked already; repeats its act if that may be lost.
+    /// Handles an open turn: requests a move once from the agent, and repeats its act if that may be lost.
     async fn turn(&mut self, turn: Box<TurnFrame>, refusal: Option<Box<ActRefused>>) -> Result<(), Error> {
         let id = turn.match_id.clone();
         let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
@@ -424,7 +425,7 @@ impl Player {
         if table.act.as_ref().is_some_and(|act| key_of(act) == key) {
             return if table.in_flight { Ok(()) } else { self.send(&id, key).await };
         }
-        if table.asked.is_some_and(|asked| key <= asked) {
+        if table.requested.is_some_and(|last| key <= last) {
             return Ok(());
         }
         let since = table.turn.take().filter(|(old, _)| old.turn == turn.turn).map_or_else(Instant::now, |(_, at)| at);
@@ -433,8 +434,8 @@ impl Player {
             table.turn = Some((turn, since));
             return Ok(());
         }
-        table.asked = Some(key);
-        let ask = TurnRequest {
+        table.requested = Some(key);
+        let request = TurnRequest {
             start: table.start.clone(),
             turn: turn.turn,
             attempt: turn.attempt,
@@ -450,7 +451,7 @@ impl Player {
         };
         table.turn = Some((turn, since));
         let handler = self.handler.clone();
-        self.work.spawn(async move { Done::Answered(id, key, handler.turn(ask).await) });
+        self.work.spawn(async move { TaskResult::Replied(id, key, handler.turn(request).await) });
         Ok(())
     }
 
@@ -462,41 +463,45 @@ impl Player {
         self.handler.ended(&played);
         self.played.push(played);
         self.ended.push_back(id.to_owned());
-        if self.ended.len() > ENDED {
+        if self.ended.len() > MAX_ENDED {
             self.ended.pop_front();
         }
     }
 
     // ---- results --------------------------------------------------------------------------------------------------
 
-    async fn done(&mut self, work: Result<Done, JoinError>) -> Result<(), Error> {
+    async fn on_task_done(&mut self, work: Result<TaskResult, JoinError>) -> Result<(), Error> {
         match work.map_err(|e| Error::Agent(e.to_string()))? {
-            Done::Answered(id, key, answer) => self.answered(&id, key, answer).await,
-            Done::Acted(id, key, reply) => self.acted(&id, key, reply).await,
-            Done::Again(id, key) => self.send(&id, key).await,
-            Done::Joined(reply) if self.entry == Entry::Asking => self.joined(reply).await,
-            Done::Rejoin if self.entry == Entry::Asking => {
-                self.entry = Entry::Out;
+            TaskResult::Replied(id, key, reply) => self.on_replied(&id, key, reply).await,
+            TaskResult::Acted(id, key, reply) => self.on_acted(&id, key, reply).await,
+            TaskResult::Resend(id, key) => self.send(&id, key).await,
+            TaskResult::Joined(reply) if self.join == JoinState::Asking => self.on_joined(reply).await,
+            TaskResult::Rejoin if self.join == JoinState::Asking => {
+                self.join = JoinState::Out;
                 Ok(())
             }
-            Done::Left if self.entry == Entry::Leaving => {
-                self.entry = Entry::Left;
+            TaskResult::Left if self.join == JoinState::Leaving => {
+                self.join = JoinState::Left;
                 Ok(())
             }
-            Done::Settled(true) => {
+            TaskResult::Synced(true) => {
                 for id in std::mem::take(&mut self.doubtful) {
                     self.finish(&id, None);
                 }
                 Ok(())
             }
-            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Settled(false) | Done::Resigned => Ok(()),
+            TaskResult::Joined(_)
+            | TaskResult::Rejoin
+            | TaskResult::Left
+            | TaskResult::Synced(false)
+            | TaskResult::Resigned => Ok(()),
         }
     }
 
-    async fn answered(&mut self, id: &str, key: Key, answer: Result<TurnReply, Failure>) -> Result<(), Error> {
-        // If a clock or a resync has ended the turn, the answer is not needed.
-        let Some(table) = self.matches.get_mut(id).filter(|table| table.asked == Some(key)) else { return Ok(()) };
-        match answer.map_err(|failure| Error::Agent(failure.to_string()))?.act(id, key) {
+    async fn on_replied(&mut self, id: &str, key: Key, reply: Result<TurnReply, Failure>) -> Result<(), Error> {
+        // If a clock or a resync has ended the turn, the reply is not needed.
+        let Some(table) = self.matches.get_mut(id).filter(|table| table.requested == Some(key)) else { return Ok(()) };
+        match reply.map_err(|failure| Error::Agent(failure.to_string()))?.into_act(id, key) {
             Some(act) => {
                 table.act = Some(act);
                 self.send(id, key).await
@@ -506,7 +511,7 @@ impl Player {
                 self.work.spawn(async move {
                     // The reply does not matter: the match may already be over.
                     let _ = reply.await;
-                    Done::Resigned
+                    TaskResult::Resigned
                 });
                 Ok(())
             }
@@ -520,34 +525,34 @@ impl Player {
         table.in_flight = true;
         let reply = self.post(ClientMessage::Act(Box::new(act))).await?;
         let id = id.to_owned();
-        self.work.spawn(async move { Done::Acted(id, key, reply.await) });
+        self.work.spawn(async move { TaskResult::Acted(id, key, reply.await) });
         Ok(())
     }
 
-    async fn acted(&mut self, id: &str, key: Key, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
+    async fn on_acted(&mut self, id: &str, key: Key, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
         let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
         if table.act.as_ref().map(key_of) == Some(key) {
             table.in_flight = false;
         }
         match reply {
-            Ok(ServerMessage::Refused(refused)) => self.refused(id, refused).await,
+            Ok(ServerMessage::Refused(refused)) => self.on_refused(id, refused).await,
             Ok(message) => expect!(message, Accepted, "accepted").map(drop),
             Err(Error::Refused(error)) => {
-                let waiting = table.turn.as_ref().map(|(turn, _)| turn.clone());
-                self.not_acted(id, key, *error)?;
-                // A later attempt may have waited for this reply.
-                match waiting.filter(|turn| (turn.turn, turn.attempt) > key) {
+                let open = table.turn.as_ref().map(|(turn, _)| turn.clone());
+                self.on_act_error(id, key, *error)?;
+                // A later attempt may be pending until this reply.
+                match open.filter(|turn| (turn.turn, turn.attempt) > key) {
                     Some(turn) => self.turn(turn, None).await,
                     None => Ok(()),
                 }
             }
             // The welcome of a new session handles these; the end of the connection arrives as an event.
-            Err(Error::SessionLost | Error::Shut | Error::Lost { .. } | Error::Closed { .. }) => Ok(()),
+            Err(Error::SessionLost | Error::ClientClosed | Error::Lost { .. } | Error::Closed { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    async fn refused(&mut self, id: &str, refused: Box<ActRefused>) -> Result<(), Error> {
+    async fn on_refused(&mut self, id: &str, refused: Box<ActRefused>) -> Result<(), Error> {
         let turn = self.matches.get(id).and_then(|table| table.turn.as_ref());
         let Some((turn, _)) = turn.filter(|(turn, _)| turn.turn == refused.turn && refused.tries_left > 0) else {
             return Ok(());
@@ -555,13 +560,13 @@ impl Player {
         let mut again = turn.clone();
         again.attempt = refused.attempt;
         if let Some(legal) = &refused.legal {
-            again.names = again.names.map(|names| renamed(&turn.legal, names, legal));
+            again.names = again.names.map(|names| names_of(&turn.legal, names, legal));
             again.legal = legal.clone();
         }
         self.turn(again, Some(refused)).await
     }
 
-    fn not_acted(&mut self, id: &str, key: Key, error: Refusal) -> Result<(), Error> {
+    fn on_act_error(&mut self, id: &str, key: Key, error: Refusal) -> Result<(), Error> {
         match error.code {
             // The act came too late or was a repetition. Nothing is lost.
             ErrorCode::StaleTurn | ErrorCode::Conflict | ErrorCode::NotYourTurn | ErrorCode::MatchOver => Ok(()),
@@ -573,7 +578,7 @@ impl Player {
                 let (id, pause) = (id.to_owned(), pause(&error));
                 self.work.spawn(async move {
                     tokio::time::sleep(pause).await;
-                    Done::Again(id, key)
+                    TaskResult::Resend(id, key)
                 });
                 Ok(())
             }
@@ -588,7 +593,7 @@ impl Player {
                 let _ = self.client.resign(id).await;
             }
         };
-        let _ = tokio::time::timeout(GOODBYE, resigning).await;
+        let _ = tokio::time::timeout(RESIGN_TIMEOUT, resigning).await;
     }
 }
 
@@ -597,11 +602,11 @@ fn key_of(act: &Act) -> Key {
 }
 
 fn pause(error: &Refusal) -> Duration {
-    error.after_ms.map_or(AGAIN, |ms| Duration::from_millis(ms.into()))
+    error.after_ms.map_or(RETRY_PAUSE, |ms| Duration::from_millis(ms.into()))
 }
 
 /// Returns the names for a new list of legal actions, taken from the names of the turn.
-fn renamed(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
+fn names_of(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
     if before == legal {
         return names;
     }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::options::Options;
-use crate::wire::{ClientSocket, Incoming, Unwelcome};
+use crate::wire::{ClientSocket, ConnectError, Incoming};
 
 /// After this much silence the client sends a ping. After the same time again it treats the server as gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Pauses between attempts to connect double from the first of these to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// How many ended matches a resume still lists with their last `seq`.
+/// Number of ended matches that a resume still lists with their last `seq`.
 const ENDED: usize = 100;
 
 /// A command from the client's handles to the task.
@@ -27,12 +27,12 @@ pub(crate) enum Command {
     /// Send a request, if the session is still the one that it is meant for.
     Request(ClientMessage, ReplySender, Option<u64>),
     /// Send a message that gets no reply.
-    Tell(ClientMessage),
-    /// Close the connection.
+    Send(ClientMessage),
+    /// Close the connection and confirm it.
     Close(oneshot::Sender<()>),
 }
 
-/// Where the reply to a request goes.
+/// Receiver of the reply to a request.
 pub(crate) type ReplySender = oneshot::Sender<Result<ServerMessage, Error>>;
 
 /// An event of a connection; replies are not events.
@@ -43,19 +43,19 @@ pub enum Event {
     /// Otherwise the old session and its environments are gone; `matches` and `joins` list what was reclaimed.
     Connected(Box<Welcome>),
     /// An event of the server: `queued`, `match_start`, `turn`, `event`, `match_end`, `resync`, `draining`, `error`.
-    /// A `turn` without an answer may come twice.
+    /// A `turn` without a reply may arrive twice.
     Message(ServerMessage),
     /// The client could not reconnect. This is the last event.
     Gone(Error),
 }
 
 /// A request without a reply.
-struct Pending {
+struct PendingRequest {
     frame: Vec<u8>,
     reply: ReplySender,
 }
 
-pub(crate) struct Session {
+pub(crate) struct ClientSession {
     url: String,
     options: Options,
     commands: mpsc::Receiver<Command>,
@@ -65,41 +65,41 @@ pub(crate) struct Session {
     ended: VecDeque<String>,
     last_id: Id,
     /// Requests without a reply, by id; ids follow the order of the calls.
-    pending: BTreeMap<Id, Pending>,
+    pending: BTreeMap<Id, PendingRequest>,
     /// Requests up to this id were sent on this connection.
     sent: Id,
     in_flight: usize,
-    /// How many sessions were lost.
+    /// Number of lost sessions.
     lost: u64,
-    heard: Instant,
+    last_frame: Instant,
 }
 
-/// Why one connection ended.
-enum End {
+/// The reason why one connection ended.
+enum Disconnect {
     /// The user closed the client.
-    Done(Option<oneshot::Sender<()>>),
+    Requested(Option<oneshot::Sender<()>>),
     /// The connection is gone.
     Lost(String),
     /// The server asks the client to wait before it reconnects.
     Later(String),
-    /// The server ended the session because it was idle; a new session may begin.
+    /// The server ended the session because it was idle; a new session may start.
     Idle,
     /// The client cannot reconnect.
     Over(Error),
 }
 
-impl Session {
+impl ClientSession {
     /// Connects; the caller runs the task.
     pub async fn connect(
         url: &str,
         options: Options,
         commands: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
-    ) -> Result<(Session, ClientSocket), Error> {
+    ) -> Result<(ClientSession, ClientSocket), Error> {
         let url = &address(url);
         let hello = hello(&options, None);
-        let (wire, welcome) = ClientSocket::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
-        let session = Session {
+        let (wire, welcome) = ClientSocket::open(url, &options, hello).await.map_err(|failed| failed.error)?;
+        let session = ClientSession {
             url: url.to_owned(),
             options,
             commands,
@@ -112,12 +112,12 @@ impl Session {
             sent: 0,
             in_flight: 0,
             lost: 0,
-            heard: Instant::now(),
+            last_frame: Instant::now(),
         };
         Ok((session, wire))
     }
 
-    /// The first `welcome`.
+    /// Returns the first `welcome`.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
@@ -126,23 +126,23 @@ impl Session {
     pub async fn run(mut self, mut wire: ClientSocket) {
         let error = loop {
             let end = self.serve(&mut wire).await;
-            if let End::Done(_) = end {
+            if let Disconnect::Requested(_) = end {
                 // Do not wait long for the server's close frame.
                 let _ = tokio::time::timeout(Duration::from_secs(2), wire.close()).await;
             }
             // The server must see that the old connection is closed before the client reconnects.
             drop(wire);
-            let made_again = match end {
-                End::Done(closing) => {
+            let reconnected = match end {
+                Disconnect::Requested(closing) => {
                     let _ = closing.map(|closing| closing.send(()));
-                    break Error::Shut;
+                    break Error::ClientClosed;
                 }
-                End::Over(error) => break error,
-                End::Lost(why) => self.reconnect(&why, PAUSES.0, true).await,
-                End::Later(why) => self.reconnect(&why, PAUSES.1, true).await,
-                End::Idle => self.reconnect("idle", PAUSES.0, false).await,
+                Disconnect::Over(error) => break error,
+                Disconnect::Lost(why) => self.reconnect(&why, PAUSES.0, true).await,
+                Disconnect::Later(why) => self.reconnect(&why, PAUSES.1, true).await,
+                Disconnect::Idle => self.reconnect("idle", PAUSES.0, false).await,
             };
-            wire = match made_again {
+            wire = match reconnected {
                 Ok(wire) => wire,
                 Err(error) => break error,
             };
@@ -156,16 +156,16 @@ impl Session {
                 let _ = reply.send(Err(error.clone()));
             }
         }
-        if error != Error::Shut {
+        if error != Error::ClientClosed {
             let _ = self.events.send(Event::Gone(error));
         }
     }
 
     /// Serves one connection, from `welcome` to its end.
-    async fn serve(&mut self, wire: &mut ClientSocket) -> End {
+    async fn serve(&mut self, wire: &mut ClientSocket) -> Disconnect {
         loop {
             self.pump(wire);
-            let silence = self.heard + SILENCE;
+            let silence = self.last_frame + SILENCE;
             let end = tokio::select! {
                 command = self.commands.recv() => self.command(wire, command),
                 incoming = wire.next() => self.take(wire, incoming),
@@ -177,21 +177,21 @@ impl Session {
         }
     }
 
-    fn silent(&mut self, wire: &mut ClientSocket) -> Option<End> {
-        if self.heard.elapsed() >= 2 * SILENCE {
-            return Some(End::Lost("the server is silent".into()));
+    fn silent(&mut self, wire: &mut ClientSocket) -> Option<Disconnect> {
+        if self.last_frame.elapsed() >= 2 * SILENCE {
+            return Some(Disconnect::Lost("the server is silent".into()));
         }
         wire.ping();
         // Set the time back by one SILENCE, so that the next silence ends the connection.
-        self.heard = Instant::now() - SILENCE;
+        self.last_frame = Instant::now() - SILENCE;
         None
     }
 
-    fn command(&mut self, wire: &mut ClientSocket, command: Option<Command>) -> Option<End> {
+    fn command(&mut self, wire: &mut ClientSocket, command: Option<Command>) -> Option<Disconnect> {
         match command {
-            None => Some(End::Done(None)),
-            Some(Command::Close(closing)) => Some(End::Done(Some(closing))),
-            Some(Command::Tell(message)) => {
+            None => Some(Disconnect::Requested(None)),
+            Some(Command::Close(closing)) => Some(Disconnect::Requested(Some(closing))),
+            Some(Command::Send(message)) => {
                 match self.options.encoding.encode_client(None, &message) {
                     Ok(frame) => wire.send(frame),
                     // No caller waits for a result. The two messages without a reply can always be encoded.
@@ -208,7 +208,7 @@ impl Session {
                 match self.options.encoding.encode_client(Some(id), &message) {
                     Ok(frame) => {
                         self.last_id = id;
-                        self.pending.insert(id, Pending { frame, reply });
+                        self.pending.insert(id, PendingRequest { frame, reply });
                     }
                     Err(e) => drop(reply.send(Err(e.into()))),
                 }
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// Sends waiting requests, as many as the server's window allows.
+    /// Sends pending requests up to the server's window.
     fn pump(&mut self, wire: &mut ClientSocket) {
         let window = self.welcome.limits.window.max(1) as usize;
         let room = window.saturating_sub(self.in_flight);
@@ -228,43 +228,43 @@ impl Session {
         }
     }
 
-    fn take(&mut self, wire: &mut ClientSocket, incoming: Incoming) -> Option<End> {
-        self.heard = Instant::now();
+    fn take(&mut self, wire: &mut ClientSocket, incoming: Incoming) -> Option<Disconnect> {
+        self.last_frame = Instant::now();
         match incoming {
             Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
             Incoming::Message(Some(re), message) => self.reply(re, Ok(message)),
             Incoming::Message(None, ServerMessage::Ping(ping)) => {
-                return self.command(wire, Some(Command::Tell(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
+                return self.command(wire, Some(Command::Send(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
             }
             Incoming::Message(None, message) => self.event(message),
-            Incoming::Unread(rejected, numbered) => match (rejected.id, numbered) {
+            Incoming::Unread(rejected, position) => match (rejected.id, position) {
                 (Some(re), _) => self.reply(re, Err(Error::Decode(Box::new(rejected)))),
-                // A newer server may send events that we do not understand. They count as seen too.
-                (None, Some(numbered)) => self.saw(numbered.match_id, numbered.seq),
+                // A newer server may send unknown events, which count as seen too.
+                (None, Some(position)) => self.record_seq(position.match_id, position.seq),
                 (None, None) => {}
             },
             Incoming::Alive => {}
-            Incoming::Lost(why) => return Some(End::Lost(why)),
+            Incoming::Lost(why) => return Some(Disconnect::Lost(why)),
             Incoming::Closed { code, reason } => {
                 return Some(match close::of(code) {
-                    Some(close::IDLE) => End::Idle,
+                    Some(close::IDLE) => Disconnect::Idle,
                     Some(close) => match close.resume {
-                        error::ResumeRule::Yes => End::Lost(close.name.to_owned()),
-                        error::ResumeRule::Later => End::Later(close.name.to_owned()),
-                        error::ResumeRule::No => End::Over(Error::Closed { code, reason }),
+                        error::ResumeRule::Yes => Disconnect::Lost(close.name.to_owned()),
+                        error::ResumeRule::Later => Disconnect::Later(close.name.to_owned()),
+                        error::ResumeRule::No => Disconnect::Over(Error::Closed { code, reason }),
                     },
-                    None => End::Lost(format!("closed with {code}")),
+                    None => Disconnect::Lost(format!("closed with {code}")),
                 });
             }
         }
         None
     }
 
-    fn reply(&mut self, re: Id, answer: Result<ServerMessage, Error>) {
+    fn reply(&mut self, re: Id, reply: Result<ServerMessage, Error>) {
         // A second reply to the same request is dropped.
         if let Some(pending) = self.pending.remove(&re) {
             self.in_flight = self.in_flight.saturating_sub(1);
-            let _ = pending.reply.send(answer);
+            let _ = pending.reply.send(reply);
         }
     }
 
@@ -279,20 +279,20 @@ impl Session {
         match (news.map(|(id, seq)| (id.clone(), seq)), &message) {
             (Some((id, seq)), _) => {
                 let before = self.seen.get(&id).copied();
-                // Only a turn without an answer may come twice.
+                // Only a turn without a reply may arrive twice.
                 if before.is_some_and(|before| seq <= before) && !matches!(message, ServerMessage::Turn(_)) {
                     return;
                 }
-                self.saw(id.clone(), seq);
+                self.record_seq(id.clone(), seq);
                 if matches!(message, ServerMessage::MatchEnd(_)) {
-                    self.ended(id);
+                    self.forget_later(id);
                 }
             }
             (None, ServerMessage::Resync(resync)) => {
                 let id = resync.match_id.clone();
                 self.seen.insert(id.clone(), resync.seq);
                 if resync.end.is_some() {
-                    self.ended(id);
+                    self.forget_later(id);
                 }
             }
             (None, _) => {}
@@ -300,26 +300,26 @@ impl Session {
         let _ = self.events.send(Event::Message(message));
     }
 
-    fn saw(&mut self, id: String, seq: u64) {
+    fn record_seq(&mut self, id: String, seq: u64) {
         let seen = self.seen.entry(id).or_insert(seq);
         *seen = seq.max(*seen);
     }
 
-    fn ended(&mut self, id: String) {
+    fn forget_later(&mut self, id: String) {
         self.ended.push_back(id);
         if self.ended.len() > ENDED {
             self.ended.pop_front().map(|oldest| self.seen.remove(&oldest));
         }
     }
 
-    /// Reconnects, as long as the patience lasts, and resumes the session if possible.
+    /// Reconnects until the patience runs out, and resumes the session if possible.
     async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<ClientSocket, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
         let mut pause = first;
         loop {
             if self.commands.is_closed() && self.commands.is_empty() {
-                return Err(Error::Shut);
+                return Err(Error::ClientClosed);
             }
             let resume = resume.then(|| ResumeSession {
                 session: self.welcome.session.clone(),
@@ -329,11 +329,11 @@ impl Session {
             let mut wait = pause;
             match ClientSocket::open(&self.url, &self.options, hello(&self.options, resume)).await {
                 Ok((wire, welcome)) => {
-                    self.take_up(welcome);
+                    self.adopt(welcome);
                     return Ok(wire);
                 }
-                Err(Unwelcome { error, again: false, .. }) => return Err(error),
-                Err(Unwelcome { after_ms, .. }) => {
+                Err(ConnectError { error, retry: false, .. }) => return Err(error),
+                Err(ConnectError { after_ms, .. }) => {
                     wait = wait.max(Duration::from_millis(after_ms.unwrap_or(0).into()));
                 }
             }
@@ -346,9 +346,9 @@ impl Session {
         }
     }
 
-    fn take_up(&mut self, welcome: Box<Welcome>) {
-        self.heard = Instant::now();
-        // Requests without an answer are sent again, with their old ids.
+    fn adopt(&mut self, welcome: Box<Welcome>) {
+        self.last_frame = Instant::now();
+        // Requests without a reply are sent again, with their old ids.
         self.sent = 0;
         self.in_flight = 0;
         if !welcome.resumed {

@@ -1,4 +1,4 @@
-//! TLS: which certificates are trusted, and what is said when a connection fails because of it.
+//! TLS: trusted certificates, and hints for connections that fail because of TLS.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tokio_tungstenite::tungstenite::error::ProtocolError;
 
 use crate::error::Error;
 
-/// Settings that trust the certificates in a file (PEM), and no others.
-pub(crate) fn trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
+/// Returns settings that trust the certificates in a file (PEM), and no others.
+pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     let failed = |why: String| Error::Certificate { file: file.to_owned(), why };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(file).map_err(|e| failed(e.to_string()))? {
@@ -28,8 +28,8 @@ pub(crate) fn trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(trusting.with_no_client_auth()))
 }
 
-/// What to do about a connection that failed because of TLS. Trying again does not help.
-pub(crate) fn advice(e: &tungstenite::Error) -> Option<String> {
+/// Returns the remedy for a connection that failed because of TLS, for which a retry does not help.
+pub(crate) fn failure_hint(e: &tungstenite::Error) -> Option<String> {
     match e {
         tungstenite::Error::Protocol(ProtocolError::HttparseError(_)) => {
             Some("its answer is not HTTP; if the server speaks TLS, use wss:// instead of ws://".into())

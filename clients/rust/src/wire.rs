@@ -28,9 +28,9 @@ const DEPTH: u32 = 127;
 /// The largest message that is read: a batch with observations may be large, and the server decides its size.
 const LARGEST: usize = 1 << 30;
 
-/// The place in a match of a frame that could not be decoded.
+/// The position in a match of a frame that could not be decoded.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Numbered {
+pub(crate) struct FramePosition {
     #[serde(rename = "match")]
     pub match_id: String,
     pub seq: u64,
@@ -41,8 +41,8 @@ pub(crate) struct Numbered {
 pub(crate) enum Incoming {
     /// A message, with its `re` if it is a reply.
     Message(Option<Id>, ServerMessage),
-    /// A message that cannot be decoded, from a newer or a faulty server: with its `re`, and its place in a match.
-    Unread(DecodeError, Option<Numbered>),
+    /// A message that cannot be decoded, from a newer or a faulty server: with its `re`, and its position in a match.
+    Unread(DecodeError, Option<FramePosition>),
     /// A frame without a message; it shows that the server is alive.
     Alive,
     /// The server closed the connection.
@@ -59,45 +59,49 @@ pub(crate) struct ClientSocket {
     dirty: bool,
 }
 
-/// Why a connection could not be made, and whether trying again may help.
-pub(crate) struct Unwelcome {
+/// The reason why no connection was established, and whether a retry may help.
+pub(crate) struct ConnectError {
     pub error: Error,
-    pub again: bool,
+    pub retry: bool,
     pub after_ms: Option<u32>,
 }
 
-impl Unwelcome {
-    fn hopeless(error: Error) -> Self {
-        Unwelcome { error, again: false, after_ms: None }
+impl ConnectError {
+    fn fatal(error: Error) -> Self {
+        ConnectError { error, retry: false, after_ms: None }
     }
 
-    fn passing(error: Error) -> Self {
-        Unwelcome { error, again: true, after_ms: None }
+    fn transient(error: Error) -> Self {
+        ConnectError { error, retry: true, after_ms: None }
     }
 }
 
 impl ClientSocket {
     /// Connects and says hello.
-    pub async fn open(url: &str, options: &Options, hello: Hello) -> Result<(ClientSocket, Box<Welcome>), Unwelcome> {
+    pub async fn open(
+        url: &str,
+        options: &Options,
+        hello: Hello,
+    ) -> Result<(ClientSocket, Box<Welcome>), ConnectError> {
         let failed = |why: String| Error::Connect { url: url.to_owned(), why };
         let attempt = async {
             let mut wire = ClientSocket::connect(url, options).await?;
             let message = ClientMessage::Hello(Box::new(hello));
             let frame = options.encoding.encode_client(Some(HELLO_ID), &message);
-            wire.send(frame.map_err(|e| Unwelcome::hopeless(e.into()))?);
+            wire.send(frame.map_err(|e| ConnectError::fatal(e.into()))?);
             let welcome = wire.welcome(url).await?;
             Ok((wire, welcome))
         };
         let timely = tokio::time::timeout(options.timeout, attempt).await;
-        timely.unwrap_or_else(|_| Err(Unwelcome::passing(failed("the server does not answer".into()))))
+        timely.unwrap_or_else(|_| Err(ConnectError::transient(failed("the server does not answer".into()))))
     }
 
-    async fn connect(url: &str, options: &Options) -> Result<ClientSocket, Unwelcome> {
+    async fn connect(url: &str, options: &Options) -> Result<ClientSocket, ConnectError> {
         let failed = |e: &tungstenite::Error| Error::Connect {
             url: url.to_owned(),
-            why: tls::advice(e).unwrap_or_else(|| e.to_string()),
+            why: tls::failure_hint(e).unwrap_or_else(|| e.to_string()),
         };
-        let mut request = url.into_client_request().map_err(|e| Unwelcome::hopeless(failed(&e)))?;
+        let mut request = url.into_client_request().map_err(|e| ConnectError::fatal(failed(&e)))?;
         let protocol = HeaderValue::from_static(options.encoding.subprotocol());
         request.headers_mut().insert("sec-websocket-protocol", protocol);
         let connector = match (&options.tls, request.uri().scheme_str()) {
@@ -112,40 +116,40 @@ impl ClientSocket {
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
         let connected = connect_async_tls_with_config(request, Some(config), true, connector).await;
         let (ws, response) = connected.map_err(|e| match &e {
-            tungstenite::Error::Url(_) | tungstenite::Error::HttpFormat(_) => Unwelcome::hopeless(failed(&e)),
-            tungstenite::Error::Http(answer) if answer.status().is_client_error() => Unwelcome::hopeless(failed(&e)),
-            _ if tls::advice(&e).is_some() => Unwelcome::hopeless(failed(&e)),
-            _ => Unwelcome::passing(failed(&e)),
+            tungstenite::Error::Url(_) | tungstenite::Error::HttpFormat(_) => ConnectError::fatal(failed(&e)),
+            tungstenite::Error::Http(answer) if answer.status().is_client_error() => ConnectError::fatal(failed(&e)),
+            _ if tls::failure_hint(&e).is_some() => ConnectError::fatal(failed(&e)),
+            _ => ConnectError::transient(failed(&e)),
         })?;
         // If the server chose no sub-protocol, it uses JSON.
         let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
         let encoding = chosen.and_then(Encoding::from_subprotocol).unwrap_or(Encoding::Json);
         if encoding != options.encoding {
             let why = format!("the server does not support {}", options.encoding.subprotocol());
-            return Err(Unwelcome::hopeless(Error::Connect { url: url.to_owned(), why }));
+            return Err(ConnectError::fatal(Error::Connect { url: url.to_owned(), why }));
         }
         Ok(ClientSocket { ws, encoding, out: VecDeque::new(), dirty: false })
     }
 
-    /// Reads until the answer to `hello`.
-    async fn welcome(&mut self, url: &str) -> Result<Box<Welcome>, Unwelcome> {
+    /// Reads until the reply to `hello`.
+    async fn welcome(&mut self, url: &str) -> Result<Box<Welcome>, ConnectError> {
         loop {
             match self.next().await {
                 Incoming::Message(Some(HELLO_ID) | None, ServerMessage::Error(error)) => {
-                    let (again, after_ms) = (error.retry, error.after_ms);
-                    return Err(Unwelcome { error: Error::Refused(error), again, after_ms });
+                    let (retry, after_ms) = (error.retry, error.after_ms);
+                    return Err(ConnectError { error: Error::Refused(error), retry, after_ms });
                 }
                 Incoming::Message(Some(HELLO_ID), ServerMessage::Welcome(welcome)) => return Ok(welcome),
                 Incoming::Unread(rejected, _) if rejected.id == Some(HELLO_ID) => {
-                    return Err(Unwelcome::hopeless(Error::Decode(Box::new(rejected))));
+                    return Err(ConnectError::fatal(Error::Decode(Box::new(rejected))));
                 }
                 Incoming::Closed { code, reason } => {
                     use ludex_protocol::error::{ResumeRule, close};
-                    let again = close::of(code).is_some_and(|close| close.resume != ResumeRule::No);
-                    return Err(Unwelcome { error: Error::Closed { code, reason }, again, after_ms: None });
+                    let retry = close::of(code).is_some_and(|close| close.resume != ResumeRule::No);
+                    return Err(ConnectError { error: Error::Closed { code, reason }, retry, after_ms: None });
                 }
                 Incoming::Lost(why) => {
-                    return Err(Unwelcome::passing(Error::Connect { url: url.to_owned(), why }));
+                    return Err(ConnectError::transient(Error::Connect { url: url.to_owned(), why }));
                 }
                 Incoming::Message(..) | Incoming::Unread(..) | Incoming::Alive => {}
             }
@@ -162,16 +166,16 @@ impl ClientSocket {
         self.out.push_back(message);
     }
 
-    /// Sends a ping, to see whether the server is alive.
+    /// Queues a ping, to find out whether the server is alive.
     pub fn ping(&mut self) {
         self.out.push_back(Message::Ping(Default::default()));
     }
 
-    /// Waits for the next thing to arrive. Nothing is lost if the future is dropped.
+    /// Waits for the next frame. No frame is lost if the future is dropped.
     pub async fn next(&mut self) -> Incoming {
         poll_fn(|cx| {
             if let Poll::Ready(Err(e)) = self.poll_out(cx) {
-                // The server's last words, such as the reason of a close, may still wait to be read.
+                // Frames of the server, such as the reason of a close, may still be unread.
                 if !matches!(e, tungstenite::Error::AlreadyClosed | tungstenite::Error::ConnectionClosed) {
                     return Poll::Ready(Incoming::Lost(e.to_string()));
                 }
@@ -181,7 +185,7 @@ impl ClientSocket {
         .await
     }
 
-    /// Closes the connection, as far as the server cooperates.
+    /// Closes the connection; waits for the server's close frame if it sends one.
     pub async fn close(&mut self) {
         while poll_fn(|cx| self.poll_out(cx)).await.is_ok() && !self.out.is_empty() {}
         let _ = self.ws.close(None).await;
@@ -224,11 +228,11 @@ impl ClientSocket {
             Ok((re, message)) => Incoming::Message(re, message),
             Err(rejected) if rejected.error.code == ErrorCode::BadFrame => Incoming::Lost(rejected.to_string()),
             Err(rejected) => {
-                let numbered = match encoding {
+                let position = match encoding {
                     Encoding::MsgPack => rmp_serde::from_slice(frame).ok(),
                     Encoding::Json => serde_json::from_slice(frame).ok(),
                 };
-                Incoming::Unread(rejected, numbered)
+                Incoming::Unread(rejected, position)
             }
         }
     }

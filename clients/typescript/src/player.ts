@@ -56,7 +56,7 @@ export interface Turn {
   refusal?: Refusal;
   /** Notes to send with the move, set by the agent. */
   notes: Notes;
-  /** Aborted when the move is no longer needed. */
+  /** Aborted when the turn ends without the move. */
   signal: AbortSignal;
 }
 

@@ -262,7 +262,7 @@ export class Session {
     });
   }
 
-  /** Sends a ping after a long silence, and drops the connection if there is no reply. */
+  /** Sends a ping after a long silence, and drops the connection without a reply. */
   #checkSilence(): void {
     // Counts ticks instead of time, because a busy agent can block the thread while messages arrive.
     this.#silentTicks++;

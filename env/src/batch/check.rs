@@ -3,12 +3,12 @@
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
 
-use super::episode::{Envs, KEPT_MASK, Rows, Status};
+use super::episode::{Envs, MAX_CACHED_MASK, Rows, Status};
 use super::{Autoreset, DynBatch, OnIllegal};
-use crate::game::{Action, Game, Outcomes, Seat, SeatSet, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
             Status::New => format!("environment {i} was never reset: reset it first"),
@@ -68,7 +68,7 @@ impl<G: Game> Envs<G> {
             self.of.game.legal(&self.hot[i].state, seat, &mut legal);
         }
         // A list of thousands of ids would not be useful in an error.
-        legal.truncate(KEPT_MASK as usize);
+        legal.truncate(MAX_CACHED_MASK as usize);
         legal.into()
     }
 

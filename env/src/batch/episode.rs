@@ -12,7 +12,7 @@ use super::columns::Shape;
 use super::{BatchConfig, ChanceBy, Episode, GymView, Layout, Observer, Rotate, SeatPolicy, check_seats, forfeit};
 use crate::documents;
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
-use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, ParsedMove, Seat, ToMove};
 use crate::policy::{AgentKey, MoveRequest, Policy};
 use crate::typed::{Loaded, box_state};
 
@@ -35,11 +35,11 @@ pub(super) struct RowState<S> {
     pub(super) status: Status,
     /// [`Turn::code`] of the live episode, or the code of its end.
     pub(super) to_move: i8,
-    /// Seat of the last move, for the view of a finished episode; [`NOBODY`] after chance and joint moves.
+    /// Seat of the last move, for the view of a finished episode; [`NO_SEAT`] after chance and joint moves.
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
-    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag `SAID` marks an
+    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag `DOCUMENT_FLAG` marks an
     /// index into `said`.
     pub(super) history: Vec<u32>,
 }
@@ -56,7 +56,7 @@ impl EpisodeDocuments {
     fn push(&mut self, said: Value) -> u32 {
         self.bytes += documents::bytes(&said);
         self.values.push(said);
-        SAID | (self.values.len() - 1) as u32
+        DOCUMENT_FLAG | (self.values.len() - 1) as u32
     }
 }
 
@@ -79,14 +79,14 @@ pub(super) struct RowContext {
     pub(super) seeded: bool,
 }
 
-pub(super) const SAID: u32 = 1 << 31;
+pub(super) const DOCUMENT_FLAG: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
-pub(super) const NOBODY: i8 = -1;
+pub(super) const NO_SEAT: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
 /// Number of rows per pass when several loops run over all rows.
 const AT_ONCE: usize = 8 * TOGETHER;
 /// Largest number of actions for which masks are cached for the legality check of the next step.
-pub(super) const KEPT_MASK: u32 = 512;
+pub(super) const MAX_CACHED_MASK: u32 = 512;
 
 /// A seat, and the row that it views.
 #[derive(Clone, Copy)]
@@ -110,7 +110,7 @@ impl ViewRow {
 }
 
 /// The environments of a batch, with the game's type.
-pub(crate) struct Envs<G: Game> {
+pub(crate) struct Envs<G: CompleteGame> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
     /// Policies for episodes that start from now on; empty: the client plays every seat.
@@ -144,7 +144,7 @@ pub(crate) struct Envs<G: Game> {
     pub(super) episodes: Vec<Episode>,
 }
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     pub(crate) fn new(of: Arc<Loaded<G>>, config: BatchConfig) -> Result<Self, Refusal> {
         let spec = &of.spec;
         let players = spec.players as usize;
@@ -168,12 +168,12 @@ impl<G: Game> Envs<G> {
         let shape = Shape::new(spec, &facts, &config, client_seats == 1).map_err(|view| {
             Refusal::new(ErrorCode::BadField, format!("{} has no view {view:?}", spec.game)).path("views").got(view)
         })?;
-        let keep_masks = spec.actions <= KEPT_MASK && config.observer == Observer::Acting;
+        let keep_masks = spec.actions <= MAX_CACHED_MASK && config.observer == Observer::Acting;
         let start = RowState {
             state: of.game.start(),
             status: Status::New,
             to_move: ToMove::Over.code(),
-            last: NOBODY,
+            last: NO_SEAT,
             length: 0,
             episode: 0,
             history: Vec::new(),
@@ -181,7 +181,7 @@ impl<G: Game> Envs<G> {
         let seats: Arc<[SeatPolicy]> = players_of(&config);
         let cold = |i: usize| RowContext {
             seats: seats.clone(),
-            draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
+            draw: Draw::new(G::INFO.id, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
             said: EpisodeDocuments::default(),
             base: vec![0.0; players],
@@ -268,7 +268,7 @@ impl<G: Game> Envs<G> {
     ///
     /// # Errors
     /// Returns the first row whose episodes repeatedly end before the client can act. The other rows have started.
-    pub(super) fn begin_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
+    pub(super) fn reset_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
         let mut due = std::mem::take(&mut self.due);
         let mut failed = None;
         for some in due.chunks(AT_ONCE) {
@@ -306,7 +306,7 @@ impl<G: Game> Envs<G> {
             let skipped = out.skipped.get_or_insert_default();
             skipped.at.push(pos as u32);
             skipped.returns.extend_from_slice(&returns);
-            self.keep(i);
+            self.archive_row(i);
             self.next_episode(i);
             self.fresh(i);
             if self.advance(i) {
@@ -331,7 +331,7 @@ impl<G: Game> Envs<G> {
         let c = &mut self.cold[i];
         let h = &mut self.hot[i];
         h.state = self.of.game.start();
-        (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
+        (h.status, h.last, h.length, h.episode) = (Status::Live, NO_SEAT, 0, c.draw.episode() as u32);
         h.history.clear();
         c.said = EpisodeDocuments::default();
         if self.step_rewards {
@@ -445,7 +445,7 @@ impl<G: Game> Envs<G> {
         self.moved(i, seat, a);
     }
 
-    pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
+    pub(super) fn apply_document(&mut self, i: usize, seat: Seat, said: Value) {
         self.of.game.play_document(&mut self.hot[i].state, seat, &said);
         let at = self.cold[i].said.push(said);
         self.moved(i, seat, at);
@@ -466,7 +466,7 @@ impl<G: Game> Envs<G> {
     pub(super) fn move_chance(&mut self, i: usize, a: Action) {
         let h = &mut self.hot[i];
         self.of.game.play_unchecked(&mut h.state, a);
-        h.last = NOBODY;
+        h.last = NO_SEAT;
         h.history.push(a);
     }
 
@@ -483,7 +483,7 @@ impl<G: Game> Envs<G> {
             });
         }
         h.length += 1;
-        h.last = NOBODY;
+        h.last = NO_SEAT;
     }
 
     pub(super) fn move_together(&mut self, i: usize, joint: &[u32; 16]) {
@@ -499,7 +499,7 @@ impl<G: Game> Envs<G> {
         self.of.game.play_together_unchecked(&mut h.state, &ids[..players]);
         h.history.extend_from_slice(&joint[..players]);
         h.length += 1;
-        h.last = NOBODY;
+        h.last = NO_SEAT;
     }
 
     /// Ends row `i` with a forfeit of `seat`.

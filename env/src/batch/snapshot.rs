@@ -4,26 +4,26 @@ use ludex_protocol::message::FinalRows;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde_json::{Value, json};
 
-use super::episode::{Envs, NONE, RowContext, RowState, SAID, Status};
+use super::episode::{DOCUMENT_FLAG, Envs, NONE, RowContext, RowState, Status};
 use super::{Episode, Snapshot};
 use crate::draw::Draw;
-use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, SeatSet, ToMove};
+use crate::game::{Action, CompleteGame, Outcomes, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
 /// One entry of a row's history.
-enum Done<'a> {
+enum HistoryEntry<'a> {
     /// A joint move: the acting seats, and the move of each seat.
-    Together(SeatSet, &'a [Option<ParsedMove>]),
+    Joint(SeatSet, &'a [Option<ParsedMove>]),
     /// A document or utterance of a seat.
-    Said(Seat, &'a Value),
+    Document(Seat, &'a Value),
     /// An action of a seat, or a chance outcome.
-    Played(Option<Seat>, Action),
+    Action(Option<Seat>, Action),
 }
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     /// Replays row `i` and calls `each` with every history entry, in order.
-    fn told(&self, i: usize, mut each: impl FnMut(Done<'_>)) {
+    fn for_each_entry(&self, i: usize, mut each: impl FnMut(HistoryEntry<'_>)) {
         let (c, history) = (&self.cold[i], &self.hot[i].history);
         let (mut s, mut k) = (self.of.game.start(), 0);
         while k < history.len() {
@@ -33,21 +33,23 @@ impl<G: Game> Envs<G> {
                 ToMove::Simultaneous(acting) => {
                     let heard = |&entry: &u32| match entry {
                         NONE => None,
-                        a if a & SAID != 0 => Some(ParsedMove::Document(c.said.values[(a & !SAID) as usize].clone())),
+                        a if a & DOCUMENT_FLAG != 0 => {
+                            Some(ParsedMove::Document(c.said.values[(a & !DOCUMENT_FLAG) as usize].clone()))
+                        }
                         a => Some(ParsedMove::Action(a)),
                     };
                     let joint: Vec<_> = history[k - 1..k - 1 + self.players].iter().map(heard).collect();
-                    each(Done::Together(acting, &joint));
+                    each(HistoryEntry::Joint(acting, &joint));
                     self.of.game.play_joint_unchecked(&mut s, &joint);
                     k += self.players - 1;
                 }
-                ToMove::Seat(seat) if a & SAID != 0 => {
-                    let said = &c.said.values[(a & !SAID) as usize];
-                    each(Done::Said(seat, said));
+                ToMove::Seat(seat) if a & DOCUMENT_FLAG != 0 => {
+                    let said = &c.said.values[(a & !DOCUMENT_FLAG) as usize];
+                    each(HistoryEntry::Document(seat, said));
                     self.of.game.play_document(&mut s, seat, said);
                 }
                 turn => {
-                    each(Done::Played(turn.seat(), a));
+                    each(HistoryEntry::Action(turn.seat(), a));
                     self.of.game.play_unchecked(&mut s, a);
                 }
             }
@@ -57,9 +59,9 @@ impl<G: Game> Envs<G> {
     /// Returns the history of row `i` in snapshot format.
     fn lines(&self, i: usize) -> Vec<(i32, Value)> {
         let mut lines = Vec::new();
-        self.told(i, |done| {
-            lines.push(match done {
-                Done::Together(_, joint) => {
+        self.for_each_entry(i, |entry| {
+            lines.push(match entry {
+                HistoryEntry::Joint(_, joint) => {
                     let shown = joint.iter().map(|heard| match heard {
                         None => (-1).into(),
                         Some(ParsedMove::Action(a)) => (*a).into(),
@@ -67,9 +69,9 @@ impl<G: Game> Envs<G> {
                     });
                     (-2, shown.collect::<Vec<Value>>().into())
                 }
-                Done::Said(seat, said) => (seat as i32, json!({ "said": said })),
-                Done::Played(Some(seat), a) => (seat as i32, a.into()),
-                Done::Played(None, a) => (-1, a.into()),
+                HistoryEntry::Document(seat, said) => (seat as i32, json!({ "said": said })),
+                HistoryEntry::Action(Some(seat), a) => (seat as i32, a.into()),
+                HistoryEntry::Action(None, a) => (-1, a.into()),
             });
         });
         if self.cold[i].forfeit.is_some() {
@@ -86,8 +88,8 @@ impl<G: Game> Envs<G> {
             turns[seat] += 1;
             RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, more, ..MoveRecord::default() })
         };
-        self.told(i, |done| match done {
-            Done::Together(acting, joint) => {
+        self.for_each_entry(i, |entry| match entry {
+            HistoryEntry::Joint(acting, joint) => {
                 let last = acting.iter().last();
                 events.extend(acting.iter().map(|seat| {
                     let (action, said) = match joint[seat].clone() {
@@ -98,15 +100,15 @@ impl<G: Game> Envs<G> {
                     moved(seat, action, said, Some(seat) != last)
                 }));
             }
-            Done::Said(seat, said) => events.push(moved(seat, None, Some(said.clone()), false)),
-            Done::Played(Some(seat), a) => events.push(moved(seat, Some(a), None, false)),
-            Done::Played(None, a) => events.push(RecordEvent::Chance(ChanceRecord { action: Some(a) })),
+            HistoryEntry::Document(seat, said) => events.push(moved(seat, None, Some(said.clone()), false)),
+            HistoryEntry::Action(Some(seat), a) => events.push(moved(seat, Some(a), None, false)),
+            HistoryEntry::Action(None, a) => events.push(RecordEvent::Chance(ChanceRecord { action: Some(a) })),
         });
         events
     }
 
     /// Returns the snapshot of row `i`.
-    pub(super) fn snapped(&self, i: usize, seats: &[String]) -> Snapshot {
+    pub(super) fn snapshot_row(&self, i: usize, seats: &[String]) -> Snapshot {
         let (spec, c) = (&self.of.spec, &self.cold[i]);
         Snapshot {
             v: 1,
@@ -122,7 +124,7 @@ impl<G: Game> Envs<G> {
 
     /// Archives the episode of row `i`, which is over, if episodes are recorded.
     #[inline]
-    pub(super) fn keep(&mut self, i: usize) {
+    pub(super) fn archive_row(&mut self, i: usize) {
         if self.config.record {
             let whole = self.whole(i);
             self.episodes.push(whole);
@@ -147,12 +149,12 @@ impl<G: Game> Envs<G> {
     }
 
     /// Returns a row replayed from a snapshot with checked moves.
-    pub(super) fn replayed(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
+    pub(super) fn restore_row(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
             return Err(format!("expected rules {}, got {}", spec.hash, item.hash));
         }
-        let mut fork = self.single(i, Draw::new(G::ID, item.seed, item.episode));
+        let mut fork = self.single(i, Draw::new(G::INFO.id, item.seed, item.episode));
         fork.fresh(0);
         if let Some(shift) = item.shift {
             if shift as usize >= self.players {
@@ -216,7 +218,7 @@ impl<G: Game> Envs<G> {
             }
             ToMove::Seat(seat) if who == seat as i32 => match what.get("said") {
                 Some(said) => match state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {
-                    ParsedMove::Document(canonical) => self.move_said(0, seat, canonical),
+                    ParsedMove::Document(canonical) => self.apply_document(0, seat, canonical),
                     ParsedMove::Action(a) => self.move_seat(0, seat, a),
                 },
                 None => {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::draw::Draw;
 use crate::dyn_state::DynState;
-use crate::game::{Game, Nth, ParsedMove, Seat, SeatSet, ToMove};
+use crate::game::{CompleteGame, Nth, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
@@ -23,7 +23,7 @@ const ILLEGAL: i32 = i32::MAX;
 /// Replacement for entries of a finished environment, whose ids are all treated alike: refused, or ignored by a reset.
 const ANY: i32 = 0;
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     /// Completes a step after the client's action: plays until the client's next turn and writes rewards and the end.
     #[inline(always)]
     fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
@@ -42,7 +42,7 @@ impl<G: Game> Envs<G> {
         self.returns(i, &mut now[..p]);
         self.write_reward(i, pos, &now[..p], out);
         self.write_flags(i, pos, out);
-        self.keep(i);
+        self.archive_row(i);
         if self.config.autoreset == Autoreset::SameStep {
             // Rewards and flags describe the ended episode, all other columns the new one.
             self.last.returns.extend_from_slice(&now[..p]);
@@ -56,7 +56,7 @@ impl<G: Game> Envs<G> {
         if self.config.autoreset == Autoreset::SameStep && !self.due.is_empty() {
             self.show_last(out);
         }
-        let begun = self.begin_due(out);
+        let begun = self.reset_due(out);
         self.show(rows, out);
         begun
     }
@@ -127,7 +127,7 @@ impl<G: Game> Envs<G> {
             words.into_iter().for_each(|(seat, said)| joint[seat] = Some(ParsedMove::Document(said)));
             self.move_joint(i, joint);
         } else if let Some((seat, said)) = words.pop() {
-            self.move_said(i, seat, said);
+            self.apply_document(i, seat, said);
         }
         self.after(i, pos, out);
     }
@@ -232,7 +232,7 @@ impl<G: Game> Envs<G> {
     }
 }
 
-impl<G: Game> DynBatch for Envs<G> {
+impl<G: CompleteGame> DynBatch for Envs<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
@@ -285,13 +285,13 @@ impl<G: Game> DynBatch for Envs<G> {
                 ResetSeeds::Each(list) => Some(list[pos]),
             };
             match (seed, self.hot[i].status) {
-                (Some(seed), _) => self.cold[i].draw = Draw::new(G::ID, seed, 0),
+                (Some(seed), _) => self.cold[i].draw = Draw::new(G::INFO.id, seed, 0),
                 (None, Status::New) => {}
                 (None, _) => self.next_episode(i),
             }
             self.due.push((i as u32, pos as u32));
         }
-        let begun = self.begin_due(out);
+        let begun = self.reset_due(out);
         self.show(rows, out);
         begun
     }
@@ -337,7 +337,7 @@ impl<G: Game> DynBatch for Envs<G> {
             let i = rows.at(pos);
             match self.hot[i].status {
                 Status::New => Err(self.over(i, pos).path("envs")),
-                _ => Ok(self.snapped(i, seats)),
+                _ => Ok(self.snapshot_row(i, seats)),
             }
         };
         (0..rows.len()).map(one).collect()
@@ -352,7 +352,7 @@ impl<G: Game> DynBatch for Envs<G> {
         }
         let mut replayed = Vec::with_capacity(items.len());
         for (pos, item) in items.enumerate() {
-            replayed.push(self.replayed(rows.at(pos), &item?).map_err(|why| {
+            replayed.push(self.restore_row(rows.at(pos), &item?).map_err(|why| {
                 let message = format!("snapshot {pos} does not replay: {why}");
                 Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
             })?);

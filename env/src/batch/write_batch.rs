@@ -8,7 +8,7 @@ use ludex_protocol::message::{Batch, FinalRows, Mask};
 use super::columns::{bytes_of, put_chance, put_legal, put_mask};
 use super::episode::{Envs, Rows, Status, ViewRow};
 use super::{Layout, MaskForm, Observer};
-use crate::game::{Game, Seat, ToMove, Viewer};
+use crate::game::{CompleteGame, Seat, ToMove, Viewer};
 use crate::typed::box_state;
 
 /// Destinations of a list of views: one entry per view, or none if that form is not requested.
@@ -35,7 +35,7 @@ impl<'a> ViewColumns<'a> {
     }
 }
 
-impl<G: Game> Envs<G> {
+impl<G: CompleteGame> Envs<G> {
     /// Returns the seat whose view row `i` contains.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {

@@ -39,9 +39,9 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
 }
 
 /// The events that a viewer gets from one step, one per mover, and the information revealed afterwards.
-type Told = (Vec<EventView>, Vec<(String, Value)>);
+type StepDisclosure = (Vec<EventView>, Vec<(String, Value)>);
 
-fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer) -> Told {
+fn disclosure(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer) -> StepDisclosure {
     let seen = match event {
         Event::Chance(a) => vec![before.seen(who, Mover::Chance, *a)],
         Event::Move(seat, a) => vec![before.seen(who, Mover::Seat(*seat), *a)],
@@ -69,13 +69,13 @@ pub(super) fn events(
 ) -> Result<(), Fault> {
     let perfect = before.spec().information == Information::Perfect;
     for who in viewers(before) {
-        let here = told(before, event, after, who);
+        let here = disclosure(before, event, after, who);
         ids(event, &here.0, who, perfect)?;
         let world = before.view(who).world(rng);
         let other = elsewhere(&*world, event, rng);
         let mut next = world.boxed();
         other.play(&mut *next).map_err(|f| format!("in a sampled state of {who:?}: {f}"))?;
-        let there = told(&*world, &other, &*next, who);
+        let there = disclosure(&*world, &other, &*next, who);
         let equal = after.view(who).value() == next.view(who).value();
         law(perfect || !equal || here == there, || {
             format!("{who:?} gets {here:?} or {there:?}, which distinguishes states that have equal views")
@@ -139,7 +139,7 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
 }
 
 /// Returns the same document in another sampled state if it is accepted there; in half of the cases another one, sampled by
-/// the game, or a legal id if there is none. Viewers without access to the document must get the same events.
+/// the game, or a legal id without one. Viewers without access to the document must get the same events.
 fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
     let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };

@@ -6,7 +6,7 @@ use ludex_protocol::spec::{ChanceMode, TensorSpec};
 
 use super::{Fault, law, same};
 use crate::dyn_game::DynGame;
-use crate::registry::Games;
+use crate::params::split;
 
 pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     let spec = game.spec();
@@ -25,18 +25,16 @@ pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || {
         "the parameters have no schema".into()
     })?;
-    law(game.page().starts_with("# "), || "the page has no title".into())?;
+    law(game.info().page.starts_with("# "), || "the page has no title".into())?;
     let zero = spec.anchors.iter().find(|a| a.level == 0).map(|a| a.agent.as_str());
     same(&zero, &Some("random"), || "level 0 of the ladder".into())?;
-    let games = Games::builtin();
-    if games.entry(&spec.game).is_some() {
-        let again = games.load(&spec.string).map_err(|e| format!("its own string was refused: {e}"))?;
-        same(&again.spec().hash, &spec.hash, || "hash of its own string".into())?;
-        same(&again.spec().string, &spec.string, || "its own string".into())?;
-        let text = serde_json::to_string(&Value::Object(spec.params.clone())).map_err(|e| e.to_string())?;
-        law(serde_json::from_str::<Value>(&text).is_ok(), || "parameters are not JSON".into())?;
-    }
-    Ok(())
+    let (id, params) = split(&spec.string).map_err(|e| format!("its own string was refused: {e}"))?;
+    same(&id, &spec.game, || "game of its own string".into())?;
+    let again = game.reload(&params).map_err(|e| format!("its own string was refused: {e}"))?;
+    same(&again.spec().hash, &spec.hash, || "hash of its own string".into())?;
+    same(&again.spec().string, &spec.string, || "its own string".into())?;
+    let text = serde_json::to_string(&Value::Object(spec.params.clone())).map_err(|e| e.to_string())?;
+    law(serde_json::from_str::<Value>(&text).is_ok(), || "parameters are not JSON".into())
 }
 
 /// Checks that the named parts cover the first axis in order.

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn object_in_returns_last_complete_object() {
+fn last_object_is_the_last_complete_one() {
     for (text, object) in [
         ("", None),
         ("no object", None),
@@ -16,17 +16,17 @@ fn object_in_returns_last_complete_object() {
         ("\"{\" {\"a\":\"}\"}", Some(json!({"a": "}"}))),
         ("{\"a\":1e400}", None),
     ] {
-        assert_eq!(object_in(text).unwrap(), object, "{text}");
+        assert_eq!(last_object(text).unwrap(), object, "{text}");
     }
-    let twice = object_in("so: {\"a\":1, \"a\":2}").unwrap_err();
+    let twice = last_object("so: {\"a\":1, \"a\":2}").unwrap_err();
     assert_eq!((twice.code.as_deref(), twice.message.contains("\"a\" stands twice")), (Some("twice"), true));
 }
 
 #[test]
-fn object_in_is_fast_on_hostile_text() {
+fn last_object_is_fast_on_hostile_text() {
     for part in ["{", "{\"a\":", "{\"a\":[{},", "[", "{\"a\":1}"] {
         let text = part.repeat(60_000 / part.len());
-        assert!(object_in(&text).is_ok(), "{part}");
+        assert!(last_object(&text).is_ok(), "{part}");
     }
 }
 

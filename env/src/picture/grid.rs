@@ -2,7 +2,8 @@
 
 use super::Picture;
 use super::paint::{Look, Paint, fill, line};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Side of a square, in picture units.
 const CELL: i32 = 40;
@@ -38,7 +39,7 @@ impl Board {
         Sketch::new(width.max(260), TOP + self.rows as i32 * CELL + UNDER)
     }
 
-    fn left(&self) -> i32 {
+    fn left_edge(&self) -> i32 {
         (260 - self.columns as i32 * CELL).max(2 * LEFT) / 2
     }
 
@@ -56,7 +57,7 @@ impl Board {
     /// Returns the upper left corner of a square.
     pub fn corner(&self, [column, row]: [usize; 2]) -> [i32; 2] {
         let turn = |k: usize, n: usize| if self.turned { (n as i32 - 1 - k as i32).max(0) } else { k as i32 };
-        [self.left() + turn(column, self.columns) * CELL, TOP + turn(row, self.rows) * CELL]
+        [self.left_edge() + turn(column, self.columns) * CELL, TOP + turn(row, self.rows) * CELL]
     }
 
     /// Returns the center of a square.
@@ -66,7 +67,7 @@ impl Board {
 
     /// Returns the area of the board: `[x, y, width, height]`.
     pub fn area(&self) -> [i32; 4] {
-        [self.left(), TOP, self.columns as i32 * CELL, self.rows as i32 * CELL]
+        [self.left_edge(), TOP, self.columns as i32 * CELL, self.rows as i32 * CELL]
     }
 
     /// Draws a surface in one color, with lines between the squares.

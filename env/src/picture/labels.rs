@@ -2,7 +2,8 @@
 
 use super::Picture;
 use super::paint::{Paint, fill};
-use super::sketch::{Sketch, TextAnchor};
+use super::sketch::Sketch;
+use crate::svg::TextAnchor;
 
 /// Maximum number of text lines drawn.
 const MOST_LINES: usize = 120;

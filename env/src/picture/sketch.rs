@@ -1,20 +1,10 @@
 //! Shapes in SVG.
 
-use itoa::Buffer;
+use std::fmt::Write as _;
 
+use super::Picture;
 use super::paint::{self, Look, Paint};
-use super::{Picture, escape};
-
-/// Alignment of a text relative to its point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextAnchor {
-    /// The text starts at the point.
-    Start,
-    /// The text is centered on the point.
-    Middle,
-    /// The text ends at the point.
-    End,
-}
+use crate::svg::{Attribute, Element, TextAnchor, escape};
 
 /// A picture under construction. Units are those of the `viewBox`; y increases downwards.
 pub struct Sketch {
@@ -50,107 +40,56 @@ impl Sketch {
         [self.width, self.height]
     }
 
-    fn number(&mut self, name: &str, value: i32) {
-        self.body.push_str(name);
-        self.body.push_str(Buffer::new().format(value));
-        self.body.push('"');
+    /// Opens a shape in a style.
+    fn shape(&mut self, name: &'static str, look: Look) -> Element<'_> {
+        self.count(look);
+        styled(Element::new(&mut self.body, name), look)
     }
 
-    fn look(&mut self, look: Look) {
-        self.body.push_str(" class=\"");
-        if let Some(paint) = look.fill {
-            self.fills |= 1 << paint as u64;
-            self.body.push_str("f-");
-            self.body.push_str(paint::name(paint));
-        }
-        if let Some((paint, width)) = look.line {
-            self.lines |= 1 << paint as u64;
-            self.body.push_str(if look.fill.is_some() { " s-" } else { "s-" });
-            self.body.push_str(paint::name(paint));
-            if width != 1 {
-                self.number("\" stroke-width=\"", width.into());
-                return;
-            }
-        }
-        self.body.push('"');
+    /// Adds the paints of a style to the style sheet.
+    fn count(&mut self, look: Look) {
+        self.fills |= look.fill.map_or(0, |paint| 1 << paint as u64);
+        self.lines |= look.line.map_or(0, |(paint, _)| 1 << paint as u64);
     }
 
     /// Draws a rectangle `[x, y, width, height]` with corners of `radius`.
-    pub fn rect(&mut self, look: Look, [x, y, width, height]: [i32; 4], radius: i32) {
-        self.body.push_str("<rect");
-        self.look(look);
-        self.number(" x=\"", x);
-        self.number(" y=\"", y);
-        self.number(" width=\"", width.max(0));
-        self.number(" height=\"", height.max(0));
-        if radius > 0 {
-            self.number(" rx=\"", radius);
-        }
-        self.body.push_str("/>");
+    pub fn rect(&mut self, look: Look, place: [i32; 4], radius: i32) {
+        let rect = placed(self.shape("rect", look), place);
+        if radius > 0 { rect.with("rx", radius) } else { rect }.end();
     }
 
     /// Draws a circle around a center.
     pub fn circle(&mut self, look: Look, [x, y]: [i32; 2], radius: i32) {
-        self.body.push_str("<circle");
-        self.look(look);
-        self.number(" cx=\"", x);
-        self.number(" cy=\"", y);
-        self.number(" r=\"", radius.max(0));
-        self.body.push_str("/>");
+        self.shape("circle", look).with("cx", x).with("cy", y).with("r", radius.max(0)).end();
     }
 
     /// Draws a straight line.
     pub fn line(&mut self, look: Look, [x1, y1]: [i32; 2], [x2, y2]: [i32; 2]) {
-        let mut buffers = [Buffer::new(), Buffer::new(), Buffer::new(), Buffer::new()];
-        let mut d = String::with_capacity(24);
-        for ((letter, buffer), value) in ["M", " ", "L", " "].into_iter().zip(&mut buffers).zip([x1, y1, x2, y2]) {
-            d.push_str(letter);
-            d.push_str(buffer.format(value));
-        }
-        self.path(look, &d);
+        self.path(look, &format!("M{x1} {y1}L{x2} {y2}"));
     }
 
     /// Draws a path; `d` is SVG path data.
     pub fn path(&mut self, look: Look, d: &str) {
-        self.body.push_str("<path");
-        self.look(look);
-        self.body.push_str(" d=\"");
-        self.body.push_str(d);
-        self.body.push_str("\"/>");
+        self.shape("path", look).with("d", d).end();
     }
 
     /// Draws dots of equal size at the given centers as a single SVG shape.
     pub fn spots(&mut self, paint: Paint, radius: i32, points: &[[i32; 2]]) {
         let mut d = String::with_capacity(12 * points.len());
         for [x, y] in points {
-            d.push('M');
-            d.push_str(Buffer::new().format(*x));
-            d.push(' ');
-            d.push_str(Buffer::new().format(*y));
-            d.push_str("h0");
+            let _ = write!(d, "M{x} {y}h0");
         }
-        self.body.push_str("<path stroke-linecap=\"round\"");
-        self.look(paint::line(paint, u8::try_from(2 * radius).unwrap_or(u8::MAX)));
-        self.body.push_str(" d=\"");
-        self.body.push_str(&d);
-        self.body.push_str("\"/>");
+        let look = paint::line(paint, u8::try_from(2 * radius).unwrap_or(u8::MAX));
+        self.count(look);
+        let path = Element::new(&mut self.body, "path").with("stroke-linecap", "round");
+        styled(path, look).with("d", d.as_str()).end();
     }
 
     /// Translates the shapes of `draw` by `[x, y]` and scales them to `percent`.
     pub fn moved(&mut self, [x, y]: [i32; 2], percent: i32, draw: impl FnOnce(&mut Sketch)) {
-        self.number("<g transform=\"translate(", x);
-        self.body.pop();
-        self.number(" ", y);
-        self.body.pop();
-        self.body.push(')');
+        let _ = write!(self.body, "<g transform=\"translate({x} {y})");
         if percent != 100 {
-            self.body.push_str("scale(");
-            let [whole, tens, ones] = [percent / 100, percent / 10 % 10, percent % 10];
-            for (mark, digit) in ["", ".", ""].into_iter().zip([whole, tens, ones]) {
-                self.body.push_str(mark);
-                self.body.push_str(Buffer::new().format(digit));
-            }
-            self.body.push(')');
+            let _ = write!(self.body, "scale({}.{}{})", percent / 100, percent / 10 % 10, percent % 10);
         }
         self.body.push_str("\">");
         draw(self);
@@ -159,7 +98,7 @@ impl Sketch {
 
     /// Draws a text vertically centered at `y`, in a generic sans-serif font.
     pub fn text(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
-        self.letters(paint, anchor, [x, y], size, text, false);
+        self.letters(paint, anchor, [x, y], size, false).text(text);
     }
 
     /// Draws a line of text in the horizontal center at height `y`, in a smaller font if it would not fit.
@@ -172,46 +111,27 @@ impl Sketch {
 
     /// Draws a text like [`text`](Sketch::text), in bold.
     pub fn bold(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
-        self.letters(paint, anchor, [x, y], size, text, true);
+        self.letters(paint, anchor, [x, y], size, true).text(text);
     }
 
     /// Draws a monospaced text that starts at `x` and preserves blanks.
     pub(super) fn mono(&mut self, paint: Paint, at: [i32; 2], size: i32, text: &str) {
         self.body.push_str("<g font-family=\"ui-monospace,monospace\" style=\"white-space:pre\">");
-        self.letters(paint, TextAnchor::Start, at, size, text, false);
+        self.text(paint, TextAnchor::Start, at, size, text);
         self.body.push_str("</g>");
     }
 
-    fn letters(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str, bold: bool) {
-        self.body.push_str("<text");
-        self.look(paint::fill(paint));
-        self.number(" x=\"", x);
+    fn letters(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, bold: bool) -> Element<'_> {
         // Renderers differ in their support of `dominant-baseline`, so the baseline is computed.
-        self.number(" y=\"", y + size * 36 / 100);
-        self.number(" font-size=\"", size);
-        self.body.push_str(match anchor {
-            TextAnchor::Start => "",
-            TextAnchor::Middle => " text-anchor=\"middle\"",
-            TextAnchor::End => " text-anchor=\"end\"",
-        });
-        self.body.push_str(if bold { " font-weight=\"700\">" } else { ">" });
-        self.body.push_str(&escape(text));
-        self.body.push_str("</text>");
+        let baseline = y + size * 36 / 100;
+        let text = self.shape("text", paint::fill(paint)).with("x", x).with("y", baseline).with("font-size", size);
+        let text = text.anchor(anchor);
+        if bold { text.with("font-weight", 700) } else { text }
     }
 
     /// Adds a clickable cell above everything else: `[x, y, width, height]`.
-    pub fn cell(&mut self, name: &str, [x, y, width, height]: [i32; 4]) {
-        let body = std::mem::take(&mut self.body);
-        self.body = std::mem::take(&mut self.cells);
-        self.body.push_str("<rect class=\"cell");
-        self.body.push_str("\" data-cell=\"");
-        self.body.push_str(&escape(name));
-        self.number("\" x=\"", x);
-        self.number(" y=\"", y);
-        self.number(" width=\"", width.max(0));
-        self.number(" height=\"", height.max(0));
-        self.body.push_str("/>");
-        self.cells = std::mem::replace(&mut self.body, body);
+    pub fn cell(&mut self, name: &str, place: [i32; 4]) {
+        placed(Element::new(&mut self.cells, "rect").class("cell").with("data-cell", name), place).end();
     }
 
     /// Marks a cell as part of the last move, if the view contains that move.
@@ -235,6 +155,29 @@ impl Sketch {
         picture.mark_last(&self.last);
         picture
     }
+}
+
+impl Attribute for Look {
+    fn write(&self, out: &mut String) {
+        let fill = self.fill.map(|paint| ("f-", paint));
+        let line = self.line.map(|(paint, _)| (if fill.is_some() { " s-" } else { "s-" }, paint));
+        for (class, paint) in fill.into_iter().chain(line) {
+            out.push_str(class);
+            out.push_str(paint::name(paint));
+        }
+    }
+}
+
+fn styled(element: Element<'_>, look: Look) -> Element<'_> {
+    let element = element.with("class", look);
+    match look.line {
+        Some((_, width)) if width != 1 => element.with("stroke-width", i32::from(width)),
+        _ => element,
+    }
+}
+
+fn placed(element: Element<'_>, [x, y, width, height]: [i32; 4]) -> Element<'_> {
+    element.with("x", x).with("y", y).with("width", width.max(0)).with("height", height.max(0))
 }
 
 /// Cells are invisible unless marked.

@@ -45,8 +45,8 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Skips white space.
-    fn space(&mut self) {
+    /// Advances past white space.
+    fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips white space, then consumes `byte` if it follows. Returns true if it did.
     fn take(&mut self, byte: u8) -> bool {
-        self.space();
+        self.skip_space();
         let here = self.peek() == Some(byte);
         self.at += usize::from(here);
         here
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
 
     /// Returns true if only white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
-        self.space();
+        self.skip_space();
         self.at == self.text.len()
     }
 
@@ -75,7 +75,7 @@ impl<'a> Scanner<'a> {
             return Some(());
         }
         loop {
-            self.space();
+            self.skip_space();
             let key = self.string()?;
             // Keys are sorted by UTF-16 units, which for ASCII is byte order.
             if !key.plain || !key.text.is_ascii() || !self.take(b':') {
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads a value, appends its canonical form, and returns its range in the text.
     pub(super) fn value(&mut self, out: &mut Vec<u8>) -> Option<Range<usize>> {
-        self.space();
+        self.skip_space();
         let from = self.at;
         self.nested(out, DEPTH)?;
         Some(from..self.at)
@@ -120,7 +120,7 @@ impl<'a> Scanner<'a> {
 
     fn nested(&mut self, out: &mut Vec<u8>, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        self.space();
+        self.skip_space();
         match self.peek()? {
             b'{' => {
                 let (start, outer) = (out.len(), self.members.len());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
-use ludex_agents::programs::{self, Bot};
+use ludex_agents::programs::{self, BotProgram};
 use ludex_protocol::error::{did_you_mean, nearest};
 use toml_edit::{Document, Item, TableLike};
 
@@ -130,7 +130,7 @@ impl File<'_> {
             }
             (None, Some(name)) => {
                 let path = self.beside(name);
-                let found = Bot::at(&path).map_err(|e| {
+                let found = BotProgram::detect(&path).map_err(|e| {
                     let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
                     wrong(fields.get("file"), &why)
                 })?;

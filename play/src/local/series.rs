@@ -94,7 +94,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use ludex_env::load;
+    use ludex_games::load;
     use ludex_protocol::record::Record;
     use ludex_referee::schedule::blocks;
 

@@ -170,7 +170,7 @@ mod tests {
             ("chess(max_plies=300)", 2, 4_000),
             ("iterated_prisoners_dilemma", 2, SMALL),
         ] {
-            let game = ludex_env::load(name).unwrap();
+            let game = ludex_games::load(name).unwrap();
             for seed in 0..8 {
                 let record = crate::play(&game, vec!["random"; seats], seed).unwrap().record;
                 let events = record.events.len();

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use ludex_protocol::record::Record;
 use ludex_referee::Verifier;
 use ludex_referee::read::{RejectedRecord, Source, SourcedRecord};
+use ludex_report::runs::results;
 
 use super::answer_cache;
 use super::archive::Archive;
 use super::bundle::Files;
-use super::driver::results;
 use super::rebuilt_plan::RebuiltPlan;
 use super::run_files::{EPISODES, RUN};
 pub use completeness::{RunState, Whole};
@@ -40,7 +40,7 @@ pub struct Audit {
 /// Audits a run; `files` are all files that belong to it, for a bundle including its report. `done` is called after
 /// each replayed record.
 pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
-    let (good, untrue) = Verifier::new().verify_each(&run.found, done);
+    let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_each(&run.found, done);
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();
     let mut out = Audit { refused: [run.refused.clone(), untrue].concat(), ..Audit::default() };
     let of_file = |name: &str| Source { file: run.place.join(name).display().to_string(), line: 0 };

@@ -14,14 +14,15 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::suite::OnTimeout;
-use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, Results, block_key, key};
+use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, block_key, key};
+use ludex_report::runs::episode::{AGAIN, name_of};
+use ludex_report::runs::{RunSchedule, results};
 
 use super::answer_cache::AnswerCache;
-use super::episode::{AGAIN, key_of, name_of};
 use super::executor::{Executor, MatchJob};
 use super::folder::{Calls, Folder, RunHistory};
 use super::usage::Usage;
-use super::{GameRoster, RunPart, RunSchedule};
+use super::{GameRoster, RunPart};
 use crate::local::{self, HostOptions, Participant, PlayedMatch, Turns};
 use crate::machine::interface::MatchSetup;
 
@@ -83,29 +84,6 @@ pub struct Driver<'a> {
     pub wanted: &'a BlockFilter<'a>,
     /// Probes the endpoints of the agents.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
-}
-
-/// Returns the finished matches of a run by their records, and the number of failures of each match that is to be
-/// repeated.
-pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
-    let (mut done, mut failed) = (Results::new(), HashMap::new());
-    for record in records {
-        let Some((key, _)) = key_of(run, &record.header.episode) else { continue };
-        let Some((part, turn)) = schedule.find(key) else { continue };
-        match schedule.judge(part, turn, record) {
-            MatchScore::Discarded => {
-                let times = failed.entry(key.to_owned()).or_insert(0);
-                *times += 1;
-                if *times > schedule.rematches(part) {
-                    done.insert(key.to_owned(), MatchScore::Discarded);
-                }
-            }
-            counted => {
-                done.insert(key.to_owned(), counted);
-            }
-        }
-    }
-    (done, failed)
 }
 
 /// Finished match that has not been recorded.

@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
-use ludex_env::{GameRef, Games, MoveRequest, Stream};
+use ludex_env::{GameRef, MoveRequest, Stream};
 use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, MatchScore, Plan, PlannedPart, Results, key};
 use rayon::prelude::*;
@@ -199,7 +199,7 @@ fn stand_ins(
         .filter(|e| e.candidate && e.variant.is_none())
         .map(|e| (e.name.clone(), e.spec.clone()))
         .collect();
-    let small = Plan::new(suite, &own, 1.0, &Games::builtin())?;
+    let small = Plan::new(suite, &own, 1.0, &ludex_games::builtin())?;
     let mut meters: Vec<Vec<Meters>> = Vec::new();
     for (at, part) in small.parts.iter().enumerate() {
         let here = || part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
@@ -385,13 +385,13 @@ impl StandIn {
             agent.act(ask, deadline)
         };
         // The prompts that are measured may contain the last moves.
-        Ok(Arc::new(wrap(agent, act).reading_past()))
+        Ok(Arc::new(wrap(agent, act).with_history()))
     }
 }
 
 /// Adds what some moves of a language model use. Nobody knows how long batches take.
 fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, seconds: f64) {
-    let batched = llm::batches(spec);
+    let batched = llm::uses_batching(spec);
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     seen.moves += moves;
     seen.calls += forecast.calls;

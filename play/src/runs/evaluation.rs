@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm, wrap};
-use ludex_env::{Games, MoveRequest};
+use ludex_env::MoveRequest;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
@@ -16,18 +16,19 @@ use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::VerifiedRecord;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::{
+    GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
+};
 
-use super::driver::{Budget, Driver, RunNews, StopReason, results};
+use super::driver::{Budget, Driver, RunNews, StopReason};
 use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of};
-use super::plan_progress::PlanProgress;
 use super::preflight;
 use super::run_files::RUN;
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{
-    GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
-};
 use super::{GameRoster, RunPart, tables};
 use crate::agents_file;
 use crate::local::{self, Participant};
@@ -104,7 +105,7 @@ impl Candidates {
 /// Returns the name of an agent in records. A model without a name is named by the arguments that determine its
 /// moves; endpoint and prices may change.
 fn name_of(name: String, spec: &AgentSpec) -> String {
-    if name == spec.to_string() { llm::essence(spec).to_string() } else { name }
+    if name == spec.to_string() { llm::without_transport_args(spec).to_string() } else { name }
 }
 
 /// Parses role assignments of the form `ROLE=AGENT`, with a spec or a name from the agents file in the folder `data`.
@@ -167,11 +168,11 @@ impl Evaluation {
     /// # Errors
     /// Returns an error for a suite or an agent that does not exist or cannot play.
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
-        let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
+        let mut suite = Suite::parse(&request.suite, &ludex_games::builtin()).context("the suite cannot be used")?;
         suite.fill(&request.roles)?;
         suite.keep_only(&request.only)?;
         suite.deals = request.deals.unwrap_or(suite.deals);
-        let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
+        let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &ludex_games::builtin())?;
         plan.shard = request.shard;
         if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
             bail!("part {:?} asks some answers once in a run, so it cannot be played in shards", part.part.id);
@@ -409,7 +410,7 @@ fn is_model(spec: &str) -> bool {
 }
 
 fn is_priced(spec: &str) -> bool {
-    AgentSpec::parse(spec).is_ok_and(|spec| spec.gives("price_in") && spec.gives("price_out"))
+    AgentSpec::parse(spec).is_ok_and(|spec| spec.has_arg("price_in") && spec.has_arg("price_out"))
 }
 
 /// Returns the blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.

@@ -7,17 +7,17 @@ use anyhow::{Context as _, bail, ensure};
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
+use ludex_report::runs::episode::key_of;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::ids;
 
 use super::archive::Archive;
 use super::audit::{RunState, audit};
 use super::bundle::{self, Files};
-use super::driver::results;
-use super::episode::key_of;
 use super::folder::begin;
-use super::plan_progress::PlanProgress;
 use super::run_files::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
 use super::settings::{RunKind, RunSettings};
-use super::summary::ids;
 use crate::files::write_whole;
 
 /// Maximum number of faults of a shard in a message.

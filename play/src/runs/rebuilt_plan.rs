@@ -10,15 +10,16 @@ use ludex_referee::schedule::MatchSeeds;
 use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, Suite};
+use ludex_report::runs::RunSchedule;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
 
 use super::answer_cache::CachePolicy;
 use super::archive::Archive;
-use super::driver::results;
-use super::plan_progress::PlanProgress;
 use super::run_files::SUITE;
 use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::spec_in;
 use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
-use super::{RunSchedule, spec_in};
 
 /// Part of a run.
 pub(crate) struct GroundPart {
@@ -61,7 +62,7 @@ impl RebuiltPlan {
         let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE} is not text"))?.to_owned();
         if about.kind == RunKind::Tournament {
             let terms = TournamentTerms::parse(&suite)?;
-            let game = ludex_env::load(&terms.game)?;
+            let game = ludex_games::load(&terms.game)?;
             let names: Vec<String> = about.agents.iter().map(|agent| agent.name.clone()).collect();
             let schedule = TournamentSchedule::new(&about.run, &terms, &names, game.spec().players as usize)?;
             let specs = about.agents.iter().enumerate();

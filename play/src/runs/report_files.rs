@@ -10,30 +10,31 @@ use ludex_env::{Viewer, recording};
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::read::{RejectedRecord, raw_lines};
-use ludex_referee::report::ReportAbout;
-use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
-use ludex_referee::report::figure::RenderedFigure;
-use ludex_referee::report::figure::data::{Strip, StripPicture};
-use ludex_referee::report::figure::resolve::FigureSource as FigureGround;
 use ludex_referee::result::SeatResult;
 use ludex_referee::rows::Rows;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
 use ludex_referee::suite::summary::{Summary, SummaryScore};
-use ludex_referee::{Report, VerifiedRecord, Verifier};
+use ludex_referee::{VerifiedRecord, Verifier};
+use ludex_report::Report;
+use ludex_report::ReportAbout;
+use ludex_report::figure::RenderedFigure;
+use ludex_report::figure::data::{Strip, StripPicture};
+use ludex_report::figure::resolve::FigureSource as FigureGround;
+use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+use ludex_report::runs::episode::key_of;
+use ludex_report::runs::metric_rows::{join, table};
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
 
 use super::archive::Archive;
 use super::bundle::{Files, PAGE, REPORT};
 use super::describe;
-use super::driver::results;
-use super::episode::key_of;
-use super::metric_rows::{join, table};
-use super::plan_progress::PlanProgress;
 use super::rebuilt_plan::RebuiltPlan;
 use super::run_files::EPISODES;
 use super::settings::{RunAgent, RunSeeds};
 use super::spec_in;
-use super::summary::{PartResult, notes, rows_on, summaries};
 use super::usage::Usage;
 
 /// The place of each episode of the run in `folder` in the order of its plan, from 1, and whether another match is played in its place;
@@ -126,7 +127,7 @@ impl<'r> Read<'r> {
             Err(why) => (None, Some(format!("{}: its matches are rated without its plan: {why:#}", run.about.run))),
         };
         let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
-        let (mut games, refused) = Verifier::new().with_marks(marks).verify_all(&run.found);
+        let (mut games, refused) = Verifier::new(ludex_games::builtin()).with_marks(marks).verify_all(&run.found);
         let name = &run.about.run;
         // Without a plan, games are in the order in which they ended.
         let Some(ground) = ground else {
@@ -155,7 +156,7 @@ impl<'r> Read<'r> {
         let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
             name: agent.name.clone(),
             spec: AgentSpec::parse(&agent.spec)
-                .map_or_else(|_| agent.spec.clone(), |spec| llm::essence(&spec).to_string()),
+                .map_or_else(|_| agent.spec.clone(), |spec| llm::without_transport_args(&spec).to_string()),
             model: model(plan, at, &agent.spec),
             cost: costs.get(&at).map(|usage| HeadCost {
                 calls: usage.calls,

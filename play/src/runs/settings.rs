@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
-use ludex_env::Games;
 use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
@@ -47,7 +46,7 @@ pub struct RunSettings {
     /// Prompt hash of each language model by part and agent.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
-    /// Version of the prompt wording ([`llm::WORDING`]); 0 in runs of older builds.
+    /// Version of the prompt wording ([`llm::PROMPT_VERSION`]); 0 in runs of older builds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wording: u32,
     /// True if records contain digests of their language model calls, as all runs of this version do.
@@ -166,7 +165,7 @@ impl RunSettings {
             games: games.collect(),
             prompts,
             calls_bound: true,
-            wording: llm::WORDING,
+            wording: llm::PROMPT_VERSION,
             begun: crate::time::now_text(),
         })
     }
@@ -184,7 +183,7 @@ impl RunSettings {
     pub fn plan(&self, suite: &str) -> anyhow::Result<Plan> {
         let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
-        let games = Games::builtin();
+        let games = ludex_games::builtin();
         let mut suite = Suite::parse(suite, &games)?;
         suite.fill(&self.roles)?;
         suite.keep_only(&self.only)?;
@@ -230,7 +229,11 @@ impl RunSettings {
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
         for (was, is) in self.agents.iter().zip(&now.agents) {
             differ("agent", was.name.clone(), is.name.clone());
-            differ(&format!("spec of {}", was.name), essence(&was.spec), essence(&is.spec));
+            differ(
+                &format!("spec of {}", was.name),
+                without_transport_args(&was.spec),
+                without_transport_args(&is.spec),
+            );
             differ(&format!("program of {}", was.name), was.program.clone(), is.program.clone());
         }
         let mut maps = |what: &str, was: &BTreeMap<String, String>, is: &BTreeMap<String, String>| {
@@ -260,8 +263,8 @@ fn is_zero(n: &u32) -> bool {
 }
 
 /// Returns a spec without the arguments that may change during a run.
-fn essence(text: &str) -> String {
-    AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::essence(&spec).to_string())
+fn without_transport_args(text: &str) -> String {
+    AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::without_transport_args(&spec).to_string())
 }
 
 /// Returns a digest of the program that an agent starts: shortened SHA-256 over the files named in its command line.

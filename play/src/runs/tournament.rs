@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{AgentClass, llm};
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
 use ludex_referee::VerifiedRecord;
@@ -18,23 +19,24 @@ use ludex_referee::suite::plan::{Block, seeds};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, Suite};
 use ludex_referee::tournament::{self, TournamentFormat};
+use ludex_report::display;
+use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::results;
+use ludex_report::runs::summary::verified;
 use rayon::prelude::*;
+use schedule::{NAME, PART, TournamentSchedule, TournamentTerms};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer_cache::CachePolicy;
-use super::driver::{Budget, Driver, RunNews, StopReason, results};
+use super::driver::{Budget, Driver, RunNews, StopReason};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of, read_settings};
-use super::plan_progress::PlanProgress;
 use super::run_files::RUN;
 use super::settings::{self, RunAgent, RunKind, RunSeeds, RunSettings, SuiteId};
-use super::summary::verified;
 use super::{GameRoster, RunPart};
 use crate::agents_file::{AgentSource, Agents, NamedAgent};
-use crate::display;
 use crate::local::{self, Participant, Unfit, check};
-use schedule::{NAME, PART, TournamentSchedule, TournamentTerms};
 
 /// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
 const WAVE: usize = 16;
@@ -204,8 +206,11 @@ impl Contest {
             }
             let tried_as = |player: &Participant| -> Participant {
                 // Trials do not wait for batches.
-                let plain =
-                    player.agent.is_batched().then(|| llm::unbatched(&player.spec).build(&self.game).ok()).flatten();
+                let plain = player
+                    .agent
+                    .is_batched()
+                    .then(|| llm::without_batching(&player.spec).build(&self.game).ok())
+                    .flatten();
                 Participant { agent: plain.unwrap_or_else(|| player.agent.clone()), ..player.clone() }
             };
             let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
@@ -271,7 +276,7 @@ impl Contest {
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             calls_bound: true,
-            wording: llm::WORDING,
+            wording: llm::PROMPT_VERSION,
             begun: crate::time::now_text(),
             ..RunSettings::default()
         }
@@ -288,7 +293,7 @@ impl ReadyTournament {
         let path = &self.contest.path;
         let records = if path.join(RUN).exists() { RunStatus::at(path)?.past.records } else { Vec::new() };
         let (done, _) = results(run, &self.schedule, &records);
-        let due = crate::runs::RunSchedule::next(&self.schedule, &done, &records);
+        let due = ludex_report::runs::RunSchedule::next(&self.schedule, &done, &records);
         Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
@@ -396,7 +401,7 @@ fn is_model(entry: &NamedAgent) -> bool {
 }
 
 fn gathers(entry: &NamedAgent) -> bool {
-    matches!(&entry.source, AgentSource::Spec(spec) if llm::batches(spec))
+    matches!(&entry.source, AgentSource::Spec(spec) if llm::uses_batching(spec))
 }
 
 /// How long a tournament will take, by the time of the trials.

@@ -7,12 +7,12 @@ use ludex_env::recording::{Replay, submitted_move};
 use ludex_env::{DynState, Move, Seat};
 use ludex_protocol::record::{AgentKind, EndReason, MoveRecord, Outcome, Record};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
+use ludex_report::display::move_text;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{TableRow, document, gather};
-use crate::display::move_text;
 use crate::runs::archive::Archive;
 use crate::runs::run_files::CallLine;
 
@@ -129,7 +129,7 @@ struct Decided<'a> {
 }
 
 fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<DecisionRow>, String> {
-    let game = ludex_env::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
+    let game = ludex_games::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
     let mut calls: BTreeMap<_, Vec<&CallLine>> = BTreeMap::new();
     for line in run.calls_of(&record.header.episode).iter().filter(|line| seats.contains(&line.seat)) {
         calls.entry((line.seat, line.key.turn)).or_default().push(line);

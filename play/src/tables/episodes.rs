@@ -2,13 +2,13 @@
 
 use ludex_protocol::record::{EndReason, Record, RecordEvent, RecordParts};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
+use ludex_report::runs::episode::MatchPlace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::parts_line;
 use super::{TableRow, document, gather};
 use crate::runs::archive::Archive;
-use crate::runs::episode::MatchPlace;
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -72,7 +72,7 @@ pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, 
 
 fn row(run: &Archive, record: &Record, parts: &RecordParts) -> Result<EpisodeRow, String> {
     let (header, footer) = (&record.header, &record.footer);
-    let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
+    let game = ludex_games::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
     let found = run.place_of(&header.episode);
     let place = found.as_ref().map(|found| &found.place);
     let moves =

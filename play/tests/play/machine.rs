@@ -15,7 +15,7 @@ use ludex_referee::Verifier;
 use ludex_referee::suite::starts::Excerpt;
 
 fn setup(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchSetup {
-    let game = ludex_env::load(game).unwrap();
+    let game = ludex_games::load(game).unwrap();
     let spec = game.spec();
     let seats = spec.players as usize;
     let (seed, salt) = (42, [7; 16]);
@@ -114,7 +114,7 @@ fn frames(out: &[Output], watcher: Watcher) -> Vec<MatchFrame> {
 fn verified(m: &MatchMachine) -> Record {
     let record = m.record().expect("the match is over").clone();
     let lines = ludex_referee::read::read_lines("test", record.to_line().unwrap().as_bytes());
-    let (good, refused) = Verifier::new().verify_all(&lines.found);
+    let (good, refused) = Verifier::new(ludex_games::builtin()).verify_all(&lines.found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), 1);
     record
@@ -446,7 +446,7 @@ fn an_open_turn_is_sent_again_with_its_number() {
 #[test]
 fn a_match_comes_back_from_its_rows_at_every_point() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "connect_four"] {
-        let seats = ludex_env::load(game).unwrap().spec().players as usize;
+        let seats = ludex_games::load(game).unwrap().spec().players as usize;
         let mut m = start(game, |_| ());
         let (mut rows, mut rng, mut now) = (Vec::new(), ludex_env::Stream::from_text(game), 0);
         while !m.is_over() {
@@ -545,7 +545,8 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
         let sealed = ludex_referee::digest::digest(&parts).unwrap();
         forged.footer.digest = Some(sealed);
         let line = forged.to_line().unwrap();
-        let fault = Verifier::new().verify_line(&line, Default::default()).err().expect("a false start");
+        let fault =
+            Verifier::new(ludex_games::builtin()).verify_line(&line, Default::default()).err().expect("a false start");
         assert!(fault.to_string().contains("start") || fault.to_string().contains("forced"), "{start}: {fault}");
     }
 }

@@ -26,9 +26,10 @@ struct Case {
 /// The results of the matches of one mean, and the seat of the agent in each: each match on a seed of its own, the seats
 /// by turns, and a mirror on the same seed.
 fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
-    let game = ludex_env::load(case.game).unwrap();
+    let game = ludex_games::load(case.game).unwrap();
     let seated = |text: &str| Participant::new(text, &game).unwrap();
-    let (agent, anchor, seeds, verifier) = (seated(case.agent), seated(case.anchor), Seeds::Open(20), Verifier::new());
+    let (agent, anchor, seeds, verifier) =
+        (seated(case.agent), seated(case.anchor), Seeds::Open(20), Verifier::new(ludex_games::builtin()));
     let one = |k: u64| {
         let (seed, seat) = (seeds.of(mean * MATCHES + k), (k % 2) as usize);
         let mirror = ludex_play::play(&game, [case.anchor, case.anchor], seed).unwrap();

@@ -7,7 +7,7 @@ use ludex_protocol::record::{Header, RecordSeat};
 
 /// A match whose seat 0 asked for pictures, with all frames since its start.
 fn start(game: &str) -> (MatchMachine, Vec<Output>) {
-    let game = ludex_env::load(game).unwrap();
+    let game = ludex_games::load(game).unwrap();
     let spec = game.spec();
     let seats = spec.players as usize;
     let header = Header {

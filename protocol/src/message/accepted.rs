@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 
@@ -30,4 +30,4 @@ impl Message for Accepted {
     const WRITTEN_OFTEN: bool = true;
 }
 
-impl FromServer for Accepted {}
+impl ServerBody for Accepted {}

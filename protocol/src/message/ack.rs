@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 
 /// `ack`: acknowledges the messages of a match up to `seq`, which the server may then discard. Optional; gets no reply.
@@ -20,8 +20,4 @@ impl Message for Ack {
     const TYPE: &'static str = "ack";
 }
 
-impl FromClient for Ack {
-    fn is_request(&self) -> bool {
-        false
-    }
-}
+impl ClientBody for Ack {}

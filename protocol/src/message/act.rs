@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::{ErrorCode, Refusal};
@@ -57,10 +57,11 @@ impl Act {
 
 impl Message for Act {
     const TYPE: &'static str = "act";
+    const REPLIES: &'static [&'static str] = &["accepted", "refused"];
     const READ_OFTEN: bool = true;
 }
 
-impl FromClient for Act {
+impl ClientBody for Act {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

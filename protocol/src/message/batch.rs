@@ -8,7 +8,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::FromServer;
+use super::ServerBody;
 use crate::column::{Column, ColumnVisitor, Element};
 use crate::envelope::Message;
 use crate::tensor::Tensors;
@@ -131,7 +131,7 @@ impl Message for Batch {
     const WRITTEN_OFTEN: bool = true;
 }
 
-impl FromServer for Batch {
+impl ServerBody for Batch {
     fn size_hint(&self) -> usize {
         256 + self.packed_bytes()
     }

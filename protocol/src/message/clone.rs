@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
@@ -24,14 +24,15 @@ pub struct CloneEnvs {
 
 impl Message for CloneEnvs {
     const TYPE: &'static str = "clone";
+    const REPLIES: &'static [&'static str] = &["opened"];
 }
 
-impl FromClient for CloneEnvs {
+impl ClientBody for CloneEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }
 
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         true
     }
 }

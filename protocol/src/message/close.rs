@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -16,9 +16,10 @@ pub struct CloseHandle {
 
 impl Message for CloseHandle {
     const TYPE: &'static str = "close";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for CloseHandle {
+impl ClientBody for CloseHandle {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::error::Refusal;
 use crate::limits::Limits;
@@ -25,9 +25,10 @@ pub struct Describe {
 
 impl Message for Describe {
     const TYPE: &'static str = "describe";
+    const REPLIES: &'static [&'static str] = &["spec"];
 }
 
-impl FromClient for Describe {
+impl ClientBody for Describe {
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         limits.document("params", &self.params)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 
@@ -21,4 +21,4 @@ impl Message for Draining {
     const TYPE: &'static str = "draining";
 }
 
-impl FromServer for Draining {}
+impl ServerBody for Draining {}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::join::{MatchView, are_match_views, match_views, or_match_views};
 use super::welcome::Scope;
 use crate::envelope::Message;
@@ -74,14 +74,15 @@ impl Enrol {
 
 impl Message for Enrol {
     const TYPE: &'static str = "enrol";
+    const REPLIES: &'static [&'static str] = &["enrolled"];
 }
 
-impl FromClient for Enrol {
+impl ClientBody for Enrol {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }
 
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         true
     }
 }

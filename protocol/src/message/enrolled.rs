@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// `enrolled`: reply to `enrol`.
@@ -27,4 +27,4 @@ impl Message for Enrolled {
     const TYPE: &'static str = "enrolled";
 }
 
-impl FromServer for Enrolled {}
+impl ServerBody for Enrolled {}

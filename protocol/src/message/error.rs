@@ -1,6 +1,6 @@
 //! Reply to a refused request or an invalid frame.
 
-use super::{FromServer, ServerMessage};
+use super::{ServerBody, ServerMessage};
 use crate::envelope::Message;
 use crate::error::Refusal;
 
@@ -8,7 +8,7 @@ impl Message for Refusal {
     const TYPE: &'static str = "error";
 }
 
-impl FromServer for Refusal {}
+impl ServerBody for Refusal {}
 
 impl From<Refusal> for ServerMessage {
     fn from(refusal: Refusal) -> Self {

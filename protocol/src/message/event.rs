@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromServer;
+use super::ServerBody;
 use super::turn::SeatView;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, numbers, or_default};
@@ -96,4 +96,4 @@ impl Message for MatchEvent {
     const TYPE: &'static str = "event";
 }
 
-impl FromServer for MatchEvent {}
+impl ServerBody for MatchEvent {}

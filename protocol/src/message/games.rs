@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 use crate::spec::{ChanceMode, Dynamics, Information};
@@ -42,4 +42,4 @@ impl Message for GameList {
     const TYPE: &'static str = "games";
 }
 
-impl FromServer for GameList {}
+impl ServerBody for GameList {}

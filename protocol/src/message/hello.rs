@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::record::AgentKind;
 use crate::serde_helpers::{is_default, or_default};
@@ -60,6 +60,7 @@ pub struct ResumeSession {
 
 impl Message for Hello {
     const TYPE: &'static str = "hello";
+    const REPLIES: &'static [&'static str] = &["welcome"];
 }
 
-impl FromClient for Hello {}
+impl ClientBody for Hello {}

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::Refusal;
@@ -171,14 +171,15 @@ impl Join {
 
 impl Message for Join {
     const TYPE: &'static str = "join";
+    const REPLIES: &'static [&'static str] = &["joined"];
 }
 
-impl FromClient for Join {
+impl ClientBody for Join {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }
 
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         true
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// `joined`: reply to `join`.
@@ -17,4 +17,4 @@ impl Message for Joined {
     const TYPE: &'static str = "joined";
 }
 
-impl FromServer for Joined {}
+impl ServerBody for Joined {}

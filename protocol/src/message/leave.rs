@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -16,9 +16,10 @@ pub struct Leave {
 
 impl Message for Leave {
     const TYPE: &'static str = "leave";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for Leave {
+impl ClientBody for Leave {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

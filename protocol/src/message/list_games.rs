@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::spec::{ChanceMode, Dynamics, Information};
 
@@ -38,6 +38,7 @@ pub struct GameFilter {
 
 impl Message for ListGames {
     const TYPE: &'static str = "list_games";
+    const REPLIES: &'static [&'static str] = &["games"];
 }
 
-impl FromClient for ListGames {}
+impl ClientBody for ListGames {}

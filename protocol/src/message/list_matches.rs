@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use crate::envelope::Message;
 use crate::serde_helpers::or_else;
 
@@ -53,6 +53,7 @@ impl Default for ListMatches {
 
 impl Message for ListMatches {
     const TYPE: &'static str = "list_matches";
+    const REPLIES: &'static [&'static str] = &["matches"];
 }
 
-impl FromClient for ListMatches {}
+impl ClientBody for ListMatches {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::record::{EndReason, Outcome};
 use crate::serde_helpers::{numbers, or_default};
@@ -46,4 +46,4 @@ impl Message for MatchEnd {
     const TYPE: &'static str = "match_end";
 }
 
-impl FromServer for MatchEnd {}
+impl ServerBody for MatchEnd {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::record::{AgentKind, Clock, IllegalMoveRules};
 use crate::serde_helpers::or_default;
@@ -68,4 +68,4 @@ impl Message for MatchStart {
     const TYPE: &'static str = "match_start";
 }
 
-impl FromServer for MatchStart {}
+impl ServerBody for MatchStart {}

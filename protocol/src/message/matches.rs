@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use super::match_start::SeatInfo;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
@@ -37,4 +37,4 @@ impl Message for Matches {
     const TYPE: &'static str = "matches";
 }
 
-impl FromServer for Matches {}
+impl ServerBody for Matches {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// `ok`: the request succeeded.
@@ -14,4 +14,4 @@ impl Message for OkReply {
     const TYPE: &'static str = "ok";
 }
 
-impl FromServer for OkReply {}
+impl ServerBody for OkReply {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::view::GymView;
 use super::welcome::Scope;
 use crate::envelope::Message;
@@ -161,14 +161,15 @@ impl Open {
 
 impl Message for Open {
     const TYPE: &'static str = "open";
+    const REPLIES: &'static [&'static str] = &["opened"];
 }
 
-impl FromClient for Open {
+impl ClientBody for Open {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }
 
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         true
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::spec::Spec;
 
@@ -22,4 +22,4 @@ impl Message for HandleOpened {
     const TYPE: &'static str = "opened";
 }
 
-impl FromServer for HandleOpened {}
+impl ServerBody for HandleOpened {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
@@ -52,14 +52,15 @@ pub struct Organise {
 
 impl Message for Organise {
     const TYPE: &'static str = "organise";
+    const REPLIES: &'static [&'static str] = &["organised"];
 }
 
-impl FromClient for Organise {
+impl ClientBody for Organise {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Admin)
     }
 
-    fn begins(&self) -> bool {
+    fn starts_work(&self) -> bool {
         true
     }
 }

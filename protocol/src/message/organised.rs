@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// The ticket of a client that takes part in a tournament.
@@ -29,4 +29,4 @@ impl Message for Organised {
     const TYPE: &'static str = "organised";
 }
 
-impl FromServer for Organised {}
+impl ServerBody for Organised {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FromClient, FromServer};
+use super::{ClientBody, ServerBody};
 use crate::envelope::Message;
 
 /// `ping`: requests a `pong` with the server's time.
@@ -12,9 +12,10 @@ pub struct Ping {}
 
 impl Message for Ping {
     const TYPE: &'static str = "ping";
+    const REPLIES: &'static [&'static str] = &["pong"];
 }
 
-impl FromClient for Ping {}
+impl ClientBody for Ping {}
 
 /// `ping`: checks that the client is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,4 +29,4 @@ impl Message for ServerPing {
     const TYPE: &'static str = "ping";
 }
 
-impl FromServer for ServerPing {}
+impl ServerBody for ServerPing {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FromClient, FromServer};
+use super::{ClientBody, ServerBody};
 use crate::envelope::Message;
 
 /// `pong`: optional reply to the server's `ping`.
@@ -18,11 +18,7 @@ impl Message for Pong {
     const TYPE: &'static str = "pong";
 }
 
-impl FromClient for Pong {
-    fn is_request(&self) -> bool {
-        false
-    }
-}
+impl ClientBody for Pong {}
 
 /// `pong`: reply to the client's `ping`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,4 +32,4 @@ impl Message for ServerPong {
     const TYPE: &'static str = "pong";
 }
 
-impl FromServer for ServerPong {}
+impl ServerBody for ServerPong {}

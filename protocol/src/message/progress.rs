@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// `progress`: a match of a run has finished.
@@ -25,4 +25,4 @@ impl Message for Progress {
     const TYPE: &'static str = "progress";
 }
 
-impl FromServer for Progress {}
+impl ServerBody for Progress {}

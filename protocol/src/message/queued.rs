@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// `queued`: a join is waiting in its queue for opponents.
@@ -22,4 +22,4 @@ impl Message for Queued {
     const TYPE: &'static str = "queued";
 }
 
-impl FromServer for Queued {}
+impl ServerBody for Queued {}

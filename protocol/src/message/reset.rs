@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
@@ -32,9 +32,10 @@ pub struct Reset {
 
 impl Message for Reset {
     const TYPE: &'static str = "reset";
+    const REPLIES: &'static [&'static str] = &["batch"];
 }
 
-impl FromClient for Reset {
+impl ClientBody for Reset {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -17,9 +17,10 @@ pub struct Resign {
 
 impl Message for Resign {
     const TYPE: &'static str = "resign";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for Resign {
+impl ClientBody for Resign {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

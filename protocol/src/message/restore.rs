@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::bytes::Bytes;
 use crate::column::Column;
@@ -23,9 +23,10 @@ pub struct Restore {
 
 impl Message for Restore {
     const TYPE: &'static str = "restore";
+    const REPLIES: &'static [&'static str] = &["batch"];
 }
 
-impl FromClient for Restore {
+impl ClientBody for Restore {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

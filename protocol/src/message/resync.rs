@@ -7,7 +7,7 @@ use super::event::MatchEvent;
 use super::match_end::MatchEnd;
 use super::match_start::MatchStart;
 use super::turn::TurnFrame;
-use super::{FromServer, ServerMessage};
+use super::{ServerBody, ServerMessage};
 use crate::envelope::{Envelope, Message};
 use crate::serde_helpers::or_default;
 use crate::tree::Node;
@@ -125,7 +125,7 @@ impl Message for Resync {
     const TYPE: &'static str = "resync";
 }
 
-impl FromServer for Resync {}
+impl ServerBody for Resync {}
 
 #[cfg(test)]
 mod tests {

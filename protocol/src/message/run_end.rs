@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 
 /// Reason of the end of a run.
@@ -43,4 +43,4 @@ impl Message for RunEnd {
     const TYPE: &'static str = "run_end";
 }
 
-impl FromServer for RunEnd {}
+impl ServerBody for RunEnd {}

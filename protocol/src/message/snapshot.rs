@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
@@ -20,9 +20,10 @@ pub struct SnapshotEnvs {
 
 impl Message for SnapshotEnvs {
     const TYPE: &'static str = "snapshot";
+    const REPLIES: &'static [&'static str] = &["snapshots"];
 }
 
-impl FromClient for SnapshotEnvs {
+impl ClientBody for SnapshotEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

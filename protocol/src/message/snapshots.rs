@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::bytes::Bytes;
 use crate::envelope::Message;
 
@@ -20,7 +20,7 @@ impl Message for Snapshots {
     const TYPE: &'static str = "snapshots";
 }
 
-impl FromServer for Snapshots {
+impl ServerBody for Snapshots {
     fn size_hint(&self) -> usize {
         128 + self.items.iter().map(|item| item.len() + 8).sum::<usize>()
     }

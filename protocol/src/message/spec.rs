@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::spec::Spec;
 
@@ -18,4 +18,4 @@ impl Message for SpecReply {
     const TYPE: &'static str = "spec";
 }
 
-impl FromServer for SpecReply {}
+impl ServerBody for SpecReply {}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::join::MatchView;
 use super::welcome::Scope;
 use crate::envelope::Message;
@@ -37,9 +37,10 @@ pub struct Spectate {
 
 impl Message for Spectate {
     const TYPE: &'static str = "spectate";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for Spectate {
+impl ClientBody for Spectate {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Spectate)
     }

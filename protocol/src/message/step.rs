@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
@@ -36,10 +36,11 @@ impl StepEnvs {
 
 impl Message for StepEnvs {
     const TYPE: &'static str = "step";
+    const REPLIES: &'static [&'static str] = &["batch"];
     const READ_OFTEN: bool = true;
 }
 
-impl FromClient for StepEnvs {
+impl ClientBody for StepEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FromClient, FromServer};
+use super::{ClientBody, ServerBody};
 use crate::envelope::Message;
 
 /// `suites` from a client: requests the suites available for `enrol`.
@@ -57,12 +57,13 @@ pub struct SuitePart {
 
 impl Message for ListSuites {
     const TYPE: &'static str = "suites";
+    const REPLIES: &'static [&'static str] = &["suites"];
 }
 
-impl FromClient for ListSuites {}
+impl ClientBody for ListSuites {}
 
 impl Message for SuiteList {
     const TYPE: &'static str = "suites";
 }
 
-impl FromServer for SuiteList {}
+impl ServerBody for SuiteList {}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::legal::Legal;
 use crate::serde_helpers::or_default;
@@ -86,4 +86,4 @@ impl Message for TurnFrame {
     const WRITTEN_OFTEN: bool = true;
 }
 
-impl FromServer for TurnFrame {}
+impl ServerBody for TurnFrame {}

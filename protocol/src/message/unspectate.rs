@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -17,9 +17,10 @@ pub struct Unspectate {
 
 impl Message for Unspectate {
     const TYPE: &'static str = "unspectate";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for Unspectate {
+impl ClientBody for Unspectate {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Spectate)
     }

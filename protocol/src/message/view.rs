@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, or_default};
@@ -51,9 +51,10 @@ pub struct ViewEnv {
 
 impl Message for ViewEnv {
     const TYPE: &'static str = "view";
+    const REPLIES: &'static [&'static str] = &["viewed"];
 }
 
-impl FromClient for ViewEnv {
+impl ClientBody for ViewEnv {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FromServer;
+use super::ServerBody;
 use super::turn::PictureView;
 use crate::envelope::Message;
 use crate::tensor::Tensors;
@@ -46,4 +46,4 @@ impl Message for Viewed {
     const TYPE: &'static str = "viewed";
 }
 
-impl FromServer for Viewed {}
+impl ServerBody for Viewed {}

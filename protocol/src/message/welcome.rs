@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromServer;
+use super::ServerBody;
 use crate::envelope::Message;
 use crate::limits::Limits;
 use crate::serde_helpers::or_default;
@@ -88,4 +88,4 @@ impl Message for Welcome {
     const TYPE: &'static str = "welcome";
 }
 
-impl FromServer for Welcome {}
+impl ServerBody for Welcome {}

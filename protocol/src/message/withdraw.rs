@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FromClient;
+use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
@@ -16,9 +16,10 @@ pub struct Withdraw {
 
 impl Message for Withdraw {
     const TYPE: &'static str = "withdraw";
+    const REPLIES: &'static [&'static str] = &["ok"];
 }
 
-impl FromClient for Withdraw {
+impl ClientBody for Withdraw {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Play)
     }

@@ -6,8 +6,8 @@ use super::Node;
 use crate::error::{ErrorCode, Refusal};
 use crate::limits::Limits;
 
-/// A list or text that is too long.
-struct Beyond {
+/// A list or text beyond a limit.
+struct LimitExcess {
     what: &'static str,
     length: usize,
     most: usize,
@@ -16,12 +16,12 @@ struct Beyond {
 impl Node<'_> {
     /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry per
     /// environment, and texts represent packed columns and snapshots, which have other limits.
-    pub fn beyond(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
+    pub fn limit_excess(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
         let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
         let (list, text) = (list as usize, text as usize);
         let Node::Map(fields) = self else { return None };
         if fields.len() > list {
-            return Some(refusal("the message", Beyond { what: "fields", length: fields.len(), most: list }));
+            return Some(refusal("the message", LimitExcess { what: "fields", length: fields.len(), most: list }));
         }
         fields.iter().find_map(|(name, value)| {
             let path = name.as_str().unwrap_or_default();
@@ -38,15 +38,15 @@ impl Node<'_> {
         })
     }
 
-    fn longest(&self, list: usize, text: usize) -> Option<Beyond> {
-        let beyond = |what, length, most| (length > most).then_some(Beyond { what, length, most });
+    fn longest(&self, list: usize, text: usize) -> Option<LimitExcess> {
+        let excess = |what, length, most| (length > most).then_some(LimitExcess { what, length, most });
         match self {
-            Node::Text(t) => beyond("bytes", t.len(), text),
-            Node::Bytes(b) => beyond("bytes", b.len(), text),
+            Node::Text(t) => excess("bytes", t.len(), text),
+            Node::Bytes(b) => excess("bytes", b.len(), text),
             Node::List(nodes) => {
-                beyond("entries", nodes.len(), list).or_else(|| nodes.iter().find_map(|node| node.longest(list, text)))
+                excess("entries", nodes.len(), list).or_else(|| nodes.iter().find_map(|node| node.longest(list, text)))
             }
-            Node::Map(entries) => beyond("entries", entries.len(), list).or_else(|| {
+            Node::Map(entries) => excess("entries", entries.len(), list).or_else(|| {
                 entries.iter().find_map(|(key, node)| key.longest(list, text).or_else(|| node.longest(list, text)))
             }),
             _ => None,
@@ -54,8 +54,8 @@ impl Node<'_> {
     }
 }
 
-fn refusal(what: &str, found: Beyond) -> Refusal {
-    let Beyond { what: parts, length, most } = found;
+fn refusal(what: &str, found: LimitExcess) -> Refusal {
+    let LimitExcess { what: parts, length, most } = found;
     let message = format!("{what}: expected at most {most} {parts}, got {length}");
     Refusal::new(ErrorCode::TooLarge, message).got(Value::from(length)).allowed(most)
 }

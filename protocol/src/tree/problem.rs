@@ -17,10 +17,10 @@ pub(crate) enum PathSegment {
 
 /// A decoding error with its path. Implements serde's error traits and collects the path from the inside out.
 #[derive(Debug)]
-pub(crate) struct FieldError(Box<Found>);
+pub(crate) struct FieldError(Box<FieldErrorBody>);
 
 #[derive(Debug, Default)]
-struct Found {
+struct FieldErrorBody {
     message: String,
     way: Vec<PathSegment>,
     got: Option<Value>,
@@ -32,7 +32,7 @@ impl FieldError {
     /// Prepends one segment of the path.
     pub fn inside(mut self, step: PathSegment, node: &Node) -> Self {
         if self.0.way.is_empty() {
-            self.0.got = node.shown();
+            self.0.got = node.short_value();
         }
         self.0.way.push(step);
         self
@@ -40,13 +40,13 @@ impl FieldError {
 
     fn at_field(message: &str, field: &str) -> Self {
         let way = vec![PathSegment::Field(field.to_owned())];
-        FieldError(Box::new(Found { message: message.to_owned(), way, ..Found::default() }))
+        FieldError(Box::new(FieldErrorBody { message: message.to_owned(), way, ..FieldErrorBody::default() }))
     }
 
     /// Creates the error for a value that is not a string, where one of `words` is expected.
-    pub fn no_word(words: &'static [&'static str]) -> Self {
+    pub fn expected_word(words: &'static [&'static str]) -> Self {
         let message = format!("expected one of {}", words.join(", "));
-        FieldError(Box::new(Found { message, allowed: Some(words), ..Found::default() }))
+        FieldError(Box::new(FieldErrorBody { message, allowed: Some(words), ..FieldErrorBody::default() }))
     }
 
     /// Converts to the refusal: `bad_field` (`bad_seed` for a seed) with the path. If the path ends in a list, `at` is the
@@ -122,7 +122,7 @@ fn described(unexpected: Unexpected) -> String {
 }
 
 /// Describes the expected value. serde would use the struct names of the source.
-fn wanted(expected: &dyn Expected) -> String {
+fn expected_text(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     if text.starts_with("struct ") || text.starts_with("internally tagged enum") {
         return "a map".to_owned();
@@ -137,11 +137,11 @@ fn wanted(expected: &dyn Expected) -> String {
 
 impl Error for FieldError {
     fn custom<T: Display>(message: T) -> Self {
-        FieldError(Box::new(Found { message: message.to_string(), ..Found::default() }))
+        FieldError(Box::new(FieldErrorBody { message: message.to_string(), ..FieldErrorBody::default() }))
     }
 
     fn invalid_type(unexpected: Unexpected, expected: &dyn Expected) -> Self {
-        FieldError::custom(format_args!("expected {}, got {}", wanted(expected), described(unexpected)))
+        FieldError::custom(format_args!("expected {}, got {}", expected_text(expected), described(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected, expected: &dyn Expected) -> Self {
@@ -149,20 +149,20 @@ impl Error for FieldError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        FieldError(Box::new(Found {
+        FieldError(Box::new(FieldErrorBody {
             message: format!("{:?} is not one of {}", truncate_text(variant), expected.join(", ")),
             word: Some(variant.to_owned()),
             allowed: Some(expected),
-            ..Found::default()
+            ..FieldErrorBody::default()
         }))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        FieldError(Box::new(Found {
+        FieldError(Box::new(FieldErrorBody {
             message: format!("there is no field {:?}; there are {}", truncate_text(field), expected.join(", ")),
             word: Some(field.to_owned()),
             allowed: Some(expected),
-            ..Found::default()
+            ..FieldErrorBody::default()
         }))
     }
 

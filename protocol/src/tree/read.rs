@@ -136,7 +136,7 @@ impl<'de> Deserializer<'de> for NodeReader<'de, '_> {
                 let word: StrDeserializer<FieldError> = (&**word).into_deserializer();
                 visitor.visit_enum(word)
             }
-            _ => Err(FieldError::no_word(words)),
+            _ => Err(FieldError::expected_word(words)),
         }
     }
 

@@ -25,7 +25,7 @@ macro_rules! nodes {
     };
 }
 
-fn refused<T>() -> Result<T, FieldError> {
+fn unsupported<T>() -> Result<T, FieldError> {
     Err(FieldError::custom("a message has no such value"))
 }
 
@@ -101,7 +101,7 @@ impl Serializer for Writer {
         _: &'static str,
         _: &T,
     ) -> Written {
-        refused()
+        unsupported()
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<List, FieldError> {
@@ -113,7 +113,7 @@ impl Serializer for Writer {
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, FieldError> {
-        refused()
+        unsupported()
     }
 
     fn serialize_tuple_variant(
@@ -123,7 +123,7 @@ impl Serializer for Writer {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, FieldError> {
-        refused()
+        unsupported()
     }
 
     fn serialize_map(self, len: Option<usize>) -> Result<Map, FieldError> {
@@ -141,7 +141,7 @@ impl Serializer for Writer {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant, FieldError> {
-        refused()
+        unsupported()
     }
 }
 

@@ -23,7 +23,7 @@ fn both(message: Value) -> Result<(Option<Id>, ClientMessage), DecodeError> {
     json
 }
 
-fn refused(message: Value) -> (Option<Id>, Value) {
+fn refusal_of(message: Value) -> (Option<Id>, Value) {
     let rejected = both(message).unwrap_err();
     (rejected.id, serde_json::to_value(&rejected.error).unwrap())
 }
@@ -66,7 +66,7 @@ fn invalid_clock_is_refused() {
         (json!({"move_ms": 5, "bank": 1}), "clock", "no field \"bank\""),
         (json!({"move_ms": 1.5}), "clock.move_ms", "integer"),
     ] {
-        let (_, error) = refused(json!({"type": "join", "id": 1, "game": "go", "clock": clock}));
+        let (_, error) = refusal_of(json!({"type": "join", "id": 1, "game": "go", "clock": clock}));
         assert_eq!((&error["code"], &error["path"]), (&json!("bad_field"), &json!(path)), "{error}");
         assert!(error["message"].as_str().unwrap().contains(word), "{error}");
     }
@@ -110,7 +110,7 @@ fn columns_accept_packed_and_plain_forms() {
 
 #[test]
 fn invalid_field_error_has_path_and_allowed_values() {
-    let (id, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "autoreset": "samestep"}));
+    let (id, error) = refusal_of(json!({"type": "open", "id": 5, "game": "chess", "autoreset": "samestep"}));
     assert_eq!(id, Some(5));
     assert_eq!(
         error,
@@ -120,21 +120,21 @@ fn invalid_field_error_has_path_and_allowed_values() {
             "message": "`autoreset`: \"samestep\" is not one of next_step, same_step, disabled; did you mean \"same_step\"?"
         })
     );
-    let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "count": -1}));
+    let (_, error) = refusal_of(json!({"type": "open", "id": 5, "game": "chess", "count": -1}));
     assert_eq!((&error["path"], &error["got"]), (&json!("count"), &json!(-1)));
     assert_eq!(error["message"], "`count`: expected an integer, not negative, got -1");
-    let (_, error) = refused(json!({"type": "act", "id": 5, "match": "m", "turn": 0, "action": 4.0}));
+    let (_, error) = refusal_of(json!({"type": "act", "id": 5, "match": "m", "turn": 0, "action": 4.0}));
     assert_eq!(error["message"], "`action`: expected an integer, got the float 4.0");
     assert_eq!((&error["path"], &error["got"]), (&json!("action"), &json!(4.0)));
-    let (_, error) = refused(json!({"type": "open", "id": 5}));
+    let (_, error) = refusal_of(json!({"type": "open", "id": 5}));
     assert_eq!((&error["path"], &error["message"]), (&json!("game"), &json!("`game`: missing")));
-    let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));
+    let (_, error) = refusal_of(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));
     assert_eq!((&error["path"], &error["at"], &error["nearest"]), (&json!("views"), &json!(1), &json!("text")));
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "x", "agent": {"name": 7}});
-    assert_eq!(refused(hello).1["path"], "agent.name");
-    let (_, error) = refused(json!({"type": "step", "id": 5, "env": 1, "actions": [1, 2, 2.5]}));
+    assert_eq!(refusal_of(hello).1["path"], "agent.name");
+    let (_, error) = refusal_of(json!({"type": "step", "id": 5, "env": 1, "actions": [1, 2, 2.5]}));
     assert_eq!((&error["path"], &error["at"], &error["got"]), (&json!("actions"), &json!(2), &json!(2.5)));
-    let (_, error) = refused(json!({"type": "restore", "id": 5, "env": 1, "items": ["====", ""]}));
+    let (_, error) = refusal_of(json!({"type": "restore", "id": 5, "env": 1, "items": ["====", ""]}));
     assert_eq!((&error["path"], &error["at"]), (&json!("items"), &json!(0)));
 }
 
@@ -145,21 +145,21 @@ fn seed_must_be_decimal_string() {
     assert_eq!(message, ClientMessage::Reset(Reset { seed: Some(Seed(u64::MAX)), ..Reset::default() }));
     for wrong in [json!(""), json!("-1"), json!("+1"), json!("18446744073709551616"), json!("x"), json!(42), json!([])]
     {
-        let (id, error) = refused(reset(wrong));
+        let (id, error) = refusal_of(reset(wrong));
         assert_eq!((id, &error["code"], &error["path"]), (Some(1), &json!("bad_seed"), &json!("seed")));
     }
-    let (_, error) = refused(json!({"type": "reset", "id": 1, "env": 0, "seeds": ["1", "y"]}));
+    let (_, error) = refusal_of(json!({"type": "reset", "id": 1, "env": 0, "seeds": ["1", "y"]}));
     assert_eq!((&error["code"], &error["at"]), (&json!("bad_seed"), &json!(1)));
 }
 
 #[test]
 fn unknown_type_error_suggests_nearest() {
-    let (id, error) = refused(json!({"type": "stepp", "id": 9}));
+    let (id, error) = refusal_of(json!({"type": "stepp", "id": 9}));
     assert_eq!(id, Some(9));
     assert_eq!((&error["code"], &error["nearest"]), (&json!("unknown_type"), &json!("step")));
     assert_eq!(error["allowed"].as_array().unwrap().len(), ClientMessage::TYPES.len());
     for no_type in [json!({"id": 9}), json!({"id": 9, "type": null}), json!({"id": 9, "type": 4})] {
-        let (id, error) = refused(no_type);
+        let (id, error) = refusal_of(no_type);
         assert_eq!((id, &error["code"]), (Some(9), &json!("unknown_type")));
     }
 }
@@ -184,11 +184,11 @@ fn request_requires_integer_id() {
     }
     let wrong = [json!(MAX_INT + 1), json!(i64::MIN), json!(u64::MAX), json!(1.5), json!("1"), json!([1]), json!({})];
     for id in wrong {
-        let (id, error) = refused(json!({"type": "ping", "id": id}));
+        let (id, error) = refusal_of(json!({"type": "ping", "id": id}));
         assert_eq!((id, &error["code"], &error["path"]), (None, &json!("bad_message"), &json!("id")));
     }
     for message in [json!({"type": "ping"}), json!({"type": "ping", "id": null})] {
-        assert_eq!(refused(message).1["code"], "bad_message");
+        assert_eq!(refusal_of(message).1["code"], "bad_message");
     }
     let ack = Ack { match_id: "m".into(), seq: 4 };
     assert_eq!(both(json!({"type": "ack", "match": "m", "seq": 4})).unwrap(), (None, ClientMessage::Ack(ack)));
@@ -199,7 +199,7 @@ fn request_requires_integer_id() {
 #[test]
 fn non_map_is_bad_message() {
     for value in [json!([1, 2]), json!(7), json!("step"), json!(null), json!(1.5), json!(true)] {
-        assert_eq!(refused(value).1["code"], "bad_message");
+        assert_eq!(refusal_of(value).1["code"], "bad_message");
     }
     let extension = [0xc7, 3, 5, 1, 2, 3];
     let rejected = Encoding::MsgPack.decode_client(&extension, DEPTH).unwrap_err();
@@ -237,7 +237,7 @@ fn nesting_limit_is_exact() {
         json!({"type": "ping", "id": 4, "x": inner})
     };
     assert!(both(nested(DEPTH as usize)).is_ok());
-    let (id, error) = refused(nested(DEPTH as usize + 1));
+    let (id, error) = refusal_of(nested(DEPTH as usize + 1));
     assert_eq!((id, &error["code"]), (Some(4), &json!("too_deep")));
     let text = format!(r#"{{"type":"act","id":4,"proposal":{}"#, "[".repeat(1_000_000));
     assert_eq!(read(&text).unwrap_err().error.code, ErrorCode::TooDeep);
@@ -348,21 +348,21 @@ fn oversized_message_is_refused_after_head() {
         let message = json!({"type": kind, "id": 7, "env": 1, "names": vec![5; names], "actions": [0]});
         rmp_serde::to_vec_named(&message).unwrap()
     };
-    let refused = |frame: &[u8]| {
+    let refusal_of = |frame: &[u8]| {
         let rejected = Encoding::MsgPack.read_client(frame, &limits).unwrap_err();
         (rejected.id, rejected.error.code, rejected.error.allowed.as_deref().cloned())
     };
-    assert_eq!(refused(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
-    assert_eq!(refused(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
+    assert_eq!(refusal_of(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
+    assert_eq!(refusal_of(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
     let late = rmp_serde::to_vec_named(&json!({"names": vec![5; 9_000], "type": "step", "id": 7})).unwrap();
     assert_eq!(
-        refused(&late),
+        refusal_of(&late),
         (None, ErrorCode::TooLarge, Some(json!(4_096))),
         "`type` is not within the first kilobyte"
     );
     let typed = |rest: usize| {
         [&rmp_serde::to_vec_named(&json!({"id": 7, "type": "step"})).unwrap()[..], &vec![0; rest]].concat()
     };
-    assert_eq!(refused(&typed(9_000)), (Some(7), ErrorCode::TooLarge, Some(json!(8_192))));
-    assert_eq!(refused(&typed(5_000)).1, ErrorCode::BadFrame, "the message is decoded");
+    assert_eq!(refusal_of(&typed(9_000)), (Some(7), ErrorCode::TooLarge, Some(json!(8_192))));
+    assert_eq!(refusal_of(&typed(5_000)).1, ErrorCode::BadFrame, "the message is decoded");
 }

@@ -46,7 +46,7 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
             None => rungs(rows),
         };
         let game = rows.matches().find_map(|game| rows.part_of(game).game.clone());
-        let draws = game.map(|game| anchor_ladder::draws(game.page(), &game.spec().string));
+        let draws = game.map(|game| anchor_ladder::draws(game.info().page, &game.spec().string));
         let (resamples, seed) = (args.whole("resamples") as usize, args.whole("seed"));
         let ratings = anchored_of(rows.agents().len(), &rows.games(), &Anchored { fixed, draws, resamples, seed });
         let here = rows.agents_here();

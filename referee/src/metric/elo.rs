@@ -1,6 +1,6 @@
 //! Sequential Elo.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, count_games, rated};
 use crate::rating::elo::{Elo, elo as elo_of};
 use crate::rows::Rows;
 
@@ -32,5 +32,9 @@ fn elo(rows: &Rows, args: &Args) -> Option<Value> {
 pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measurement>> {
     let (players, games) = (rows.agents().len(), rows.games());
     let ratings = elo_of(players, &games, settings);
-    ratings.into_iter().zip(met(players, &games)).map(|(r, n)| (n > 0).then(|| Measurement::plain(r, n))).collect()
+    ratings
+        .into_iter()
+        .zip(count_games(players, &games))
+        .map(|(r, n)| (n > 0).then(|| Measurement::plain(r, n)))
+        .collect()
 }

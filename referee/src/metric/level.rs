@@ -107,7 +107,7 @@ mod tests {
         (0..).zip(results.iter().map(tally)).collect()
     }
 
-    fn reached(results: &[[u64; 3]], drawn: bool, corrected: bool) -> (u32, Option<f64>) {
+    fn level_and_progress(results: &[[u64; 3]], drawn: bool, corrected: bool) -> (u32, Option<f64>) {
         let full = drawn.then_some(1);
         let (level, progress) = place(&ladder(results), full, corrected).unwrap();
         (level, progress.map(|(p, _)| p.value))
@@ -118,19 +118,19 @@ mod tests {
     fn levels_match_published_and_hand_values() {
         // Gomoku, level 3: 5-0-27 is 31.25.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
-        assert_eq!(reached(&fives, false, false), (3, Some(31.25)));
+        assert_eq!(level_and_progress(&fives, false, false), (3, Some(31.25)));
         // Exactly half passes: hold'em 8-0-8.
-        assert_eq!(reached(&[[8, 0, 8], [3, 0, 12]], false, false), (1, Some(40.0)));
+        assert_eq!(level_and_progress(&[[8, 0, 8], [3, 0, 12]], false, false), (1, Some(40.0)));
         // A level without decided matches is not passed, and has no progress.
-        assert_eq!(reached(&[[0, 16, 0]], false, false), (0, None));
-        assert_eq!(reached(&[[0, 16, 0]], false, true), (1, None));
+        assert_eq!(level_and_progress(&[[0, 16, 0]], false, false), (0, None));
+        assert_eq!(level_and_progress(&[[0, 16, 0]], false, true), (1, None));
         // Draws count half in the corrected form: (1 + 6) / 15 = 7/15.
-        assert!((reached(&[[1, 12, 2]], false, false).1.unwrap() - 200.0 / 3.0).abs() < 1e-12);
-        assert!((reached(&[[1, 12, 2]], false, true).1.unwrap() - 200.0 * 7.0 / 15.0).abs() < 1e-12);
+        assert!((level_and_progress(&[[1, 12, 2]], false, false).1.unwrap() - 200.0 / 3.0).abs() < 1e-12);
+        assert!((level_and_progress(&[[1, 12, 2]], false, true).1.unwrap() - 200.0 * 7.0 / 15.0).abs() < 1e-12);
         // Tic-tac-toe: 19 draws of 32 at the top are 59.4; draws only pass it.
-        assert_eq!(reached(&[[16, 0, 0], [0, 19, 13]], true, false), (1, Some(59.375)));
-        assert_eq!(reached(&[[16, 0, 0], [0, 32, 0]], true, false), (2, None));
+        assert_eq!(level_and_progress(&[[16, 0, 0], [0, 19, 13]], true, false), (1, Some(59.375)));
+        assert_eq!(level_and_progress(&[[16, 0, 0], [0, 32, 0]], true, false), (2, None));
         // Below the top, decided matches count: 6 of 16.
-        assert_eq!(reached(&[[6, 0, 10]], true, false), (0, Some(75.0)));
+        assert_eq!(level_and_progress(&[[6, 0, 10]], true, false), (0, Some(75.0)));
     }
 }

@@ -30,12 +30,10 @@ fn nash_averaging(rows: &Rows, args: &Args) -> Option<Value> {
         let (here, games) = (rows.agents_here(), rows.games());
         let mut out = vec![None; rows.agents().len()];
         let Some(scores) = payoffs(&here, &games) else { return out };
-        let n = here.len();
-        let game: Vec<Vec<f64>> = (0..n).map(|a| (0..n).map(|b| scores[a][b] - scores[b][a]).collect()).collect();
+        let game = &scores - &scores.t();
         let Some(mass) = max_entropy_nash(&game) else { return out };
-        for (k, &agent) in here.iter().enumerate() {
-            let payoff: f64 = game[k].iter().zip(&mass).map(|(a, p)| a * p).sum();
-            let value = if args.is("of", "payoff") { payoff } else { mass[k] };
+        let values = if args.is("of", "payoff") { game.dot(&mass) } else { mass };
+        for (&agent, value) in here.iter().zip(values) {
             out[agent] = Some(Measurement::plain(value, games.len() as u64));
         }
         out

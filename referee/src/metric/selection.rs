@@ -36,7 +36,7 @@ pub(super) struct Picked<'r> {
 /// second one.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
-    let (groups, conditions) = (by.map(|by| Beside::new(rows, by)), only.map(|only| Beside::new(rows, only)));
+    let (groups, conditions) = (by.map(|by| OtherMark::new(rows, by)), only.map(|only| OtherMark::new(rows, only)));
     let mut before: HashMap<(usize, usize, u32), usize> = HashMap::new();
     let picked = rows.observed(args.text("of")).into_iter().filter_map(|seen| {
         let count = before.entry((seen.game, seen.seat, seen.turn)).or_default();
@@ -66,21 +66,21 @@ pub(super) fn group_of(args: &Args) -> Option<&str> {
 }
 
 /// Values of another mark, by location.
-struct Beside {
+struct OtherMark {
     /// True if the values apply to whole matches, as those of columns do.
     whole: bool,
     values: HashMap<(usize, usize, u32), Vec<MarkValue>>,
 }
 
-impl Beside {
-    fn new(rows: &Rows, mark: &str) -> Beside {
+impl OtherMark {
+    fn new(rows: &Rows, mark: &str) -> OtherMark {
         let whole = COLUMNS.contains(&mark);
         let mut values: HashMap<_, Vec<MarkValue>> = HashMap::new();
         for seen in rows.observed(mark) {
             let key = if whole { (seen.game, 0, 0) } else { (seen.game, seen.seat, seen.turn) };
             values.entry(key).or_default().push(seen.value.into_owned());
         }
-        Beside { whole, values }
+        OtherMark { whole, values }
     }
 
     fn of(&self, seen: &Observed, nth: usize) -> Option<&MarkValue> {

@@ -159,7 +159,7 @@ impl Args {
         Ok(Args(out))
     }
 
-    /// Returns an argument as text; empty if there is no such parameter.
+    /// Returns an argument as text; empty for an unknown parameter.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -174,12 +174,12 @@ impl Args {
         self.text(name) == word
     }
 
-    /// Returns an argument of type [`Number`](Takes::Number); 0 if there is none.
+    /// Returns an argument of type [`Number`](Takes::Number); 0 if it is absent.
     pub fn number(&self, name: &str) -> f64 {
         self.text(name).parse().unwrap_or(0.0)
     }
 
-    /// Returns an argument of type [`Whole`](Takes::Whole); 0 if there is none.
+    /// Returns an argument of type [`Whole`](Takes::Whole); 0 if it is absent.
     pub fn whole(&self, name: &str) -> u64 {
         self.text(name).parse().unwrap_or(0)
     }

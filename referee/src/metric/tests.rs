@@ -1,4 +1,3 @@
-mod hand;
 mod values;
 
 use ludex_protocol::error::ErrorCode;
@@ -12,7 +11,7 @@ use crate::testing::{break_off, parts, play, seal};
 use crate::verify::Verifier;
 
 fn verified(record: Record) -> GameResult {
-    Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
+    Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
 }
 
 /// Builds rows with this match only; agent k is on seat k.
@@ -34,7 +33,7 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
     own.collect()
 }
 
-fn refused(action: i64) -> RefusedMove {
+fn refused_move(action: i64) -> RefusedMove {
     RefusedMove {
         action: Some(action),
         text: None,
@@ -54,7 +53,7 @@ fn metrics_match_values_by_hand() {
     for (m, ms) in moves(&mut record).into_iter().zip([10, 500, 30]) {
         m.ms = ms;
     }
-    moves(&mut record)[2].tries = vec![refused(99), refused(-1)];
+    moves(&mut record)[2].tries = vec![refused_move(99), refused_move(-1)];
     let game = verified(record);
     let of = |seat: usize, metric: Metric| metric.usual(&rows(&game).of_agent(seat)).map(|m| (m.value, m.n));
     assert_eq!(of(0, SCORE_RATE), Some((1.0, 1)));
@@ -95,7 +94,7 @@ fn forced_moves_count_neither_as_attempts_nor_as_time() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     record.header.illegal.policy = IllegalPolicy::Random;
     let m = moves(&mut record).remove(0);
-    (m.forced, m.ms, m.tries) = (true, 9000, vec![refused(50), refused(51), refused(52)]);
+    (m.forced, m.ms, m.tries) = (true, 9000, vec![refused_move(50), refused_move(51), refused_move(52)]);
     let count = moves(&mut record).iter().filter(|m| m.seat == 0).count() as u64;
     let game = verified(record);
     let own = rows(&game).of_agent(0);
@@ -186,9 +185,13 @@ fn tokens_and_emotions_are_read_from_notes() {
     for (m, notes) in own.into_iter().zip([noted(100, 10, "A"), noted(1, 1, "E"), noted(200, 20, "D")]) {
         m.notes = notes;
     }
-    moves(&mut record)[2].tries = vec![RefusedMove { notes: noted(50, 5, "A"), ..refused(99) }];
+    moves(&mut record)[2].tries = vec![RefusedMove { notes: noted(50, 5, "A"), ..refused_move(99) }];
     let parts = parts(&seal(record));
-    let game = Verifier::new().with_marks(["emotion"]).verify(&parts, Source::default()).unwrap().into_result();
+    let game = Verifier::new(ludex_games::builtin())
+        .with_marks(["emotion"])
+        .verify(&parts, Source::default())
+        .unwrap()
+        .into_result();
     let of =
         |ask: &str, seat: usize| MetricQuery::parse(ask).unwrap().number(&rows(&game).of_agent(seat)).map(|m| m.value);
     assert_eq!(of("tokens", 0), Some(385.0));
@@ -198,7 +201,7 @@ fn tokens_and_emotions_are_read_from_notes() {
     assert_eq!((of("pss", 0), of("pss", 1)), (Some(-0.5), Some(2.0)));
     assert_eq!((of("moves", 0), of("illegal_end", 0)), (Some(3.0), Some(0.0)));
     // The verifier does not store marks that were not requested.
-    let plain = Verifier::new().verify(&parts, Source::default()).unwrap().into_result();
+    let plain = Verifier::new(ludex_games::builtin()).verify(&parts, Source::default()).unwrap().into_result();
     assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }

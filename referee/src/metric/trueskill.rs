@@ -1,6 +1,6 @@
 //! TrueSkill.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, count_games, rated};
 use crate::rating::trueskill::Skills;
 use crate::rows::Rows;
 
@@ -48,7 +48,7 @@ fn trueskill(rows: &Rows, args: &Args) -> Option<Value> {
                 _ => skill.mu,
             }
         };
-        met(players, &games)
+        count_games(players, &games)
             .into_iter()
             .enumerate()
             .map(|(k, n)| (n > 0).then(|| Measurement::plain(value(k), n)))

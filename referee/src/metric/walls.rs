@@ -39,7 +39,7 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
     let mut blocks: BTreeMap<(usize, &str), Block> = BTreeMap::new();
     for sample in &rows.samples() {
         let (game, own) = (sample.game, sample.own());
-        let tells = rows.part_of(game).game.as_ref().is_some_and(|game| game.hand_scores());
+        let tells = rows.part_of(game).game.as_ref().is_some_and(|game| game.info().hand_scores);
         let Some(pair) = game.block.filter(|_| tells) else { continue };
         let entrants: BTreeSet<&str> = game.seats.iter().map(|seat| seat.name.as_str()).collect();
         let block = blocks.entry((game.part, pair)).or_default();

@@ -1,8 +1,11 @@
 //! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution",
 //! Scientific Reports 9, 2019), with OpenSpiel's selection against the current opponent.
 
+use ndarray::{Array1, Array2, Axis};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
+
+use super::linear::part;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alpha {
@@ -25,11 +28,12 @@ fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     ((m - 1.0) * u).exp() * u.exp_m1() / (m * u).exp_m1()
 }
 
-/// Returns the stationary distribution over the strategies of a symmetric game; `payoffs[a][b]` is the payoff of a
+/// Returns the stationary distribution over the strategies of a symmetric game; `payoffs[[a, b]]` is the payoff of a
 /// against b. `None` without strategies, or if the stationary distribution is not unique.
-pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
-    let n = payoffs.len();
-    let rate = |from: usize, to: usize| fixation(payoffs[to][from] - payoffs[from][to], settings) / (n as f64 - 1.0);
+pub fn alpha_rank(payoffs: &Array2<f64>, settings: Alpha) -> Option<Array1<f64>> {
+    let n = payoffs.nrows();
+    let rate =
+        |from: usize, to: usize| fixation(payoffs[[to, from]] - payoffs[[from, to]], settings) / (n as f64 - 1.0);
     let mut graph: DiGraphMap<usize, ()> = DiGraphMap::new();
     for node in 0..n {
         graph.add_node(node);
@@ -43,7 +47,7 @@ pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
     let classes = tarjan_scc(&graph);
     let mut ends = classes.iter().filter(closed);
     let (class, None) = (ends.next()?, ends.next()) else { return None };
-    let mut out = vec![0.0; n];
+    let mut out = Array1::<f64>::zeros(n);
     for (&node, mass) in class.iter().zip(stationary(class, &rate)) {
         out[node] = mass;
     }
@@ -53,30 +57,31 @@ pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
 /// Returns the stationary distribution of an irreducible chain. The algorithm subtracts nothing, so that small
 /// probabilities are accurate: W. Grassmann, M. Taksar and D. Heyman, "Regenerative analysis and steady state
 /// distributions for Markov chains", Operations Research 33, 1985.
-fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
+fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Array1<f64> {
     let n = class.len();
-    let mut rates: Vec<Vec<f64>> =
-        class.iter().map(|&a| class.iter().map(|&b| if a == b { 0.0 } else { rate(a, b) }).collect()).collect();
+    // The diagonal is never read.
+    let mut rates = Array2::from_shape_fn((n, n), |(a, b)| rate(class[a], class[b]));
     for k in (1..n).rev() {
-        let out: f64 = rates[k][..k].iter().sum();
-        for row in 0..k {
-            rates[row][k] /= out;
-            let through = rates[row][k];
-            for column in (0..k).filter(|&column| column != row) {
-                rates[row][column] += through * rates[k][column];
-            }
+        let mut last = rates.row(k).to_owned();
+        last.slice_axis_mut(Axis(0), (k..).into()).fill(0.0);
+        let out = last.sum();
+        for mut row in rates.outer_iter_mut().take(k) {
+            let through = row[k] / out;
+            row.scaled_add(through, &last);
+            row[k] = through;
         }
     }
-    let mut mass = vec![1.0; n];
+    let mut mass = Array1::<f64>::ones(n);
     for k in 1..n {
-        mass[k] = (0..k).map(|row| mass[row] * rates[row][k]).sum();
+        mass[k] = part(mass.view(), ..k).dot(&part(rates.column(k), ..k));
     }
-    let all: f64 = mass.iter().sum();
-    mass.iter().map(|own| own / all).collect()
+    &mass / mass.sum()
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::array;
+
     use super::*;
 
     #[test]
@@ -93,10 +98,10 @@ mod tests {
     #[test]
     fn neutral_drift_connects_strategies_and_cycles_share_equally() {
         // Strategies 0 and 1 do not beat each other; only neutral drift leads from one to the other.
-        let payoffs = [vec![1.0, 0.0], vec![0.0, 1.0]];
+        let payoffs = array![[1.0, 0.0], [0.0, 1.0]];
         assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");
         // Each strategy of a cycle of three gets a third.
-        let circle = [vec![0.5, 1.0, 0.0], vec![0.0, 0.5, 1.0], vec![1.0, 0.0, 0.5]];
+        let circle = array![[0.5, 1.0, 0.0], [0.0, 0.5, 1.0], [1.0, 0.0, 0.5]];
         let masses = alpha_rank(&circle, Alpha { alpha: 100.0, population: 50 }).unwrap();
         assert!(masses.iter().all(|mass| (mass - 1.0 / 3.0).abs() < 1e-12), "{masses:?}");
     }

@@ -26,9 +26,11 @@
 use std::collections::HashMap;
 
 use ludex_env::Stream;
+use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 
 use super::PlayedGame;
+use super::linear::part;
 use super::table::Interval;
 
 mod error;
@@ -392,7 +394,7 @@ impl Problem {
     }
 
     /// Solves `H step = gradient`, where H is the negative second derivative.
-    fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Vec<f64> {
+    fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Array1<f64> {
         let (g, mut h) = self.derivatives(nu, theta, place, n);
         factor(&mut h);
         substitute(&h, g)
@@ -401,9 +403,8 @@ impl Problem {
     /// Returns the gradient of the log-likelihood, and H, its negative second derivative. In a group without a fixed
     /// player only differences matter, so H is singular: a tiny ridge makes it regular without moving the root of the
     /// gradient.
-    fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
-        let mut g = vec![0.0; n];
-        let mut h = vec![vec![0.0; n]; n];
+    fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Array1<f64>, Array2<f64>) {
+        let (mut g, mut h) = (Array1::<f64>::zeros(n), Array2::<f64>::zeros((n, n)));
         for e in &self.edges {
             let games = e.wins + e.draws + e.losses;
             let (lead, bend) = of_one(theta[e.a] - theta[e.b], nu);
@@ -411,17 +412,15 @@ impl Problem {
             for (p, sign) in [(e.a, 1.0), (e.b, -1.0)] {
                 if let Some(i) = place[p] {
                     g[i] += sign * slope;
-                    h[i][i] += bend;
+                    h[[i, i]] += bend;
                 }
             }
             if let (Some(i), Some(j)) = (place[e.a], place[e.b]) {
-                h[i][j] -= bend;
-                h[j][i] -= bend;
+                h[[i, j]] -= bend;
+                h[[j, i]] -= bend;
             }
         }
-        for (i, row) in h.iter_mut().enumerate() {
-            row[i] += 1e-9 + 1e-9 * row[i];
-        }
+        h.diag_mut().mapv_inplace(|x| x + (1e-9 + 1e-9 * x));
         (g, h)
     }
 
@@ -492,25 +491,26 @@ fn of_one(d: f64, nu: f64) -> (f64, f64) {
 }
 
 /// Computes the Cholesky factor of a symmetric positive definite `h`, in its lower half.
-fn factor(h: &mut [Vec<f64>]) {
-    for j in 0..h.len() {
-        for i in j..h.len() {
-            let dot: f64 = (0..j).map(|k| h[i][k] * h[j][k]).sum();
-            h[i][j] = if i == j { (h[j][j] - dot).max(f64::MIN_POSITIVE).sqrt() } else { (h[i][j] - dot) / h[j][j] };
+fn factor(h: &mut Array2<f64>) {
+    for j in 0..h.nrows() {
+        for i in j..h.nrows() {
+            let dot = part(h.row(i), ..j).dot(&part(h.row(j), ..j));
+            h[[i, j]] =
+                if i == j { (h[[j, j]] - dot).max(f64::MIN_POSITIVE).sqrt() } else { (h[[i, j]] - dot) / h[[j, j]] };
         }
     }
 }
 
 /// Solves `h x = g` for an `h` that [`factor`] has prepared.
-fn substitute(h: &[Vec<f64>], mut g: Vec<f64>) -> Vec<f64> {
+fn substitute(h: &Array2<f64>, mut g: Array1<f64>) -> Array1<f64> {
     let n = g.len();
     for i in 0..n {
-        let dot: f64 = (0..i).map(|k| h[i][k] * g[k]).sum();
-        g[i] = (g[i] - dot) / h[i][i];
+        let dot = part(h.row(i), ..i).dot(&part(g.view(), ..i));
+        g[i] = (g[i] - dot) / h[[i, i]];
     }
     for i in (0..n).rev() {
-        let dot: f64 = (i + 1..n).map(|k| h[k][i] * g[k]).sum();
-        g[i] = (g[i] - dot) / h[i][i];
+        let dot = part(h.column(i), i + 1..).dot(&part(g.view(), i + 1..));
+        g[i] = (g[i] - dot) / h[[i, i]];
     }
     g
 }

@@ -1,16 +1,18 @@
 //! Mean score of each agent against each other agent, as a payoff matrix.
 
+use ndarray::Array2;
+
 use super::PlayedGame;
 use super::table::crosstable;
 
-/// Returns `payoffs[k][l]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of
+/// Returns `payoffs[[k, l]]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of
 /// them never met, or with fewer than two agents.
 ///
 /// # Panics
 /// If a game names a player above all `agents`.
-pub fn payoffs(agents: &[usize], games: &[PlayedGame]) -> Option<Vec<Vec<f64>>> {
-    let table = crosstable(agents.iter().max()? + 1, games);
-    let cell = |a: usize, b: usize| if a == b { Some(0.5) } else { Some(table[a][b].score()?.value) };
-    let rows = agents.iter().map(|&a| agents.iter().map(|&b| cell(a, b)).collect());
-    rows.collect::<Option<Vec<Vec<f64>>>>().filter(|_| agents.len() > 1)
+pub fn payoffs(agents: &[usize], games: &[PlayedGame]) -> Option<Array2<f64>> {
+    let (n, table) = (agents.len(), crosstable(agents.iter().max()? + 1, games));
+    let cell = |(a, b): (&usize, &usize)| if a == b { Some(0.5) } else { Some(table[*a][*b].score()?.value) };
+    let cells: Option<Vec<f64>> = agents.iter().flat_map(|a| agents.iter().map(move |b| (a, b))).map(cell).collect();
+    Array2::from_shape_vec((n, n), cells?).ok().filter(|_| n > 1)
 }

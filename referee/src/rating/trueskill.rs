@@ -44,7 +44,7 @@ impl Skills {
     /// Returns the current skill of a player.
     ///
     /// # Panics
-    /// If there is no such player.
+    /// If the player is unknown.
     pub fn of(&self, player: usize) -> TrueSkill {
         TrueSkill { mu: self.skills[player].rating, sigma: self.skills[player].uncertainty }
     }

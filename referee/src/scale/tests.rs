@@ -6,7 +6,7 @@ use crate::testing::{break_off, parts, play, seal};
 use crate::verify::{VerifiedRecord, Verifier};
 
 fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
 }
 

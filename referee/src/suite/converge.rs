@@ -35,7 +35,7 @@ pub struct Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConvergenceRating {
-    /// [TrueSkill](crate::rating::trueskill) rating.
+    /// Skill in the [TrueSkill](crate::rating::trueskill) model.
     Trueskill,
 }
 
@@ -65,11 +65,9 @@ pub(super) struct Converge {
     stop: Stop,
     /// All potential matches, by number.
     draws: Vec<RandomMatch>,
-    /// Number of candidates.
     players: usize,
 }
 
-/// Random match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RandomMatch {
     /// Index of the pairing.

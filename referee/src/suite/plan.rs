@@ -398,7 +398,7 @@ impl PlannedPart {
     pub fn tally(&self, pairing: &[usize], done: &Results) -> Tally {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
-            for (index, turn) in self.known(cell) {
+            for (index, turn) in self.potential_matches(cell) {
                 if let Some(MatchScore::Points(points)) = done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
                     tally.add(*points);
                 }
@@ -429,7 +429,7 @@ impl PlannedPart {
             let cycle = *next;
             *next += 1;
             out.extend(
-                self.known(cell)
+                self.potential_matches(cell)
                     .into_iter()
                     .map(|(index, turn)| (key(&self.part.id, &cell.pairing, index, turn), cycle)),
             );
@@ -451,7 +451,7 @@ impl PlannedPart {
     pub fn uncounted(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
-            for (index, turn) in self.known(cell) {
+            for (index, turn) in self.potential_matches(cell) {
                 match done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
                     Some(MatchScore::Discarded) => out[0] += 1,
                     Some(MatchScore::Invalid) => out[1] += 1,
@@ -485,7 +485,7 @@ impl PlannedPart {
     }
 
     /// Returns every potential match of a cell, including replays.
-    fn known(&self, cell: &Cell) -> Vec<(u64, usize)> {
+    fn potential_matches(&self, cell: &Cell) -> Vec<(u64, usize)> {
         let factor = if self.invalid == Invalid::Replay { u64::from(self.replay_factor) } else { 1 };
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }

@@ -11,7 +11,7 @@ use super::{PartSpec, Suite, SuiteError, is_word};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Name: a word of lowercase letters, digits, `_` and `-`.
+    /// Name: lowercase letters, digits, `_` and `-`.
     pub name: String,
     /// Default agents of the role. Without them a run must supply some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,7 +37,6 @@ fn is_one(count: &usize) -> bool {
 pub struct RoleAgent {
     /// Name in records.
     pub name: String,
-    /// Agent spec.
     pub spec: String,
 }
 

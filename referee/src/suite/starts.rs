@@ -155,7 +155,7 @@ struct Line {
     moves: Vec<Value>,
     #[serde(default)]
     chance: Vec<Value>,
-    /// Comment for readers.
+    /// Comment for readers of the file, without effect.
     #[serde(default, rename = "about")]
     _about: Option<String>,
 }

@@ -14,7 +14,7 @@ pub const SCORE: &str = "score";
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Name in results: a word of lowercase letters, digits, `_` and `-`.
+    /// Name in results: lowercase letters, digits, `_` and `-`.
     pub id: String,
     /// Metric to average: [`SCORE`], or a metric of the parts in the format of results, or its id alone. A suite may
     /// use the syntax of parts.
@@ -23,7 +23,6 @@ pub struct Summary {
     /// Scope of the mean.
     #[serde(default)]
     pub over: SummaryScope,
-    /// Excluded parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
     /// Groups of parts to include; empty: all.
@@ -39,7 +38,6 @@ pub struct Summary {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SummaryScope {
-    /// Mean over parts.
     #[default]
     Part,
 }
@@ -49,7 +47,6 @@ pub enum SummaryScope {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SummaryTransform {
-    /// Unchanged values.
     #[default]
     Mean,
     /// Percentages `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is

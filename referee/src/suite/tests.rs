@@ -3,11 +3,11 @@ use super::*;
 #[test]
 fn built_in_suites_parse() {
     for (name, text) in SUITES {
-        let suite = Suite::parse(text, &Games::builtin()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let suite = Suite::parse(text, &ludex_games::builtin()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(suite.name, *name);
         // The serialized suite parses again.
         let again = toml::to_string(&suite).unwrap();
-        assert_eq!(Suite::parse(&again, &Games::builtin()).unwrap(), suite, "{again}");
+        assert_eq!(Suite::parse(&again, &ludex_games::builtin()).unwrap(), suite, "{again}");
     }
     assert!(Suite::builtin_text("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
@@ -16,7 +16,7 @@ fn built_in_suites_parse() {
 #[test]
 fn reference_names_every_field() {
     let text = Suite::builtin_text("reference").unwrap();
-    let suite = Suite::parse(text, &Games::builtin()).unwrap();
+    let suite = Suite::parse(text, &ludex_games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let suite = Suite { files: [("starts.jsonl".to_owned(), String::new())].into(), ..suite };
     let of_parts = suite.parts.iter().flat_map(|part| names(serde_json::to_value(part).unwrap()));
@@ -147,10 +147,10 @@ fn invalid_suites_are_refused() {
         ),
     ] {
         assert!(text.contains(from), "{from}");
-        let error = Suite::parse(&text.replacen(from, to, 1), &Games::builtin()).unwrap_err().to_string();
+        let error = Suite::parse(&text.replacen(from, to, 1), &ludex_games::builtin()).unwrap_err().to_string();
         assert!(error.contains(why), "{to}: {error}");
     }
-    assert!(Suite::parse("name = 3", &Games::builtin()).unwrap_err().to_string().contains("line 1"));
+    assert!(Suite::parse("name = 3", &ludex_games::builtin()).unwrap_err().to_string().contains("line 1"));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn part_policy_overrides_the_suite_policy() {
     let text = "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\ntries = 1\nlimit_s = 7\n\
         [[part]]\nid = \"a\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\ninvalid = \"replay\"\n\
         [[part]]\nid = \"b\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n";
-    let suite = Suite::parse(text, &Games::builtin()).unwrap();
+    let suite = Suite::parse(text, &ludex_games::builtin()).unwrap();
     let [a, b] = [0, 1].map(|k| suite.policy(&suite.parts[k]).clone());
     assert_eq!((a.tries, a.limit_s, a.invalid), (1, 7, Invalid::Replay));
     assert_eq!((b.tries, b.limit_s, b.invalid), (1, 7, Invalid::Count));
@@ -172,11 +172,11 @@ fn unparsed_replies_follow_their_own_policy() {
             "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\n{policy}\n[[part]]\nid = \"a\"\n\
             game = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\n{of_part}\n"
         );
-        Suite::parse(&text, &Games::builtin())
+        Suite::parse(&text, &ludex_games::builtin())
     };
     let illegal = |policy, of_part| {
         let suite = suite(policy, of_part).unwrap();
-        let again = Suite::parse(&toml::to_string(&suite).unwrap(), &Games::builtin()).unwrap();
+        let again = Suite::parse(&toml::to_string(&suite).unwrap(), &ludex_games::builtin()).unwrap();
         assert_eq!(again, suite);
         suite.policy(&suite.parts[0]).illegal()
     };

@@ -32,7 +32,7 @@ pub struct Standing {
 }
 
 /// Results that count in the tournament's format.
-struct Counted<'a> {
+struct CountedResults<'a> {
     finished: Vec<&'a FinishedBlock>,
     byes: Vec<u64>,
     given: Vec<f64>,
@@ -45,7 +45,7 @@ impl Tournament {
     /// Returns the current standings: best first, then eliminated entrants.
     pub fn standings(&self, results: &TournamentResults) -> Vec<Standing> {
         let out = self.out(results);
-        let counted = self.counted(results, &out);
+        let counted = self.count_results(results, &out);
         let mut lines: Vec<Standing> = (0..self.settings.entrants)
             .map(|entrant| {
                 let why = out.get(&entrant).cloned();
@@ -90,9 +90,9 @@ impl Tournament {
         lines
     }
 
-    fn counted<'a>(&self, results: &'a TournamentResults, out: &BTreeMap<usize, String>) -> Counted<'a> {
+    fn count_results<'a>(&self, results: &'a TournamentResults, out: &BTreeMap<usize, String>) -> CountedResults<'a> {
         let n = self.settings.entrants;
-        let mut counted = Counted {
+        let mut counted = CountedResults {
             finished: Vec::new(),
             byes: vec![0; n],
             given: vec![0.0; n],
@@ -134,7 +134,7 @@ impl Tournament {
     /// Returns the tie-break value. Sonneborn-Berger: the points of beaten opponents, plus half of the points of
     /// opponents with a draw. Buchholz: the points of all opponents; a bye counts as an opponent with the entrant's own
     /// points.
-    fn tie_break(&self, counted: &Counted, points: &[f64], entrant: usize) -> Option<f64> {
+    fn tie_break(&self, counted: &CountedResults, points: &[f64], entrant: usize) -> Option<f64> {
         let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
         match self.settings.format {
             TournamentFormat::Ladder => None,

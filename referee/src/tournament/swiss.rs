@@ -25,22 +25,22 @@ pub(super) struct SwissState {
 
 /// Pairs that have met, with the smaller index first.
 #[derive(Default)]
-struct Met(BTreeSet<[usize; 2]>);
+struct MetPairs(BTreeSet<[usize; 2]>);
 
-impl Met {
-    fn named(&self, a: usize, b: usize) -> Option<[usize; 2]> {
+impl MetPairs {
+    fn pair_of(&self, a: usize, b: usize) -> Option<[usize; 2]> {
         [[a, b], [b, a]].into_iter().find(|pair| self.0.contains(pair))
     }
 
     fn strangers(&self, a: usize, b: usize) -> bool {
-        self.named(a, b).is_none()
+        self.pair_of(a, b).is_none()
     }
 }
 
 pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentResults) -> SwissState {
     let settings = tournament.settings();
     let n = settings.entrants;
-    let mut met = Met::default();
+    let mut met = MetPairs::default();
     let mut byes = vec![0; n];
     let mut course = SwissState { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
     for round in 0..rounds {
@@ -62,7 +62,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
             order.remove(at)
         });
         let first = round * (n as u64 / 2) * settings.blocks;
-        let pairs = pairs(&order, &met).into_iter().map(|[a, b]| met.named(a, b).unwrap_or([a, b]));
+        let pairs = pairs(&order, &met).into_iter().map(|[a, b]| met.pair_of(a, b).unwrap_or([a, b]));
         let mut meetings = Vec::new();
         for (board, pair) in pairs.enumerate() {
             let numbers = first + board as u64 * settings.blocks..;
@@ -95,12 +95,12 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
 
 /// Pairs an even number of entrants, highest first: each with the next lower one that it has not met, with the minimum
 /// number of rematches.
-fn pairs(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
+fn pairs(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }
 
 /// Finds the pairs with the fewest rematches by exhaustive search, and returns them with the number of rematches.
-fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
+fn fewest(order: &[usize], met: &MetPairs) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
     for (k, &b) in below.iter().enumerate() {
@@ -126,7 +126,7 @@ fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
 /// With fewer rounds than half of the n entrants, no two entrants meet twice. Proof: each entrant has at least n / 2
 /// others that it has not met. Take two unpaired entrants that have met. Together they have at least n such others, all
 /// of them in the (n - 2) / 2 pairs. So at least one pair holds a new opponent for each of the two.
-fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
+fn nearest(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     let mut free = order.to_vec();
     let mut pairs = Vec::new();
     let mut left = Vec::new();

@@ -26,7 +26,7 @@ fn by_number(a: usize, b: usize) -> f64 {
 }
 
 /// Draws a fixed result for every pair, including draws; consistent for both sides.
-fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
+fn random_scores(seed: u64) -> impl Fn(usize, usize) -> f64 {
     move |a, b| {
         let mut rng = Stream::from_text(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
         let of_lower = [0.0, 0.5, 1.0, 1.0][rng.below(4)];
@@ -102,10 +102,11 @@ fn due_blocks_do_not_depend_on_order_of_play() {
     for (seed, format) in (0..5).flat_map(|seed| FORMATS.map(|f| (seed, f))) {
         for entrants in [2, 5, 12, 13] {
             let t = Tournament::new(TournamentSettings { seed, blocks: 2, ..settings(entrants, format) }).unwrap();
-            let (results, blocks) = play(&t, drawn(seed), None);
+            let (results, blocks) = play(&t, random_scores(seed), None);
             assert!(blocks.len() as u64 <= t.blocks_at_most());
             // Any order of play has the same blocks and the same standings.
-            let (shuffled, others) = play(&t, drawn(seed), Some(Stream::from_text(&format!("ludex.v1:order:{seed}"))));
+            let (shuffled, others) =
+                play(&t, random_scores(seed), Some(Stream::from_text(&format!("ludex.v1:order:{seed}"))));
             let sorted = |mut blocks: Vec<TournamentBlock>| {
                 blocks.sort_by_key(|b| b.index);
                 blocks
@@ -116,7 +117,7 @@ fn due_blocks_do_not_depend_on_order_of_play() {
             let mut prefix = TournamentResults::default();
             for block in &blocks {
                 assert_eq!(t.next(&prefix)[0], *block);
-                prefix.add(finish(block, drawn(seed)));
+                prefix.add(finish(block, random_scores(seed)));
             }
             assert!(t.next(&prefix).is_empty());
         }
@@ -154,7 +155,7 @@ fn swiss_has_no_rematch_and_no_second_bye() {
         let rounds_played = (entrants as u64 / 2).max(1);
         let format = TournamentFormat::Swiss { rounds: rounds_played };
         let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
-        let (results, blocks) = play(&t, drawn(seed), None);
+        let (results, blocks) = play(&t, random_scores(seed), None);
         let rounds = rounds(entrants, &blocks);
         assert_eq!(rounds.len() as u64, rounds_played);
         let mut met: Vec<[usize; 2]> = rounds.iter().flatten().copied().collect();
@@ -186,7 +187,7 @@ fn small_swiss_is_paired_by_exhaustive_search() {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
             let format = TournamentFormat::Swiss { rounds: most };
             let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
-            let mut met: Vec<_> = rounds(entrants, &play(&t, drawn(seed), None).1).concat();
+            let mut met: Vec<_> = rounds(entrants, &play(&t, random_scores(seed), None).1).concat();
             met.sort_unstable();
             let all = met.len();
             met.dedup();

@@ -53,11 +53,11 @@ fn same(
 /// Returns records of all games, and some with other endings.
 fn lines() -> Vec<String> {
     let mut out = Vec::new();
-    for entry in ludex_env::games() {
-        let players = ludex_env::load(entry.id).unwrap().spec().players;
+    for entry in ludex_games::games() {
+        let players = ludex_games::load(entry.info.id).unwrap().spec().players;
         let names: Vec<String> = (0..players).map(|k| format!("p{k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        out.push(play(entry.id, &names, 3).to_line().unwrap());
+        out.push(play(entry.info.id, &names, 3).to_line().unwrap());
     }
     let mut lost = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut lost, 3, EndReason::Timeout, Some(0));
@@ -68,7 +68,7 @@ fn lines() -> Vec<String> {
 
 #[test]
 fn usual_records_take_the_fast_reader() {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     for line in lines() {
         let verdicts = both(&verifier, &line);
         assert!(verdicts.0 && verdicts.1.is_ok(), "{:?}: {line}", verdicts.1.err());
@@ -78,7 +78,7 @@ fn usual_records_take_the_fast_reader() {
 
 #[test]
 fn other_spellings_have_the_same_verdict() {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let record = play("kuhn_poker", &["a", "b"], 3);
     let line = record.to_line().unwrap();
     let value: Value = serde_json::from_str(&line).unwrap();
@@ -148,7 +148,7 @@ fn other_spellings_have_the_same_verdict() {
 
 #[test]
 fn damaged_lines_have_the_same_verdict() {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut rng = Stream::from_text("damaged lines");
     let bytes = b"\"\\{}[]:,.-0e1asn \xc3";
     for line in lines() {

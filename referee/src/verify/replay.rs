@@ -52,7 +52,7 @@ pub(super) fn replay(
     let (mut moves, mut unanswered) = (0, None);
     let mut hand_scores = vec![Vec::new(); game.spec().players as usize];
     let mut marks = vec![Vec::new(); game.spec().players as usize];
-    let scores = game.hand_scores().then(|| "hand_score".to_owned());
+    let scores = game.info().hand_scores.then(|| "hand_score".to_owned());
     let names: BTreeSet<String> = wanted.iter().filter(|name| *name != EMOTION).cloned().chain(scores).collect();
     let mut counted = Marks::only(&names);
     let mut steps = recording::steps(&**game, record);

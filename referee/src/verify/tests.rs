@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{altered, break_off, parts, play, seal};
 
 fn verify(parts: &RecordParts) -> Result<VerifiedRecord, RecordFault> {
-    Verifier::new().verify(parts, Source::default())
+    Verifier::new(ludex_games::builtin()).verify(parts, Source::default())
 }
 
 #[track_caller]
@@ -41,16 +41,16 @@ fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
 
 #[test]
 fn valid_records_of_every_game_verify() {
-    for entry in ludex_env::games() {
-        let game = ludex_env::load(entry.id).unwrap();
+    for entry in ludex_games::games() {
+        let game = ludex_games::load(entry.info.id).unwrap();
         let names: Vec<String> = (0..game.spec().players).map(|k| format!("p{k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         for seed in 0..5 {
-            let record = play(entry.id, &names, seed);
-            let good = verify(&parts(&record)).unwrap_or_else(|e| panic!("{}: {e}", entry.id));
+            let record = play(entry.info.id, &names, seed);
+            let good = verify(&parts(&record)).unwrap_or_else(|e| panic!("{}: {e}", entry.info.id));
             assert_eq!(good.seed(), Some(seed));
             assert_eq!(good.record(), &record);
-            assert!(good.moves() > 0 && good.moves() <= good.spec().max_length, "{}", entry.id);
+            assert!(good.moves() > 0 && good.moves() <= good.spec().max_length, "{}", entry.info.id);
         }
     }
 }
@@ -282,7 +282,7 @@ fn move_without_alternative_may_be_skipped() {
 
 #[test]
 fn forced_default_must_be_the_games_default() {
-    let default = ludex_env::load("tic_tac_toe").unwrap().start().legal_list(0)[0];
+    let default = ludex_games::load("tic_tac_toe").unwrap().start().legal_list(0)[0];
     let forced = |seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         record.header.illegal.policy = IllegalPolicy::Default;
@@ -358,7 +358,7 @@ fn batch_keeps_order_and_counts_duplicates_once() {
             SourcedRecord { source: Source { file: "f".into(), line: k as usize + 1 }, parts }
         })
         .collect();
-    let (good, refused) = Verifier::new().verify_all(&found);
+    let (good, refused) = Verifier::new(ludex_games::builtin()).verify_all(&found);
     let lines: Vec<usize> = good.iter().map(|g| g.source().line).collect();
     assert_eq!(lines, [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]);
     let messages: Vec<String> = refused.iter().map(RejectedRecord::to_string).collect();
@@ -378,12 +378,12 @@ fn stream_gives_the_verdicts_of_the_batch() {
     lines.insert(9, String::new());
     let text = lines.join("\n");
     let whole = crate::read::read_lines("f", text.as_bytes());
-    let (good, untrue) = Verifier::new().verify_all(&whole.found);
+    let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_all(&whole.found);
     let mut expected = [whole.refused, untrue].concat();
     expected.sort_by_key(|r| r.source.line);
     let (mut results, mut refused) = (Vec::new(), Vec::new());
     let lines = || crate::read::raw_lines("f", text.as_bytes());
-    Verifier::new().verify_stream(
+    Verifier::new(ludex_games::builtin()).verify_stream(
         lines(),
         |_, _| true,
         |judged| match judged {
@@ -397,7 +397,7 @@ fn stream_gives_the_verdicts_of_the_batch() {
     assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(VerifiedRecord::digest)));
     // Skipped records are neither counted nor rejected; lines that are not records are always rejected.
     let mut counts = [0, 0];
-    Verifier::new().verify_stream(
+    Verifier::new(ludex_games::builtin()).verify_stream(
         lines(),
         |game, _| game == "kuhn_poker",
         |judged| counts[usize::from(judged.is_err())] += 1,

@@ -60,9 +60,9 @@ def of_pairs():
     out = []
     for pairs in lists:
         x, y = zip(*pairs, strict=True)
-        pearson, spearman, tau = scipy.stats.pearsonr(x, y), scipy.stats.spearmanr(x, y), scipy.stats.kendalltau(x, y)
+        pearson, spearman = scipy.stats.pearsonr(x, y), scipy.stats.spearmanr(x, y)
         values = {"pearson": pearson[0], "p": pearson[1], "spearman": spearman[0], "spearman_p": spearman[1]}
-        out.append({"pairs": pairs, **{k: float(v) for k, v in values.items()}, "kendall": float(tau[0])})
+        out.append({"pairs": pairs, **{k: float(v) for k, v in values.items()}})
     return out
 
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, InProcess, wrap};
+use ludex_agents::{Agent, AgentError, AgentPolicy, wrap};
 use ludex_env::GameRef;
 use ludex_env::batch::SeatPolicy;
 use ludex_protocol::{ErrorCode, Limits, Refusal};
@@ -68,7 +68,7 @@ impl GymSeating {
             let steps = self.opponents.steps(&opponent.spec, game);
             search = search.max(steps);
             let agent = if steps > 0 { self.in_turn(opponent.agent) } else { opponent.agent };
-            players.push(Some(Arc::new(InProcess(agent)) as _));
+            players.push(Some(Arc::new(AgentPolicy(agent)) as _));
         }
         check_search(search, count, &self.limits).map_err(|e| Box::new(e.path("seats")))?;
         Ok(EnvPlayers { specs, players, search })

@@ -265,7 +265,7 @@ impl Hub {
     /// Returns the agents for the roles of a suite. Every role of the run's parts is filled, by the request or by the
     /// suite.
     fn cast(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
-        let games = ludex_env::Games::builtin();
+        let games = ludex_games::builtin();
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
         suite.keep_only(&request.only).map_err(|e| bad(e.to_string()))?;
@@ -340,7 +340,7 @@ impl Hub {
         if let Some(cup) = &kept.cup {
             return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
         }
-        let games = ludex_env::Games::builtin();
+        let games = ludex_games::builtin();
         let suite = Suite::parse(&kept.text, &games).map_err(|e| storage_failure(&e))?;
         let played = |id: &String| kept.request.only.is_empty() || kept.request.only.contains(id);
         let mut all = Vec::new();

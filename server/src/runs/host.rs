@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_play::runs::driver::StopReason;
-use ludex_play::runs::episode::key_of;
 use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
 use ludex_protocol::record::{EndReason, Outcome, Record};
 use ludex_referee::suite::plan::MatchKey;
+use ludex_report::runs::episode::key_of;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;

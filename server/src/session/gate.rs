@@ -185,7 +185,7 @@ impl RequestGate {
             let message = format!("expected a token with the scope {name:?}");
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
         }
-        if message.begins() && shared.is_draining() {
+        if message.starts_work() && shared.is_draining() {
             let message = "server is shutting down; try again after the restart";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }

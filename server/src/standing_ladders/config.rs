@@ -1,8 +1,9 @@
 //! Operator settings of a ladder.
 
-use ludex_referee::standing_ladder::{LadderSettings, Pacing};
 use serde::Deserialize;
 
+use super::pairing::Pacing;
+use super::table::LadderSettings;
 use crate::seasons::{Season, in_order};
 
 /// Settings of a standing ladder.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_env::GameRef;
 use ludex_play::files::write_whole;
-use ludex_referee::standing_ladder::StandingTable;
 use ludex_referee::suite::is_word;
 use serde::{Deserialize, Serialize};
 
 use super::config::LadderTerms;
+use super::table::StandingTable;
 use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 

@@ -1,7 +1,7 @@
 //! `ludex check client`: a server of its own that leads a client through scripts.
 //!
 //! Every script starts the client again and plays one match of tic_tac_toe with it, or a run of several, by the real rules; a match of
-//! free_style, where it answers with documents. A `Trouble` disturbs it. In every script alike, the `host` watches that the client does nothing it may not do.
+//! free_style, where it answers with documents. A `Disturbance` disturbs it. In every script alike, the `host` watches that the client does nothing it may not do.
 
 mod host;
 mod program;
@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 
 pub use script::Level;
 
-use self::host::Host;
+use self::host::ScriptServer;
 use self::program::Program;
 use self::script::Script;
 use self::trace::Trace;
@@ -31,14 +31,14 @@ use super::Check;
 /// Scripts that run at the same time: most of the time is spent starting clients.
 const AT_ONCE: usize = 4;
 
-/// What is checked and how.
+/// Settings of a check of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCheckOptions {
     /// The command line of the client; `{url}` in it is replaced.
     pub command: Vec<String>,
     /// The level that the client claims.
     pub level: Level,
-    /// How long each action of the client may take: starting, reconnecting, answering.
+    /// Longest time of each action of the client: starting, reconnecting, replying.
     pub patience: Duration,
     /// Only scripts whose names contain this.
     pub only: Option<String>,
@@ -46,8 +46,8 @@ pub struct ClientCheckOptions {
     pub trace: Option<PathBuf>,
 }
 
-/// Why the scripts after the first are left out.
-const NEVER_MET: &str = "the client did not come as far as `hello` in the first check";
+/// The reason why the scripts after the first are skipped.
+const NEVER_MET: &str = "the client sent no `hello` in the first check";
 
 /// Leads the client through every script of its level. `tell` is called with each result, in the order of the scripts. The
 /// first script runs alone: if the client does not say `hello` there, the others are skipped.
@@ -108,13 +108,13 @@ async fn check_all(plan: &ClientCheckOptions, tell: &mut dyn FnMut(&Check)) -> a
     Ok(checks)
 }
 
-/// One script: what it found, what went over the wire, and whether the client was met at all.
+/// Runs one script. Returns its result, its frames, and true if the client sent `hello`.
 async fn run(plan: &ClientCheckOptions, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);
     let program = Program::start(&plan.command, &url, script.game, script.run)?;
     let trace = Trace::new(script.name);
-    let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
+    let mut host = ScriptServer::new(script, listener, program, plan.patience, trace.clone());
     let fault = host.run().await.err();
     let check = Check { section: script.section, check: script.name.to_owned(), fault, skipped: None };
     Ok((check, trace, host.has_greeted()))

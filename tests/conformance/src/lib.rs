@@ -45,14 +45,14 @@ use serde::Serialize;
 /// The kit as it names itself to those it checks.
 const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
 
-/// What one check found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The section of `docs/protocol.md`.
     pub section: u32,
-    /// What was checked.
+    /// Name of the check: a sentence.
     pub check: String,
-    /// What is wrong; `None` if the check passed or was skipped.
+    /// The fault; `None` if the check passed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<CheckFault>,
     /// Why it was skipped; `None` if it was checked.
@@ -60,14 +60,14 @@ pub struct Check {
     pub skipped: Option<String>,
 }
 
-/// What is wrong.
+/// A difference between a client or server and the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckFault {
-    /// The section that says how it should be.
+    /// The section that prescribes `expected`.
     pub section: u32,
-    /// What was done.
+    /// Behavior that the check observed.
     pub did: String,
-    /// What should have been done.
+    /// Behavior that the protocol prescribes.
     pub expected: String,
 }
 

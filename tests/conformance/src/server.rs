@@ -23,10 +23,10 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use ludex_protocol::message::Scope;
 
-use self::bench::Bench;
+use self::bench::LawContext;
 use super::{Check, CheckFault};
 
-/// What is checked and how.
+/// Settings of a check of a server.
 #[derive(Clone, Debug)]
 pub struct ServerCheckOptions {
     /// `ws://host:port` or `wss://host:port`, with a path if it is not `/ws`.
@@ -35,7 +35,7 @@ pub struct ServerCheckOptions {
     pub token: Option<String>,
     /// The name to play under; absent: the token's name, or `conformance` without a token.
     pub agent: Option<String>,
-    /// How long each answer may take.
+    /// Longest time of each reply.
     pub patience: Duration,
     /// Only laws whose names contain this.
     pub only: Option<String>,
@@ -45,27 +45,27 @@ pub struct ServerCheckOptions {
 
 /// Why a law did not pass.
 #[derive(Debug)]
-enum Stop {
+enum LawFailure {
     /// The server breaks it.
     Fault(CheckFault),
-    /// It cannot be checked here.
+    /// The law cannot be checked on this server.
     Skip(String),
 }
 
-type Done<T = ()> = Result<T, Stop>;
+type LawResult<T = ()> = Result<T, LawFailure>;
 
 /// The server did this, and should have done that. The section is the law's.
-fn wrong(did: impl Into<String>, expected: impl Into<String>) -> Stop {
-    Stop::Fault(CheckFault::new(0, did, expected))
+fn wrong(did: impl Into<String>, expected: impl Into<String>) -> LawFailure {
+    LawFailure::Fault(CheckFault::new(0, did, expected))
 }
 
-/// `Err` unless `holds`.
-fn law_holds(holds: bool, did: impl FnOnce() -> String, expected: &str) -> Done {
+/// Returns `Err` unless `holds`.
+fn law_holds(holds: bool, did: impl FnOnce() -> String, expected: &str) -> LawResult {
     if holds { Ok(()) } else { Err(wrong(did(), expected)) }
 }
 
 /// `Err` with both values unless they are equal.
-fn same<T: PartialEq + std::fmt::Debug>(got: &T, expected: &T, what: impl FnOnce() -> String) -> Done {
+fn same<T: PartialEq + std::fmt::Debug>(got: &T, expected: &T, what: impl FnOnce() -> String) -> LawResult {
     if got == expected { Ok(()) } else { Err(wrong(format!("{}: {}", what(), short(got)), short(expected))) }
 }
 
@@ -74,11 +74,13 @@ fn short(value: &impl std::fmt::Debug) -> String {
     ludex_protocol::error::truncate_text(&format!("{value:?}"))
 }
 
-impl Stop {
+impl LawFailure {
     /// Adds the game in which it was found.
-    fn of(self, game: &str) -> Stop {
+    fn of(self, game: &str) -> LawFailure {
         match self {
-            Stop::Fault(fault) => Stop::Fault(CheckFault { did: format!("{game}: {}", fault.did), ..fault }),
+            LawFailure::Fault(fault) => {
+                LawFailure::Fault(CheckFault { did: format!("{game}: {}", fault.did), ..fault })
+            }
             skip => skip,
         }
     }
@@ -93,7 +95,7 @@ struct Law {
     tried: Trial,
 }
 
-type Trial = for<'a> fn(&'a Bench) -> LocalBoxFuture<'a, Done>;
+type Trial = for<'a> fn(&'a LawContext) -> LocalBoxFuture<'a, LawResult>;
 
 const fn law(section: u32, name: &'static str, needs: Option<Scope>, tried: Trial) -> Law {
     Law { section, name, needs, tried }
@@ -136,17 +138,17 @@ async fn check_all(plan: &ServerCheckOptions, tell: &mut dyn FnMut(&Check)) -> a
         "no check has a name that contains {:?}",
         plan.only.as_deref().unwrap_or_default()
     );
-    let bench = Bench::new(plan).await?;
+    let bench = LawContext::new(plan).await?;
     let mut checks = Vec::new();
     for law in laws {
         let tried = match bench.grants(law.needs) {
             true => (law.tried)(&bench).await,
-            false => Err(Stop::Skip(format!("the scope {:?} is not granted", law.needs))),
+            false => Err(LawFailure::Skip(format!("the scope {:?} is not granted", law.needs))),
         };
         let (fault, skipped) = match tried {
             Ok(()) => (None, None),
-            Err(Stop::Skip(why)) => (None, Some(why)),
-            Err(Stop::Fault(fault)) => {
+            Err(LawFailure::Skip(why)) => (None, Some(why)),
+            Err(LawFailure::Fault(fault)) => {
                 let section = if fault.section == 0 { law.section } else { fault.section };
                 (Some(CheckFault { section, ..fault }), None)
             }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 
-/// How the bot plays.
+/// A bot with the settings of its environment.
 struct Bot {
     url: String,
     mistake: String,
@@ -146,7 +146,7 @@ impl Bot {
         message
     }
 
-    /// What a message of the server's makes the bot say.
+    /// Returns the messages with which the bot replies to a message of the server.
     fn take(&mut self, message: &Value) -> Result<Vec<Value>, String> {
         self.unanswered.remove(&message["re"].as_i64().unwrap_or(0));
         if let (Some(id), Some(seq)) = (message["match"].as_str(), message["seq"].as_u64()) {

@@ -76,7 +76,7 @@ fn every_page_is_in_the_summary() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_have_targets() {
     let root = root();
     let mut pages: Vec<PathBuf> =
         ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSING.md"].map(PathBuf::from).into();

@@ -11,7 +11,7 @@ pub type Segments = Vec<String>;
 /// The rooms that each room of a floor leans on, with one reason for each: the file and what it names.
 pub type Floor = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What one file names.
+/// Names that one file uses.
 #[derive(Default)]
 struct File {
     /// Names that a `use` brings into the module, with where they come from.
@@ -116,7 +116,7 @@ impl File {
     }
 }
 
-/// Where an item ends that begins at `at`: behind its body in braces, or behind its semicolon.
+/// Returns the end of the item at `at`: after its body in braces, or after its semicolon.
 fn item_end(tokens: &[TokenTree], at: usize) -> usize {
     let is_use = tokens[at - 1].to_string() == "use";
     let last = tokens[at..].iter().position(|t| match t {

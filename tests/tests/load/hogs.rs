@@ -1,5 +1,5 @@
-//! Clients that ask for too much, say nonsense, or break the rules of WebSockets. They are told so at once or closed, and everybody
-//! else plays as before.
+//! Clients that request too much, send invalid frames, or break the rules of WebSockets. They get an error or a close frame at once,
+//! and all others play as before.
 
 mod bounds;
 mod fuzz;

@@ -8,7 +8,7 @@ mod turns;
 mod watchers;
 
 /// A number of the environment.
-fn wanted(variable: &str, otherwise: usize) -> usize {
+fn size_from_env(variable: &str, otherwise: usize) -> usize {
     std::env::var(variable).ok().map_or(otherwise, |text| text.parse().expect("a whole number"))
 }
 

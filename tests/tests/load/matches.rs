@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 const MATCHES: usize = 100;
 
 #[tokio::test]
-async fn a_hundred_matches_at_once_finish_and_verify() {
+async fn parallel_matches_finish_and_verify() {
     let server = Server::start(|_| ()).await;
     let mut running = JoinSet::new();
     for k in 0..2 * MATCHES {
@@ -33,7 +33,8 @@ async fn a_hundred_matches_at_once_finish_and_verify() {
         lines.push_str(&record);
         lines.push('\n');
     }
-    let (good, refused) = Verifier::new().verify_all(&read_lines("server", lines.as_bytes()).found);
+    let (good, refused) =
+        Verifier::new(ludex_games::builtin()).verify_all(&read_lines("server", lines.as_bytes()).found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), MATCHES);
     assert!(server.is_well().await);

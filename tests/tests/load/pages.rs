@@ -13,10 +13,10 @@ use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
-use crate::{program, quantile, wanted};
+use crate::{program, quantile, size_from_env};
 
 const BROWSER: &str = "Accept: text/html\r\n";
-/// Who plays in the store, and what.
+/// Agents in the store.
 const AGENTS: [&str; 3] = ["ann", "bob", "eve"];
 const GAMES: [&str; 3] = ["tic_tac_toe", "connect_four", "kuhn_poker"];
 /// Matches of each of them in each game that are played; the others are copies of these.
@@ -58,8 +58,8 @@ async fn store_of(matches: usize, data: &Path) {
 }
 
 #[tokio::test]
-async fn pages_of_a_large_store_are_small() {
-    let stored = wanted("LUDEX_LOAD_STORED", 400);
+async fn pages_stay_small_in_large_store() {
+    let stored = size_from_env("LUDEX_LOAD_STORED", 400);
     let (bound, times) = (std::env::var("LUDEX_LOAD_PAGE_MS").ok(), if stored > 10_000 { 20 } else { 1 });
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");

@@ -13,15 +13,15 @@ use ludex_tests::{Bot, Process};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{program, quantile, wanted};
+use crate::{program, quantile, size_from_env};
 
-/// Milliseconds for a move that nobody ever needs.
+/// Time for a move in ms, longer than any move takes.
 const LONG: u32 = 600_000;
 
-/// What the others know of each other.
+/// State that the clients share.
 #[derive(Default)]
 struct Others {
-    /// How many have begun to play.
+    /// Number of clients that play.
     begun: AtomicUsize,
     over: AtomicBool,
 }
@@ -63,7 +63,7 @@ struct Player {
 
 impl Player {
     /// Milliseconds from each of its moves to its next turn, for a while.
-    async fn waits(&mut self, long: Duration) -> Vec<f64> {
+    async fn play_turns(&mut self, long: Duration) -> Vec<f64> {
         let (begun, mut times) = (Instant::now(), Vec::new());
         while begun.elapsed() < long {
             let turn = match self.turn.take() {
@@ -92,16 +92,16 @@ impl Player {
 }
 
 #[tokio::test]
-async fn a_player_is_served_beside_many_matches() {
+async fn player_gets_turns_next_to_many_matches() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &[]);
-    let (matches, address) = (wanted("LUDEX_LOAD_MATCHES", 5), server.address);
+    let (matches, address) = (size_from_env("LUDEX_LOAD_MATCHES", 5), server.address);
     let seconds = std::env::var("LUDEX_LOAD_SECONDS").ok().map_or(0.5, |text| text.parse().expect("seconds"));
     let (long, think) =
-        (Duration::from_secs_f64(seconds), Duration::from_millis(wanted("LUDEX_LOAD_THINK_MS", 100) as u64));
+        (Duration::from_secs_f64(seconds), Duration::from_millis(size_from_env("LUDEX_LOAD_THINK_MS", 100) as u64));
     let mut player = Player { bot: Bot::new(address, "player").await, turn: None };
     player.bot.join(json!({"game": "connect_four", "rated": true, "count": 0, "against": ["random"], "clock": {"move_ms": LONG}})).await;
-    let alone = player.waits(long).await;
+    let alone = player.play_turns(long).await;
     let (others, mut playing) = (Arc::new(Others::default()), JoinSet::new());
     for k in 0..2 * matches {
         playing.spawn(other(address, format!("other-{k}"), format!("table-{}", k / 2), think, others.clone()));
@@ -109,7 +109,7 @@ async fn a_player_is_served_beside_many_matches() {
     while others.begun.load(Relaxed) < 2 * matches {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let beside = player.waits(long).await;
+    let beside = player.play_turns(long).await;
     others.over.store(true, Relaxed);
     let played: usize = playing.join_all().await.iter().sum();
     assert!(!alone.is_empty() && !beside.is_empty() && played >= 2 * matches);

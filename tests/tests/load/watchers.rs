@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::{program, seconds_of, wanted};
+use crate::{program, seconds_of, size_from_env};
 
 /// Moves of a match; the seat that would make the next one resigns.
 const MOVES: usize = 100;
@@ -57,8 +57,8 @@ impl Table {
     }
 }
 
-/// How many frames a watcher heard to the end of a match, and what they were.
-async fn heard(mut watcher: Client) -> (usize, u64) {
+/// Returns the number and the digest of the frames that a watcher receives to the end of a match.
+async fn receive_all(mut watcher: Client) -> (usize, u64) {
     let (mut frames, mut bytes) = (0, DefaultHasher::new());
     loop {
         let frame = watcher.next_frame().await.expect("a frame");
@@ -72,12 +72,12 @@ async fn heard(mut watcher: Client) -> (usize, u64) {
 }
 
 #[tokio::test]
-async fn all_watchers_hear_the_same() {
+async fn watchers_receive_equal_frames() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=8192", "--limit", "address_connections=16384"];
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &limits);
-    let pause = Duration::from_millis(wanted("LUDEX_LOAD_PACE_MS", 0) as u64);
-    let most = wanted("LUDEX_LOAD_WATCHERS", 20);
+    let pause = Duration::from_millis(size_from_env("LUDEX_LOAD_PACE_MS", 0) as u64);
+    let most = size_from_env("LUDEX_LOAD_WATCHERS", 20);
     for (views, count) in [json!(null), json!(["picture"])].iter().flat_map(|v| [0, 10, most].map(|n| (v, n))) {
         let mut table = Table::new(server.address, &format!("{count}-{}", views.is_array())).await;
         let mut watchers = JoinSet::new();
@@ -88,7 +88,7 @@ async fn all_watchers_hear_the_same() {
                 watch["views"] = views.clone();
             }
             assert_eq!(watcher.call("spectate", watch).await["type"], "ok");
-            watchers.spawn(heard(watcher));
+            watchers.spawn(receive_all(watcher));
         }
         let before = seconds_of(server.id());
         let moves = table.play(pause).await;

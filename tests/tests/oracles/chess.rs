@@ -1,12 +1,13 @@
 //! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
 //! fields). OpenSpiel's games are in `vectors.rs`.
-use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer, load};
+use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer};
+use ludex_games::load;
 use ludex_tests::data::{document, histories};
 use serde_json::Value;
 
 /// The id of a text, for the side to move.
 fn id(s: &dyn DynState, text: &str) -> u32 {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody to move before {text}") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("no seat to move before {text}") };
     match s.parse_move(seat, &Move::Text(text.to_owned())) {
         Ok(ParsedMove::Action(a)) => a,
         other => panic!("{text}: {other:?}"),
@@ -30,7 +31,7 @@ fn endless(fen: &str) -> GameRef {
 }
 
 #[test]
-fn python_chess_moves_and_positions() {
+fn moves_and_positions_equal_python_chess() {
     let data = document("oracles/chess");
     let (mut games, mut plies) = (0, 0);
     for g in data["games"].as_array().unwrap() {
@@ -91,7 +92,7 @@ fn python_chess_moves_and_positions() {
 
 /// With the default draws a game ends at the first ply that the oracle flags.
 #[test]
-fn python_chess_draws() {
+fn draws_equal_python_chess() {
     let data = document("oracles/chess");
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     for g in data["games"].as_array().unwrap() {
@@ -121,7 +122,7 @@ fn python_chess_draws() {
 }
 
 #[test]
-fn python_chess_perft() {
+fn perft_equals_python_chess() {
     let mut refused = 0;
     for p in document("oracles/chess")["perft"].as_array().unwrap() {
         let fen = p["fen"].as_str().unwrap();

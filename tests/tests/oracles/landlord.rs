@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use ludex_env::load;
+use ludex_games::load;
 use ludex_tests::data::document;
 
 /// The texts of a list, or of one whose entries have further fields.
@@ -15,7 +15,7 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn plays_are_those_of_botzone() {
+fn plays_equal_botzone() {
     let data = document("oracles/landlord");
     let game = load("fight_the_landlord").unwrap();
     let (mut hands, mut plays) = (0, 0);

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
@@ -55,7 +56,7 @@ fn fans(list: &Value) -> Vec<(u64, u64, &str)> {
 }
 
 #[test]
-fn fans_are_those_of_the_oracle() {
+fn fans_equal_oracle() {
     let game = load("mcr_mahjong").unwrap();
     let (mut wins, mut others) = (0, 0);
     for v in document("oracles/mcr_fans")["vectors"].as_array().unwrap() {
@@ -112,7 +113,7 @@ const VOIDS: [&str; 6] = [
 /// text of 1998 does not: that is the case in the 19 hands of All Terminals without this tag. Hand 110 is the first of
 /// them (pungs of W1, B1, T1 and T9, pair B9): 64 + 16 + 6 points for the oracle, 64 + 6 for the strict edition.
 #[test]
-fn the_strict_edition_differs_where_it_should() {
+fn strict_edition_differs_in_known_hands() {
     let game = load("mcr_mahjong").unwrap();
     let (mut mixed, mut voided, mut double, mut triple, mut differing) = (0, 0, 0, 0, 0);
     for v in document("oracles/mcr_fans")["vectors"].as_array().unwrap() {
@@ -140,7 +141,7 @@ fn the_strict_edition_differs_where_it_should() {
 
 /// The hand that the tags of the file do not tell, by name.
 #[test]
-fn hand_110_has_no_triple_pung_in_the_strict_edition() {
+fn strict_edition_omits_triple_pung_in_one_hand() {
     let game = load("mcr_mahjong").unwrap();
     let document = document("oracles/mcr_fans");
     let hand = &document["vectors"][110];
@@ -148,11 +149,11 @@ fn hand_110_has_no_triple_pung_in_the_strict_edition() {
     assert_eq!(totals, [json!(86), json!(70)]);
 }
 
-/// How many hands of the file differ.
+/// Number of hands of the file with another result.
 const STRICT: usize = 190;
 
 #[test]
-fn shanten_is_that_of_the_oracle() {
+fn shanten_equals_oracle() {
     let game = load("mcr_mahjong").unwrap();
     let tiles = |list: &Value| -> BTreeSet<String> {
         list.as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_owned()).collect()

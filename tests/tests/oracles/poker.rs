@@ -1,14 +1,15 @@
 //! Poker against other programs: 20,000 pairs of hands of seven cards of phevaluator and treys, and 400 games of RLCard's
 //! no-limit hold'em, which LLMArena plays.
 
-use ludex_env::cards::{Hand, cards, strength::category};
-use ludex_env::{Move, ToMove, Viewer, load};
+use ludex_env::{Move, ToMove, Viewer};
+use ludex_games::cards::{Hand, cards, strength::category};
+use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
 /// The winner, both categories, and the order of all hands by the oracle's rank (1 the best).
 #[test]
-fn phevaluator_hands() {
+fn hand_ranks_equal_phevaluator() {
     let data = document("oracles/poker7");
     let mut by_rank = std::collections::BTreeMap::new();
     let mut pairs = 0;
@@ -35,7 +36,7 @@ fn phevaluator_hands() {
 
 /// The same through the question that `ludex games analyze` asks.
 #[test]
-fn phevaluator_questions() {
+fn showdown_winners_equal_phevaluator() {
     let game = load("texas_holdem").unwrap();
     for v in document("oracles/poker7")["vectors"].as_array().unwrap().iter().take(2_000) {
         let answer = game.analyze(&json!({ "board": v[0], "hands": [v[1], v[2]] })).unwrap();
@@ -46,7 +47,7 @@ fn phevaluator_questions() {
 
 /// Legal actions, chips and payoffs of RLCard's games under the preset `llmarena`.
 #[test]
-fn rlcard_games() {
+fn games_equal_rlcard() {
     let game = load("texas_holdem(preset=llmarena)").unwrap();
     let mut moves = 0;
     for g in document("oracles/rlcard_holdem")["games"].as_array().unwrap() {

@@ -10,8 +10,9 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ludex_agents::solve::tree::{Counts, GameTree};
-use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check, load, load_with};
+use ludex_agents::solve::tree::{GameTree, NodeCounts};
+use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check};
+use ludex_games::{load, load_with};
 use ludex_protocol::spec::Dtype;
 use ludex_tests::data::{document, histories};
 use serde_json::{Map, Value};
@@ -21,12 +22,12 @@ use cases::CASES;
 /// Makes one of OpenSpiel's strings from our views.
 pub type Text = fn(&dyn DynState, usize) -> String;
 
-/// How a file is compared.
+/// Settings for the comparison with one file.
 pub struct Case {
     name: &'static str,
-    /// `observation_strings`, by seat.
+    /// Text that must equal the seat's entry in `observation_strings`.
     observation: Option<Text>,
-    /// `information_state_strings`, by seat.
+    /// Text that must equal the seat's entry in `information_state_strings`.
     information: Option<Text>,
     /// `state_string`, for any seat.
     state: Option<Text>,
@@ -40,7 +41,7 @@ const LATER: &[&str] =
 
 /// The game of a trajectory, and how many of its steps the start covers. There, hands and pools are drawn in one step, from a
 /// table or a generator of its own. If our game takes an `instance`, it is made from the text of that step.
-fn begun(game: &GameRef, t: &Value) -> (GameRef, usize) {
+fn start_game(game: &GameRef, t: &Value) -> (GameRef, usize) {
     if game.spec().params_schema["properties"].get("instance").is_none() {
         return (game.clone(), 0);
     }
@@ -70,7 +71,7 @@ fn read(name: &str) -> Value {
 struct Replay<'a> {
     case: &'a Case,
     s: Box<dyn DynState>,
-    /// Where we are, for messages.
+    /// Position in the file, for messages.
     at: String,
     compared: BTreeMap<String, u32>,
     seen: BTreeSet<String>,
@@ -255,7 +256,7 @@ fn replay(case: &Case) {
         let game = load(t["game_string"].as_str().unwrap()).unwrap();
         meta(case, &game, &data["meta"], &mut seen);
         let at = format!("seed {}", t["seed"]);
-        let (game, skipped) = begun(&game, t);
+        let (game, skipped) = start_game(&game, t);
         let mut r = Replay { case, s: game.start(), at: at.clone(), compared, seen };
         let steps = t["steps"].as_array().unwrap();
         steps[..skipped].iter().for_each(|step| r.note(step));
@@ -318,12 +319,12 @@ fn meta(case: &Case, game: &GameRef, meta: &Value, seen: &mut BTreeSet<String>) 
 }
 
 #[test]
-fn recorded_games() {
+fn recorded_games_equal_openspiel() {
     CASES.iter().for_each(replay);
 }
 
 #[test]
-fn every_file_has_its_line() {
+fn every_vector_file_has_a_case() {
     let files = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.map(|f| f.trim_end_matches(".json.gz").to_owned()).collect();
     let lines = CASES.iter().map(|c| c.name).chain(["perft", "tree_stats"]).map(str::to_owned).collect();
@@ -331,7 +332,7 @@ fn every_file_has_its_line() {
 }
 
 /// The game of a string, or `None` if it is named in [`LATER`] (and then it must be unknown).
-fn known(string: &str) -> Option<GameRef> {
+fn supported_game(string: &str) -> Option<GameRef> {
     let name = string.split('(').next().unwrap_or_default();
     match load(string) {
         Ok(game) => {
@@ -346,10 +347,10 @@ fn known(string: &str) -> Option<GameRef> {
 }
 
 #[test]
-fn histories_by_depth() {
+fn history_counts_equal_openspiel() {
     let most = check::scaled(1_000_000);
     for (string, counts) in read("perft")["perft"].as_object().unwrap() {
-        let Some(game) = known(string) else { continue };
+        let Some(game) = supported_game(string) else { continue };
         for (k, count) in counts.as_array().unwrap().iter().enumerate() {
             let count = count.as_u64().unwrap();
             if count <= most {
@@ -360,14 +361,14 @@ fn histories_by_depth() {
 }
 
 #[test]
-fn whole_trees() {
+fn whole_trees_equal_openspiel() {
     for (string, stats) in read("tree_stats").as_object().unwrap() {
-        let Some(game) = known(string) else { continue };
+        let Some(game) = supported_game(string) else { continue };
         let tree = GameTree::build(&game, 1 << 20).unwrap();
         let number = |field: &str| stats[field].as_u64().unwrap_or(0) as usize;
         let [chance, decisions, together, ends] =
             ["chance_nodes", "decision_nodes", "simultaneous_nodes", "terminal_histories"].map(number);
-        assert_eq!(tree.counts(), Counts { chance, decisions, together, ends }, "{string}");
+        assert_eq!(tree.counts(), NodeCounts { chance, decisions, together, ends }, "{string}");
         let near = |ours: f64, theirs: &Value| (ours - theirs.as_f64().unwrap()).abs() < 1e-9;
         let values = tree.values(&tree.uniform());
         let all = values.iter().zip(stats["uniform_policy_value"].as_array().unwrap()).all(|(v, t)| near(*v, t));

@@ -31,7 +31,7 @@ async fn rated(server: &Server, hello: Value, matches: u32, choose: impl FnMut(&
 }
 
 #[tokio::test]
-async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
+async fn agent_page_has_rating_history_and_costs() {
     let server = Server::start(|_| {}).await;
     let notes = json!({"tokens": {"in": 100, "out": 20}, "cost": 0.25});
     rated(
@@ -74,7 +74,7 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn scales_of_one_game_are_told_apart() {
+async fn agent_page_separates_scales_of_one_game() {
     let server = Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await;
     rated(&server, json!({"agent": {"name": "ada"}}), 2, first).await;
     until(&server, "/games/tic_tac_toe", "<caption>Tic-tac-toe: 2 matches</caption>").await;
@@ -90,7 +90,7 @@ async fn scales_of_one_game_are_told_apart() {
 }
 
 #[tokio::test]
-async fn people_are_rated_with_all_others_or_apart() {
+async fn people_are_rated_together_or_separately() {
     for (humans, scales) in [(Humans::Together, 1), (Humans::Apart, 2)] {
         let server = Server::start(|config| config.humans = humans).await;
         rated(&server, json!({"agent": {"name": "bot"}}), 2, first).await;
@@ -111,7 +111,7 @@ async fn people_are_rated_with_all_others_or_apart() {
 }
 
 #[tokio::test]
-async fn a_ladder_admits_people_where_they_are_rated_together() {
+async fn ladder_admits_people_if_rated_together() {
     for (humans, kind) in [(Humans::Together, "joined"), (Humans::Apart, "error")] {
         let server = Server::start(|config| {
             config.humans = humans;

@@ -51,7 +51,7 @@ async fn token(server: &Server, owner: &str) -> String {
 }
 
 #[tokio::test]
-async fn browsers_get_pages_and_programs_what_they_always_got() {
+async fn browsers_get_html_and_programs_get_json() {
     let server = Server::start(|_| {}).await;
     let id = played(&server, "mybot", "connect_four").await;
     for path in [
@@ -77,7 +77,7 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
         assert_eq!(server.get_with(path, "Accept: */*\r\n").await, (200, body), "{path}");
     }
     assert!(server.get("/").await.1.starts_with("ludex: "));
-    for path in ["/games/ches", "/matches/m_0", "/agents/nobody", "/runs/nothing", "/ladders/nothing", "/play/ches"] {
+    for path in ["/games/ches", "/matches/m_0", "/agents/stranger", "/runs/nothing", "/ladders/nothing", "/play/ches"] {
         let (status, body) = server.get_with(path, BROWSER).await;
         assert_eq!((status, body.contains(" not found</h1>")), (404, true), "{path}: {body}");
     }
@@ -90,7 +90,7 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
 }
 
 #[tokio::test]
-async fn pages_bring_no_scripts_of_others() {
+async fn pages_load_no_foreign_scripts() {
     let server = Server::start(|_| {}).await;
     let answer = ask(&server, "GET /", BROWSER).await.to_lowercase();
     for header in [
@@ -108,7 +108,7 @@ async fn pages_bring_no_scripts_of_others() {
 }
 
 #[tokio::test]
-async fn words_of_others_are_text() {
+async fn foreign_text_is_escaped() {
     let server = Server::start(|_| {}).await;
     let hostile = "<script>alert(1)</script>\u{202e}\"'&";
     let mut bot = Bot::new(server.address, "mybot").await;
@@ -127,13 +127,13 @@ async fn words_of_others_are_text() {
 }
 
 #[tokio::test]
-async fn hidden_cards_stay_hidden_until_the_release() {
+async fn pages_hide_cards_until_release() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "leduc_poker", "against": ["random"], "count": 1, "seat": 0})).await;
     let turn = bot.wait("turn").await;
     let id = turn["match"].as_str().unwrap().to_owned();
-    // While it runs, the eyes of a seat are lent to nobody.
+    // While a match runs, the view of a seat is hidden from others.
     for seat in [0, 1] {
         assert_eq!(server.get(&format!("/matches/{id}/picture.svg?seat={seat}")).await.0, 404);
         assert_eq!(server.get_with(&format!("/matches/{id}?seat={seat}"), BROWSER).await.0, 404);
@@ -153,14 +153,14 @@ async fn hidden_cards_stay_hidden_until_the_release() {
 }
 
 #[tokio::test]
-async fn a_token_is_kept_in_a_cookie_that_only_pages_of_this_server_use() {
+async fn login_cookie_is_limited_to_this_server() {
     let server = Server::start(|_| {}).await;
     let login = "<a href=\"/login\">Log in</a>";
-    assert!(!page(&server, "/").await.contains(login), "nobody needs a token yet");
+    assert!(!page(&server, "/").await.contains(login), "no client needs a token yet");
     let token = token(&server, "ada").await;
     assert!(page(&server, "/").await.contains(login));
     let own = format!("Origin: http://{}\r\n", server.address);
-    // Lists want a token now; a person is asked for it, a program is refused as before.
+    // Lists require a token now: a person gets the login page, a program is refused as before.
     let (status, body) = server.get_with("/matches", BROWSER).await;
     assert!(status == 401 && body.contains("id=\"login\""), "{body}");
     assert_eq!(server.get("/matches").await.0, 401);
@@ -198,7 +198,7 @@ async fn a_token_is_kept_in_a_cookie_that_only_pages_of_this_server_use() {
 
 /// The script that the server brings is the one that its sources give.
 #[test]
-fn the_script_is_made_of_its_sources() {
+fn script_equals_its_sources() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
     let out = tempfile::tempdir().unwrap();
     if !web.join("node_modules/.bin/esbuild").is_file() {

@@ -1,6 +1,7 @@
 //! Downloads of matches in the notations of their games, and what agents thought of the positions.
 
-use ludex_env::{Move, ParsedMove, ToMove, load};
+use ludex_env::{Move, ParsedMove, ToMove};
+use ludex_games::load;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ async fn actions(server: &Server, id: &str) -> Vec<u32> {
 }
 
 /// Plays an unrated match against `random` by drawn moves and returns its id.
-async fn drawn(server: &Server, game: &str) -> String {
+async fn picture_page(server: &Server, game: &str) -> String {
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": game, "against": ["random"], "count": 1})).await;
     let mut rng = ludex_env::Stream::from_text(game);
@@ -27,9 +28,9 @@ async fn drawn(server: &Server, game: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_game_of_chess_is_downloaded_as_pgn() {
+async fn chess_match_downloads_as_pgn() {
     let server = Server::start(|_| {}).await;
-    let id = drawn(&server, "chess(max_plies=40)").await;
+    let id = picture_page(&server, "chess(max_plies=40)").await;
     let body = page(&server, &format!("/matches/{id}")).await;
     assert!(body.contains(&format!("href=\"/matches/{id}/notation\" download=\"{id}.pgn\"")), "{body}");
     let answer = ask(&server, &format!("GET /matches/{id}/notation"), "").await;
@@ -58,9 +59,9 @@ async fn a_game_of_chess_is_downloaded_as_pgn() {
 }
 
 #[tokio::test]
-async fn a_game_of_go_is_downloaded_as_sgf() {
+async fn go_match_downloads_as_sgf() {
     let server = Server::start(|_| {}).await;
-    let id = drawn(&server, "go(board_size=5)").await;
+    let id = picture_page(&server, "go(board_size=5)").await;
     let (status, sgf) = server.get(&format!("/matches/{id}/notation")).await;
     assert_eq!(status, 200);
     assert!(sgf.starts_with("(;FF[4]CA[UTF-8]GM[1]SZ[5]") && sgf.trim_end().ends_with(')'), "{sgf}");
@@ -78,7 +79,7 @@ async fn a_game_of_go_is_downloaded_as_sgf() {
 }
 
 #[tokio::test]
-async fn only_what_is_released_and_has_a_notation_is_downloaded() {
+async fn download_requires_release_and_notation() {
     let server = Server::start(|_| {}).await;
     let refused = async |id: &str| {
         let (status, body) = server.get(&format!("/matches/{id}/notation")).await;
@@ -104,7 +105,7 @@ async fn only_what_is_released_and_has_a_notation_is_downloaded() {
 }
 
 #[tokio::test]
-async fn what_agents_thought_is_drawn_after_the_end() {
+async fn evaluations_are_drawn_after_the_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "connect_four", "against": ["alphabeta depth=1"], "count": 1})).await;
@@ -121,7 +122,7 @@ async fn what_agents_thought_is_drawn_after_the_end() {
     for said in ["<svg class=\"figure\"", "Expected result", "mybot (", "Higher is better for", "curves.css?"] {
         assert!(body.contains(said), "{said}: {body}");
     }
-    // The second seat's value is told from the first one's side.
+    // The second seat's value is shown from the first seat's side.
     let sign = if bot.only().1.start["seat"] == 0 { ">0.37<" } else { ">-0.37<" };
     assert!(body.contains(sign), "{sign}: {body}");
     let (status, css) = server.get("/static/curves.css").await;

@@ -26,7 +26,7 @@ blocks = 2
 metrics = ["level"]
 "#;
 
-/// A part that nobody plays alone, one whose opponent has to be named, and one that is small.
+/// A part for several agents, one that requires an opponent, and a small one.
 const MIXED: &str = r#"
 name = "mixed"
 version = 1
@@ -68,13 +68,13 @@ async fn server() -> Server {
     Server::start(|config| config.suites = suites).await
 }
 
-/// Where an answer leads.
+/// Returns the target of a redirect.
 fn location(answer: &str) -> &str {
     answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{answer}")).trim()
 }
 
 #[tokio::test]
-async fn a_verdict_is_told_to_people() {
+async fn run_page_shows_verdict() {
     let server = server().await;
     let mut bot = Bot::with(server.address, None, json!({"agent": {"name": "ada", "kind": "human"}})).await;
     let request = json!({"suite": "little", "run": "mine", "only": ["nim"], "views": ["picture", "texts"]});
@@ -120,11 +120,11 @@ async fn a_verdict_is_told_to_people() {
 }
 
 #[tokio::test]
-async fn a_person_enters_a_run_from_the_list_of_suites() {
+async fn person_enters_run_from_suite_list() {
     let server = server().await;
     let list = page(&server, "/runs").await;
     assert!(list.contains("value=\"little\"") && list.contains("value=\"little/climb\""), "{list}");
-    // The smallest suite is the first. What nobody can play alone is not offered.
+    // The smallest suite is the first. Parts for several agents are not offered.
     assert!(list.find("value=\"mixed/plain\"").unwrap() < list.find("value=\"little\"").unwrap(), "{list}");
     for other in ["\"mixed\"", "\"mixed/pairs\"", "\"mixed/named\"", "\"pairs\"", "\"pairs/pairs\""] {
         assert!(!list.contains(&format!("value={other}")), "{other}: {list}");
@@ -177,7 +177,7 @@ blocks = 2
 "#;
 
 #[tokio::test]
-async fn a_verdict_counts_the_parts_that_have_a_score() {
+async fn verdict_counts_only_scored_parts() {
     let server = Server::start(|config| config.suites = Suites::default().with(SCORELESS).unwrap()).await;
     let mut bot = Bot::new(server.address, "ada").await;
     let due = bot.call("enrol", json!({"suite": "trust", "run": "mine"})).await["due"].as_u64().unwrap();
@@ -193,7 +193,7 @@ async fn a_verdict_counts_the_parts_that_have_a_score() {
 }
 
 #[tokio::test]
-async fn the_seat_in_a_run_is_offered_to_its_candidate() {
+async fn run_page_offers_seat_to_its_candidate() {
     let server = server().await;
     let (ada, bob) = (token(&server, "ada").await, token(&server, "bob").await);
     let mut bot = Bot::with(server.address, None, json!({"token": ada, "agent": {"name": "ada"}})).await;
@@ -208,7 +208,7 @@ async fn the_seat_in_a_run_is_offered_to_its_candidate() {
 }
 
 #[tokio::test]
-async fn a_tournament_has_standings() {
+async fn tournament_page_shows_standings() {
     let server = Server::start(|_| {}).await;
     let request = json!({
         "run": "cup", "game": "nim", "format": "round_robin",

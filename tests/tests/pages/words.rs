@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{BROWSER, page, played};
 
 #[tokio::test]
-async fn who_did_not_come_is_named() {
+async fn match_page_names_absent_agent() {
     let server = Server::start(|_| {}).await;
     let mut absent = Bot::new(server.address, "absent").await;
     let mut present = Bot::new(server.address, "present").await;
@@ -30,7 +30,7 @@ async fn who_did_not_come_is_named() {
 }
 
 #[tokio::test]
-async fn who_gave_up_and_who_won_is_named() {
+async fn match_page_names_loser_and_winner() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "chess", "against": ["random"], "seat": 1, "count": 1})).await;
@@ -49,7 +49,7 @@ async fn who_gave_up_and_who_won_is_named() {
 }
 
 #[tokio::test]
-async fn equal_names_are_told_apart_by_their_seats() {
+async fn equal_names_are_shown_with_seats() {
     let server = Server::start(|_| {}).await;
     let id = played(&server, "random", "leduc_poker").await;
     let body = page(&server, &format!("/matches/{id}")).await;
@@ -87,7 +87,7 @@ begin = "2201-01-01T00:00:00Z"
 "#;
 
 #[tokio::test]
-async fn seasons_are_listed_and_their_matches_are_said_to_wait() {
+async fn season_matches_are_hidden_until_the_end() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).unwrap();
         config.seasons = vec![SuiteSeasons::parse(SEASONS).unwrap()];
@@ -120,7 +120,7 @@ async fn seasons_are_listed_and_their_matches_are_said_to_wait() {
     let of_season = get("/runs?season=cards%2Fpresent", &bob).await.1;
     assert!(of_season.contains("href=\"/runs/hers\""), "{of_season}");
     assert!(!get("/runs?season=cards%2Fpast", &bob).await.1.contains("href=\"/runs/hers\""));
-    // Who may see the list of matches is told why this one is not shown; a stranger learns nothing.
+    // A client that may list matches gets the reason why this one is hidden; a stranger gets none.
     let id = ann.matches.keys().next().unwrap();
     assert!(get("/matches", &bob).await.1.contains("hidden until its season ends"));
     for (headers, known) in [(bob.as_str(), true), (BROWSER, false)] {

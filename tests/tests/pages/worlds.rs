@@ -18,8 +18,8 @@ async fn dealt(game: &str) -> (Server, Value, String) {
     (server, turn["view"]["struct"].clone(), id)
 }
 
-/// Everything that the server gives to somebody who is not at the table, without names, times and commitments.
-async fn told(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String)> {
+/// Returns all pages that the server shows to a stranger, without names, times and commitments.
+async fn public_pages(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String)> {
     let times = Regex::new(r#"\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|"(started_ms|up_ms)":\d+|[0-9a-f]{64}"#).unwrap();
     let mut all = Vec::new();
     let pages = [
@@ -56,10 +56,10 @@ async fn told(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String
 }
 
 #[tokio::test]
-async fn pages_of_a_running_match_are_the_same_whatever_was_dealt() {
+async fn pages_of_running_match_do_not_depend_on_deal() {
     for game in ["kuhn_poker", "leduc_poker"] {
         let (server, own, id) = dealt(game).await;
-        let here = told(&server, game, &id).await;
+        let here = public_pages(&server, game, &id).await;
         assert!(here.iter().any(|(path, status, _)| path == "/matches/ID" && *status == 200));
         let mut other = None;
         for _ in 0..40 {
@@ -70,7 +70,7 @@ async fn pages_of_a_running_match_are_the_same_whatever_was_dealt() {
             }
         }
         let (server, _, id) = other.expect("another deal");
-        for (here, there) in here.iter().zip(told(&server, game, &id).await) {
+        for (here, there) in here.iter().zip(public_pages(&server, game, &id).await) {
             assert_eq!(*here, there, "{game}");
         }
     }

@@ -14,7 +14,7 @@ use ludex_protocol::record::RecordParts;
 use ludex_tests::run::Run;
 use serde_json::Value;
 
-/// How a command ended.
+/// Exit and output of a command.
 struct Ran {
     code: i32,
     out: String,

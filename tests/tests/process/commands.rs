@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 
-mod kept_records;
+mod agents_file;
 mod llm_stub;
 mod measured;
-mod named;
 mod play;
 mod prompt;
+mod stored_records;
 mod tournament;
 mod words;
 
-/// How a command ended.
+/// Exit and output of a command.
 struct Ran {
     code: i32,
     out: String,
@@ -54,7 +54,7 @@ fn feed(folder: &Path, args: &[&str], input: &str) -> Ran {
         .spawn()
         .expect("the program");
     let mut stdin = child.stdin.take().expect("its input");
-    // The program answers while it reads, so nobody may wait for the whole input to be written.
+    // The program answers while it reads, so its output is read while the input is written.
     let done = std::thread::scope(|scope| {
         scope.spawn(move || {
             // A command that reads nothing may have ended already.
@@ -85,7 +85,7 @@ fn played(folder: &Path, game: &str, seats: &[&str], file: &str, more: &[&str]) 
 }
 
 #[test]
-fn help_is_one_line_for_each_command() {
+fn help_has_one_line_per_command() {
     let at = folder();
     let help = ludex(at.path(), &["--help"]).well();
     let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
@@ -95,35 +95,47 @@ fn help_is_one_line_for_each_command() {
     assert_eq!(ludex(at.path(), &["mach"]).code, 2);
 }
 
+/// More verbs become subcommands of an existing command.
+const MAX_COMMANDS: usize = 23;
+
 #[test]
-fn games_are_listed_and_explained() {
+fn commands_are_few() {
+    let at = folder();
+    let help = ludex(at.path(), &["--help"]).well();
+    let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
+    assert!(names.len() <= MAX_COMMANDS, "expected at most {MAX_COMMANDS} commands, got {}: {names:?}", names.len());
+}
+
+#[test]
+fn games_command_lists_and_explains() {
     let at = folder();
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
-    for entry in ludex_env::games() {
-        assert!(list.lines().any(|l| l.split(' ').next() == Some(entry.id)), "{list}");
-        assert!(all["games"].as_array().unwrap().iter().any(|g| g["game"] == entry.id), "{all}");
+    for entry in ludex_games::games() {
+        assert!(list.lines().any(|l| l.split(' ').next() == Some(entry.info.id)), "{list}");
+        assert!(all["games"].as_array().unwrap().iter().any(|g| g["game"] == entry.info.id), "{all}");
     }
     let spec = ludex(at.path(), &["games", "explain", "kuhn_poker(players=3)", "--json"]).json();
-    let game = ludex_env::load("kuhn_poker(players=3)").unwrap();
+    let game = ludex_games::load("kuhn_poker(players=3)").unwrap();
     assert_eq!(spec, serde_json::to_value(game.spec()).unwrap());
-    let text = ludex(at.path(), &["games", "explain", "chess"]).well();
+    let text = ludex(at.path(), &["games", "explain", "explain", "chess"]).well();
     for said in ["max_plies=0", "integer 0..20000", "botzone", "anchor level=3", "black, white"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert_eq!(
-        ludex(at.path(), &["games", "explain", "chess", "--page"]).well().trim_end(),
+        ludex(at.path(), &["games", "explain", "explain", "chess", "--page"]).well().trim_end(),
         game_page("chess").trim_end()
     );
-    let paged = ludex(at.path(), &["games", "explain", "chess", "--page", "--json"]).json();
+    let paged = ludex(at.path(), &["games", "explain", "explain", "chess", "--page", "--json"]).json();
     assert_eq!(paged["text"], game_page("chess"));
 
     for (bad, said) in [
-        (&["games", "explain", "conect_four"][..], "did you mean connect_four?"),
-        (&["games", "explain", "kuhn_poker(player=3)"], "did you mean players?"),
-        (&["games", "explain", "kuhn_poker(players=11)"], "2 to 10"),
-        (&["games", "explain", "kuhn_poker(players=many)"], "players"),
-        (&["games", "explain", "kuhn_poker(players=3"], "parenthesis"),
+        (&["games", "explain", "explain", "conect_four"][..], "did you mean connect_four?"),
+        (&["games", "explain", "explain", "kuhn_poker(player=3)"], "did you mean players?"),
+        (&["games", "explain", "explain", "kuhn_poker(players=11)"], "2 to 10"),
+        (&["games", "explain", "explain", "kuhn_poker(players=many)"], "players"),
+        (&["games", "explain", "explain", "kuhn_poker(players=3"], "parenthesis"),
     ] {
         let err = ludex(at.path(), bad).fails();
         assert!(err.starts_with("ludex: ") && err.contains(said), "{bad:?}: {err}");
@@ -131,11 +143,11 @@ fn games_are_listed_and_explained() {
 }
 
 fn game_page(game: &str) -> &'static str {
-    ludex_env::load(game).unwrap().page()
+    ludex_games::load(game).unwrap().info().page
 }
 
 #[test]
-fn a_match_is_the_same_again_on_any_number_of_jobs() {
+fn match_is_equal_for_any_number_of_jobs() {
     let at = folder();
     let run = |seed: &str, jobs: &str, file: &str| {
         let args = ["match", "connect_four", "--seat", "random", "--seat", "mcts sims=10", "--blocks", "6", "--json"];
@@ -161,7 +173,7 @@ fn a_match_is_the_same_again_on_any_number_of_jobs() {
     // The summary says what the records say.
     let records = timeless("a.jsonl");
     assert_eq!((records.len(), &one["pairs"]), (12, &json!(6)));
-    assert_eq!(one["game"], ludex_env::load("connect_four").unwrap().spec().string);
+    assert_eq!(one["game"], ludex_games::load("connect_four").unwrap().spec().string);
     for (k, agent) in ["random", "mcts sims=10"].iter().enumerate() {
         let (mut wins, mut draws, mut losses, mut sum) = (0, 0, 0, 0.0);
         for record in &records {
@@ -211,7 +223,7 @@ fn matches_of_every_kind_of_game_verify() {
 }
 
 #[test]
-fn a_sequential_test_stops_when_it_is_decided() {
+fn sequential_test_stops_when_decided() {
     let at = folder();
     let test = |first: &str, second: &str, sprt: &str, more: &[&str]| {
         let args = ["match", "tic_tac_toe", "--seat", first, "--seat", second, "--sprt", sprt, "--out", "r.jsonl"];
@@ -237,7 +249,7 @@ fn a_sequential_test_stops_when_it_is_decided() {
 }
 
 #[test]
-fn bad_matches_say_what_to_do() {
+fn invalid_match_errors_name_remedy() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
@@ -273,14 +285,14 @@ fn bad_matches_say_what_to_do() {
         assert!(err.contains(said), "{args:?}: {err}");
     }
     assert_eq!(ludex(at.path(), &["match", "chess", "--blocks", "0"]).code, 2);
-    // What the system says is told once.
+    // The system's error appears once.
     std::fs::write(at.path().join("plain"), "").unwrap();
     let err = ludex(at.path(), &["serve", "--listen", "127.0.0.1:0", "--data", "plain/x"]).fails();
     assert!(err.contains("plain/x: ") && err.matches("os error").count() == 1, "{err}");
 }
 
 #[test]
-fn faults_are_named_by_file_line_and_event() {
+fn verify_names_file_line_and_event() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let text = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap();
@@ -305,7 +317,7 @@ fn faults_are_named_by_file_line_and_event() {
     let places: Vec<u64> = verdict["refused"].as_array().unwrap().iter().map(|r| r["line"].as_u64().unwrap()).collect();
     assert!([2, 4, 7].iter().all(|l| places.contains(l)), "{verdict}");
 
-    // The rest is rated; what is left out is named.
+    // The other records are rated; excluded ones are named.
     let ran = ludex(at.path(), &["rate", "bad.jsonl", "--unrated", "--json"]);
     assert!(ran.err.contains("bad.jsonl:4: "), "{}", ran.err);
     assert_eq!(ran.json()["records"], 4);
@@ -325,7 +337,7 @@ fn faults_are_named_by_file_line_and_event() {
 }
 
 #[test]
-fn ratings_and_reports() {
+fn rate_prints_ratings_and_reports() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "alphabeta depth=6"], "a.jsonl", &[]);
     played(at.path(), "connect_four", &["random", "mcts sims=20"], "b.jsonl", &[]);
@@ -372,7 +384,7 @@ fn figures(document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn ladders_are_measured_kept_and_written() {
+fn ladder_is_measured_stored_and_written() {
     let at = folder();
     let measure = |units: &str, data: &str| {
         ludex(at.path(), &["measure-anchors", "kuhn_poker", "--units", units, "--seed", "3", "--data", data, "--json"])
@@ -419,7 +431,7 @@ fn ladders_are_measured_kept_and_written() {
 }
 
 #[test]
-fn replays_show_any_position() {
+fn replay_shows_any_position() {
     let at = folder();
     let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let moves = records[0]["events"].as_array().unwrap().len();
@@ -443,7 +455,7 @@ fn replays_show_any_position() {
 }
 
 #[test]
-fn a_replay_is_a_page_that_loads_nothing() {
+fn replay_page_loads_no_files() {
     let at = folder();
     let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let moves = records[0]["events"].as_array().unwrap().len();
@@ -466,7 +478,7 @@ fn a_replay_is_a_page_that_loads_nothing() {
 }
 
 #[test]
-fn exports_are_the_records_and_pgn() {
+fn export_writes_records_and_pgn() {
     let at = folder();
     let chess = played(at.path(), "chess(max_plies=30)", &["random", "alphabeta depth=1"], "c.jsonl", &[]);
     let other = played(at.path(), "tic_tac_toe", &["random", "random"], "t.jsonl", &[]);
@@ -487,7 +499,7 @@ fn exports_are_the_records_and_pgn() {
 }
 
 #[test]
-fn a_person_plays() {
+fn person_plays_match() {
     let at = folder();
     let args = ["play", "tic_tac_toe", "--seat", "human", "--seat", "human", "--seed", "3", "--out", "p.jsonl"];
     // Ids, coordinates, nonsense and a taken square; x wins the top row.
@@ -514,7 +526,7 @@ fn a_person_plays() {
 }
 
 #[tokio::test]
-async fn records_of_a_server_are_read_beside_it() {
+async fn records_are_readable_while_server_runs() {
     let server = Server::start(|_| {}).await;
     let mut client = Client::greet(server.address, None, json!({"agent": {"name": "raw"}})).await;
     let join = json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 2});
@@ -547,7 +559,7 @@ async fn records_of_a_server_are_read_beside_it() {
 }
 
 #[tokio::test]
-async fn tokens_are_made_listed_and_revoked_beside_a_server() {
+async fn tokens_are_managed_while_server_runs() {
     let server = Server::start(|_| {}).await;
     let at = folder();
     let data = server.data.to_str().unwrap().to_owned();
@@ -555,7 +567,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
-    // The running server knows it at once, and admits nobody else.
+    // The running server applies the new token at once, and admits no other client.
     let hello = |token: &str| json!({"token": token, "agent": {"name": "ann.bot"}});
     let client = Client::greet(server.address, None, hello(text)).await;
     assert_eq!(client.welcome["scopes"], json!(["gym", "play"]));
@@ -574,7 +586,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     assert!(all["tokens"][0]["expires"].is_string() && all["tokens"][0]["revoked"].is_null(), "{all}");
     assert!(token(&["list"]).well().contains(&id));
     assert!(token(&["revoke", &id]).well().contains("ann"));
-    assert!(token(&["revoke", "nobody"]).fails().contains("ludex admin token list"));
+    assert!(token(&["revoke", "stranger"]).fails().contains("ludex admin token list"));
     assert_eq!(refused(hello(text)).await, "unauthorized");
     assert!(token(&["list"]).well().contains("revoked 20"));
 
@@ -608,7 +620,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
 }
 
 #[test]
-fn agents_are_listed() {
+fn agents_command_lists_agents() {
     let here = folder();
     let text = ludex(here.path(), &["agents"]).well();
     assert!(text.lines().any(|line| line.starts_with("random ") && line.contains("builtin")), "{text}");
@@ -621,19 +633,19 @@ fn agents_are_listed() {
 }
 
 #[test]
-fn agents_are_checked() {
+fn agents_check_reports_agent() {
     let here = folder();
     let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  mcts sims=20\n");
-    let nobody = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
-    let document: Value = serde_json::from_str(&nobody.out).unwrap();
-    assert_eq!((nobody.code, &document["failed"]), (1, &json!(1)));
+    let missing = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
+    let document: Value = serde_json::from_str(&missing.out).unwrap();
+    assert_eq!((missing.code, &document["failed"]), (1, &json!(1)));
     assert!(document["agents"][0]["why"].as_str().unwrap().contains("no_such_agent"), "{document}");
     assert_eq!(ludex(here.path(), &["agents", "check", "random", "--game", "no_such_game"]).code, 2);
 }
 
 #[test]
-fn a_class_of_bots_is_checked_each_by_itself() {
+fn agents_check_reports_each_bot() {
     let here = folder();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/botzone/tic_tac_toe.py");
     std::fs::copy(sample, here.path().join("good.py")).unwrap();
@@ -651,7 +663,7 @@ fn a_class_of_bots_is_checked_each_by_itself() {
 }
 
 #[test]
-fn folders_of_bots_are_checked() {
+fn agents_check_accepts_folders() {
     let here = folder();
     let bots = here.path().join("bots");
     std::fs::create_dir(&bots).unwrap();
@@ -665,12 +677,12 @@ fn folders_of_bots_are_checked() {
     assert_eq!((ran.code, document["agents"].as_array().unwrap().len()), (1, 1));
     // Without a compiler, the error says so.
     let why = document["agents"][0]["why"].as_str().unwrap();
-    assert!(why.contains("nothing_of_this_name") || why.contains("there is no program cc"), "{why}");
+    assert!(why.contains("nothing_of_this_name") || why.contains("got cc"), "{why}");
 }
 
 /// Lines that are wrong are answered with the reason and the place, and the next line is answered all the same.
 #[test]
-fn questions_about_mahjong_are_answered_line_by_line() {
+fn mahjong_requests_are_answered_line_by_line() {
     let hand = r#"["W1","W2","W3","W4","W5","W6","W7","W8","W9","B1","B1","B1","T2"]"#;
     let long = format!(r#"{{"hand":{hand},"win":"T2","edition":"{}"}}"#, "x".repeat(1_000_000));
     let longer = "x".repeat(2 << 20);

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// What a server is started with: seats are held for longer than a test takes.
+/// Options of a server that reserves seats for longer than a test takes.
 const LIMITS: [&str; 2] = ["--limit", "grace_ms=120000"];
 
 async fn page(address: SocketAddr, path: &str) -> String {
@@ -94,7 +94,9 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
 async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     let line = page(address, &format!("/episodes/{id}")).await;
     let parts = RecordParts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
-    Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {line}"));
+    Verifier::new(ludex_games::builtin())
+        .verify(&parts, Source::default())
+        .unwrap_or_else(|fault| panic!("{fault}: {line}"));
     let record: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&record["reason"], &seen.end["reason"]), (&json!("finished"), &json!("finished")), "{record}");
     assert_eq!((&record["returns"], &record["seed"]), (&seen.end["returns"], &seen.end["seed"]));
@@ -130,7 +132,7 @@ fn twenty(rated: bool, seed: u64) -> Vec<Play> {
 }
 
 #[tokio::test]
-async fn rated_matches_lose_nothing_that_was_acknowledged() {
+async fn rated_matches_keep_acknowledged_moves() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
         let (bots, server) = crashes(folder.path(), twenty(true, seed), 4, seed).await;
@@ -150,7 +152,7 @@ async fn rated_matches_lose_nothing_that_was_acknowledged() {
 }
 
 #[tokio::test]
-async fn unrated_matches_may_go_back_and_finish_too() {
+async fn unrated_matches_may_move_back_but_finish() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
         let (bots, server) = crashes(folder.path(), twenty(false, seed), 3, 1_000 + seed).await;
@@ -166,12 +168,12 @@ async fn unrated_matches_may_go_back_and_finish_too() {
 }
 
 #[tokio::test]
-async fn an_end_that_nobody_heard_of_is_told_after_the_crash() {
+async fn unsent_end_is_sent_after_crash() {
     end_is_told_after_the_crash(true).await;
 }
 
 #[tokio::test]
-async fn an_unrated_end_is_told_from_its_record() {
+async fn unrated_end_is_sent_from_its_record() {
     end_is_told_after_the_crash(false).await;
 }
 
@@ -209,7 +211,7 @@ async fn end_is_told_after_the_crash(rated: bool) {
 }
 
 #[tokio::test]
-async fn a_session_that_reclaims_outlives_the_crash() {
+async fn reclaiming_session_survives_crash() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);

@@ -11,11 +11,11 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ludex_agents::process::{Allowance, Process, ProcessFault, ProcessLimits, Program};
+use ludex_agents::process::{ChildProcess, ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use ludex_agents::sandbox;
 
 /// For what is not about time.
-const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
+const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
 
 /// Names another program than the usual one as the helper.
 const HELPER: &str = "LUDEX_TEST_HELPER";
@@ -31,13 +31,13 @@ fn use_helper() {
     sandbox::set_helper(helper());
 }
 
-fn start(argv: &[&str], limits: ProcessLimits) -> Process {
+fn start(argv: &[&str], limits: ProcessLimits) -> ChildProcess {
     use_helper();
     let argv = argv.iter().map(|&arg| arg.to_owned()).collect();
-    Program { argv, sandboxed: true, limits }.start().unwrap()
+    ProgramConfig { argv, sandboxed: true, limits }.start().unwrap()
 }
 
-fn python(script: &str) -> Process {
+fn python(script: &str) -> ChildProcess {
     start(&["python3", "-c", script], ProcessLimits::default())
 }
 
@@ -52,14 +52,14 @@ def attempt(what):
         print(type(e).__name__, flush=True)
 ";
 
-/// What a script prints, in words of its own.
+/// Returns the output of a script.
 fn attempts(script: &str) -> String {
     let mut program = python(&format!("{PRELUDE}{script}"));
-    said(&mut program)
+    printed_text(&mut program)
 }
 
 /// All lines that it prints until it ends, as it must.
-fn said(program: &mut Process) -> String {
+fn printed_text(program: &mut ChildProcess) -> String {
     let text = program.rest(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
     text + "\n"
 }
@@ -77,7 +77,7 @@ fn group(leader: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_program_plays() {
+fn program_plays_in_sandbox() {
     let mut program = python(
         "for line in sys.stdin: print(line.upper(), end='', flush=True)".replace("for", "import sys\nfor").as_str(),
     );
@@ -104,7 +104,7 @@ print('all')";
 }
 
 #[test]
-fn a_fork_bomb_is_one_process() {
+fn fork_bomb_is_one_process() {
     assert_eq!(
         attempts("attempt(os.fork)\nattempt(lambda: os.posix_spawn('/bin/true', ['true'], {}))"),
         "PermissionError\nPermissionError\n"
@@ -118,7 +118,7 @@ fn a_fork_bomb_is_one_process() {
 }
 
 #[test]
-fn a_memory_hog_is_ended() {
+fn memory_hog_is_killed() {
     let limits = ProcessLimits { memory: 64 << 20, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "hoard = []\nwhile True: hoard.append(b'x' * (1 << 20))"], limits);
     assert_eq!(program.line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
@@ -129,7 +129,7 @@ fn a_memory_hog_is_ended() {
 }
 
 #[test]
-fn a_flood_is_ended_or_drained() {
+fn output_flood_is_killed_or_drained() {
     let limits = ProcessLimits { output: 100_000, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000, end='')"], limits);
     assert_eq!(program.line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
@@ -143,7 +143,7 @@ fn a_flood_is_ended_or_drained() {
 }
 
 #[test]
-fn nothing_is_read_outside() {
+fn files_outside_are_unreadable() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("secret.txt");
     std::fs::write(&secret, "the seed").unwrap();
@@ -166,11 +166,11 @@ print(os.path.isdir(os.environ['HOME']) and os.listdir(os.environ['HOME']), os.g
     let script =
         format!("import sys; sys.argv += {outside:?}; exec(open(sys.argv[1]).read().replace('argv[1:]', 'argv[2:]'))");
     let mut program = start(&["python3", "-c", &script, bot.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(said(&mut program), "PermissionError\n".repeat(outside.len()) + "[] True\n");
+    assert_eq!(printed_text(&mut program), "PermissionError\n".repeat(outside.len()) + "[] True\n");
 }
 
 #[test]
-fn nothing_is_written_outside() {
+fn files_outside_are_unwritable() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kept.txt");
     std::fs::write(&file, "as it was").unwrap();
@@ -196,7 +196,7 @@ attempt(lambda: open('own.txt', 'w').write('x' * 1000))
 }
 
 #[test]
-fn its_own_folder_is_bounded_and_removed() {
+fn scratch_folder_is_bounded_and_removed() {
     let limits = ProcessLimits { file: 10_000, ..ProcessLimits::default() };
     let script = "import os, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -215,7 +215,7 @@ print(os.getcwd())";
 }
 
 #[test]
-fn nobody_is_called() {
+fn network_is_unreachable() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let unix = tempfile::tempdir().unwrap();
@@ -246,7 +246,7 @@ attempt(turned)
 }
 
 #[test]
-fn the_host_cannot_be_harmed() {
+fn host_processes_are_unreachable() {
     let me = std::process::id();
     let script = format!(
         "import resource, signal
@@ -273,16 +273,16 @@ print(sorted(os.environ))
 }
 
 #[test]
-fn who_waits_for_ever_is_not_waited_for() {
+fn endless_waits_are_killed() {
     let mut program = python("import time; time.sleep(3600)");
-    let short = Allowance::wall(Duration::from_millis(500));
+    let short = TimeBudget::wall(Duration::from_millis(500));
     assert_eq!(program.line(&short), Err(ProcessFault::Wall { limit: short.wall }));
 }
 
 #[test]
-fn cpu_time_is_charged_per_answer() {
+fn cpu_time_is_charged_per_reply() {
     let limit = Duration::from_millis(300);
-    let allowance = Allowance { cpu: Some(limit), ..AMPLE };
+    let allowance = TimeBudget { cpu: Some(limit), ..AMPLE };
     let mut program = python("while True: pass");
     let begun = Instant::now();
     assert_eq!(program.line(&allowance), Err(ProcessFault::Cpu { limit }));
@@ -295,7 +295,7 @@ for _ in range(4):
     while time.process_time() < end: pass
     print('x', flush=True)";
     let mut program = python(script);
-    let allowance = Allowance { cpu: Some(Duration::from_millis(500)), ..AMPLE };
+    let allowance = TimeBudget { cpu: Some(Duration::from_millis(500)), ..AMPLE };
     for _ in 0..4 {
         assert_eq!(program.line(&allowance).unwrap(), "x");
     }
@@ -303,7 +303,7 @@ for _ in range(4):
 
 #[test]
 fn all_threads_are_charged() {
-    // The main thread sleeps; hashing runs beside it.
+    // The main thread sleeps while another one hashes.
     let script = "import hashlib, threading
 def work():
     while True: hashlib.sha256(bytes(1 << 20)).digest()
@@ -312,17 +312,17 @@ threading.Thread(target=work).start()
 import time
 time.sleep(3600)";
     let limit = Duration::from_millis(400);
-    assert_eq!(python(script).line(&Allowance { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
+    assert_eq!(python(script).line(&TimeBudget { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn causes_of_death_are_distinguished() {
     assert_eq!(python("raise SystemExit(7)").line(&AMPLE), Err(ProcessFault::Exited { code: Some(7), signal: None }));
     assert_eq!(python("import os; os.abort()").line(&AMPLE), Err(ProcessFault::Exited { code: None, signal: Some(6) }));
     assert_eq!(python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").line(&AMPLE), Err(ProcessFault::NotText));
     let silent = "import os, time; os.close(1); time.sleep(3600)";
     assert_eq!(python(silent).line(&AMPLE), Err(ProcessFault::Closed));
-    let missing = Program::new("./no-such-bot").unwrap().start().err().unwrap();
+    let missing = ProgramConfig::new("./no-such-bot").unwrap().start().err().unwrap();
     assert!(
         matches!(&missing, ProcessFault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
         "{missing}"
@@ -330,7 +330,7 @@ fn ends_are_told_apart() {
 }
 
 #[test]
-fn a_file_that_is_no_program_is_not_started() {
+fn non_program_is_not_started() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bot");
     std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
@@ -341,7 +341,7 @@ fn a_file_that_is_no_program_is_not_started() {
 }
 
 #[test]
-fn no_orphan_is_left() {
+fn orphans_are_killed() {
     let mut program = python("import os, time; print(os.getpid(), flush=True); time.sleep(3600)");
     let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 1);
@@ -349,7 +349,7 @@ fn no_orphan_is_left() {
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox a program may have children; they are of its group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
-    let mut program = Program { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
+    let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);
@@ -362,7 +362,7 @@ fn no_orphan_is_left() {
 }
 
 #[test]
-fn a_program_does_not_outlive_its_host() {
+fn program_ends_with_its_host() {
     let mut host = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
     host.kill().unwrap();
     host.wait().unwrap();

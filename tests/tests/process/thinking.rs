@@ -32,7 +32,7 @@ async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
 }
 
 /// A match of chess in which the sleeper has just been asked. Seat 1 has White and moves first.
-async fn asked(server: &Server, clock: serde_json::Value) -> Bot {
+async fn bot_with_turn(server: &Server, clock: serde_json::Value) -> Bot {
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "chess", "against": ["sleeper"], "seat": 1, "clock": clock})).await;
     let turn = bot.wait("turn").await;
@@ -47,7 +47,7 @@ async fn batches_step_while_agents_think() {
     let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();
     for _ in 0..4 {
-        bots.push(asked(&server, json!({"move_ms": 600_000})).await);
+        bots.push(bot_with_turn(&server, json!({"move_ms": 600_000})).await);
     }
     let mut gym = Client::hello(server.address).await;
     let opened = gym.call("open", json!({"game": "connect_four", "count": 4096})).await;
@@ -62,12 +62,12 @@ async fn batches_step_while_agents_think() {
 }
 
 #[tokio::test]
-async fn agents_that_think_lose_by_their_clocks() {
+async fn slow_agents_lose_on_their_clocks() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();
     for _ in 0..4 {
-        bots.push(asked(&server, json!({"move_ms": 4_000})).await);
+        bots.push(bot_with_turn(&server, json!({"move_ms": 4_000})).await);
     }
     for bot in &mut bots {
         let end = bot.wait("match_end").await;
@@ -77,10 +77,10 @@ async fn agents_that_think_lose_by_their_clocks() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_clock_has_the_servers_limit() {
+async fn agent_without_clock_has_server_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 800).await;
-    let mut bot = asked(&server, json!({"bank_ms": 0})).await;
+    let mut bot = bot_with_turn(&server, json!({"bank_ms": 0})).await;
     let end = tokio::time::timeout(Duration::from_secs(60), bot.wait("match_end")).await.expect("an end");
     assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     server.stop().stopped().await;

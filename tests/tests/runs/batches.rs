@@ -29,7 +29,7 @@ fn batches(stub: &Stub, api: &str) -> Vec<Value> {
     serde_json::from_str::<Value>(body).unwrap()["data"].as_array().unwrap().clone()
 }
 
-/// How many questions these batches had.
+/// Returns the number of requests in these batches.
 fn questions(batches: &[Value]) -> u64 {
     let of = |batch: &Value| {
         let counts = &batch["request_counts"];
@@ -56,7 +56,7 @@ fn moves(place: &Place, run: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_run_in_batches_is_the_same_run() {
+fn batched_run_equals_plain_run() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "anchor level=1"]);
@@ -75,9 +75,9 @@ fn a_run_in_batches_is_the_same_run() {
     }
 }
 
-/// Questions that a batch does not answer are asked again; nobody loses by it, and nothing else changes.
+/// Requests without a reply in a batch are repeated; results do not change.
 #[test]
-fn what_a_batch_does_not_answer_is_asked_again() {
+fn requests_without_reply_are_repeated() {
     let place = Place::new();
     let scale = ["--part", "nim"];
     for api in APIS {
@@ -105,7 +105,7 @@ fn what_a_batch_does_not_answer_is_asked_again() {
 }
 
 #[test]
-fn a_schema_that_a_batch_refuses_is_left_out() {
+fn refused_schema_is_omitted() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "random", "--no-schema"]);
@@ -137,7 +137,7 @@ fn until_a_batch_is_sent(place: &Place, run: &str, line: &[&str]) -> Child {
 }
 
 #[test]
-fn a_killed_run_finds_its_batches_again() {
+fn killed_run_resumes_its_batches() {
     for api in APIS {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", "mcts sims=10", "--batch-latency", "400"]);
@@ -158,7 +158,7 @@ fn a_killed_run_finds_its_batches_again() {
 
 /// The provider forgets the batches of a process that ended, and those of one that waits for them.
 #[test]
-fn batches_that_the_provider_forgot_are_sent_again() {
+fn forgotten_batches_are_sent_again() {
     for api in APIS {
         let place = Place::new();
         let args = ["--agent", "random", "--batch-latency", "400"];
@@ -185,7 +185,7 @@ fn batches_that_the_provider_forgot_are_sent_again() {
 
 /// A batch takes longer than a move may, and more questions come than may wait.
 #[test]
-fn batches_have_time_and_room() {
+fn batches_respect_time_and_size_limits() {
     let place = Place::new();
     let suite = "name = \"short\"\nversion = 1\ntitle = \"S\"\n[policy]\nlimit_s = 1\n\
         [[part]]\nid = \"kuhn\"\ngame = \"kuhn_poker\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 12\n";
@@ -207,7 +207,7 @@ fn batches_have_time_and_room() {
 }
 
 #[test]
-fn what_cannot_wait_for_batches_is_refused() {
+fn invalid_uses_of_batches_are_refused() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = stub.model("m", &format!("price_in=1 price_out=2 {SOON}"));
@@ -232,7 +232,7 @@ fn what_cannot_wait_for_batches_is_refused() {
 }
 
 #[test]
-fn estimates_matches_and_tournaments_know_batches() {
+fn estimates_matches_and_tournaments_accept_batches() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let estimate = |more: &str| {

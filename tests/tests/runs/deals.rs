@@ -47,7 +47,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn no_deal_is_put_twice_and_seats_still_alternate() {
+fn deals_are_unique_and_seats_alternate() {
     let place = Place::new();
     fs::write(place.path("dealt.toml"), SUITE).unwrap();
     let play = |run: &str, more: &[&str]| {
@@ -104,7 +104,7 @@ fn no_deal_is_put_twice_and_seats_still_alternate() {
 
 /// Runs of older versions do not say how they were dealt: their pairs share a seed.
 #[test]
-fn a_run_without_the_field_is_paired() {
+fn run_without_field_is_paired() {
     let place = Place::new();
     place.evaluate("random", "old", &[]).json();
     let path = place.of_run("old", "run.json");

@@ -40,7 +40,7 @@ fn of_run(place: &Place, run: &str) -> Vec<Record> {
 }
 
 #[test]
-fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
+fn block_starts_at_its_line_for_given_decisions() {
     let place = Place::new();
     for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
         fs::write(place.path(name), text).unwrap();
@@ -71,7 +71,7 @@ fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
     }
     let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();
     assert_eq!(lengths, [2, 3, 2, 3, 0]);
-    // Nobody played the start that was given: its marks are not counted, and not shown.
+    // The given start was not played: its marks are neither counted nor shown.
     let file = place.of_run("r", "episodes.jsonl").display().to_string();
     for (line, record) in
         (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))
@@ -108,7 +108,7 @@ fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
         verified.out
     );
 
-    // What is wrong with a file is told before anything is played.
+    // Errors in a file are reported before the first match.
     for (name, text, why) in [
         ("four.jsonl", "{\"moves\": [3, 3]}\n{\"moves\": [9]}\n{}\n", "four.jsonl line 2: moves[0] 9"),
         ("four.jsonl", "{}\n{}\n", "blocks = 3, but four.jsonl has 2 starts"),
@@ -142,7 +142,7 @@ metrics = ["score_rate"]
 
 /// Killed and continued, with one match at a time or with four, a part with random pairs plays the same matches.
 #[test]
-fn random_pairs_are_the_same_however_the_run_is_played() {
+fn random_pairs_do_not_depend_on_execution() {
     let place = Place::new();
     fs::write(place.path("settled.toml"), SETTLED).unwrap();
     let agents = ["--agent", "random", "--agent", "mcts sims=40", "--agent", "mcts sims=400"];

@@ -41,7 +41,7 @@ async fn commits(server: &Server) -> u64 {
 
 /// Triggers refuse what a full disk refuses: new matches, and the ends of those that are played.
 #[tokio::test]
-async fn a_full_disk_in_the_middle_of_a_run_delays_it_and_loses_nothing() {
+async fn full_disk_delays_run_without_loss() {
     let server = server(4).await;
     let file = rusqlite::Connection::open(server.data.join("ludex.db")).expect("the store");
     file.busy_timeout(Duration::from_secs(10)).expect("patience");
@@ -52,7 +52,7 @@ async fn a_full_disk_in_the_middle_of_a_run_delays_it_and_loses_nothing() {
         let full = format!("CREATE TRIGGER full_{name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'no room'); END");
         file.execute_batch(&full).expect("a trigger");
     }
-    // Its client is told nothing of it, and plays what comes.
+    // The client receives no message about it and plays its matches.
     let playing = tokio::spawn(async move { bot.play(24, first).await });
     // The live matches write a few acts more; the other commits are attempts to begin or end a match, and fail.
     let before = commits(&server).await;
@@ -82,7 +82,7 @@ async fn a_full_disk_in_the_middle_of_a_run_delays_it_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_thousand_enrolments_are_refused_by_name_and_delay_nobody() {
+async fn excess_enrolments_are_refused_without_delay() {
     let server = server(20).await;
     let mut bot = Bot::new(server.address, "many").await;
     let mut accepted = 0;

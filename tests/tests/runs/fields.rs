@@ -77,7 +77,7 @@ fn evaluate(place: &Place, run: &str, more: &[&str]) -> super::Ran {
 }
 
 #[test]
-fn roles_are_kept_with_the_run() {
+fn roles_are_stored_with_run() {
     let place = place();
     for (more, why) in [
         (&[][..], "role \"reference\" has no agents: expected 1 agent; set them with --role reference=AGENT"),
@@ -120,7 +120,7 @@ fn roles_are_kept_with_the_run() {
 }
 
 #[test]
-fn what_is_played_is_what_the_fields_say() {
+fn matches_follow_fields_of_suite() {
     let place = place();
     let ran = evaluate(&place, "r", &["--role", "reference=anchor level=1"]).json();
     let all = records(&place, "r");
@@ -173,7 +173,7 @@ fn what_is_played_is_what_the_fields_say() {
     for agent in varied {
         assert_eq!(mean("points", agent)["value"].as_f64().unwrap(), score("nim", agent));
     }
-    assert_eq!(mean("points", "random")["parts"], 1, "the cup is left out");
+    assert_eq!(mean("points", "random")["parts"], 1, "the cup is excluded");
     // Only one part asks for score_rate.
     let best = score("itself", "random").max(score("itself", REFERENCE));
     let share = mean("share", "random")["value"].as_f64().unwrap();
@@ -186,7 +186,7 @@ fn what_is_played_is_what_the_fields_say() {
 }
 
 #[test]
-fn a_part_that_needs_two_candidates_says_so() {
+fn part_for_two_candidates_requires_both() {
     let place = place();
     let plain =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
@@ -206,14 +206,14 @@ fn a_part_that_needs_two_candidates_says_so() {
     let parts = json["parts"].as_array().unwrap();
     let cup = parts.iter().find(|part| part["part"] == "cup").unwrap();
     assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
-    // Where nothing at all is played, there is no run.
+    // Without matches no run is created.
     let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
     assert!(none.fails().contains("fields plays nothing here. cup: needs 2 candidates"), "{}", none.err);
     assert!(!place.of_run("none", "").exists());
 }
 
 #[test]
-fn what_a_suite_says_of_agents_is_checked_whoever_plays() {
+fn suite_agents_are_checked_for_any_candidate() {
     let place = place();
     for (from, to, why) in [
         (

@@ -24,7 +24,7 @@ use std::time::Duration;
 use ludex_env::Stream;
 use serde_json::Value;
 
-/// How a command ended.
+/// Exit and output of a command.
 struct Ran {
     ok: bool,
     out: String,
@@ -111,14 +111,14 @@ impl Place {
         self.ludex(&[&["evaluate", "--agent", agent, "--suite", "small.toml", "--run", run, "--json"], more].concat())
     }
 
-    /// What a run has written so far, in bytes.
+    /// Returns the size of a run's files in bytes.
     fn written(&self, run: &str) -> u64 {
         let size = |file| fs::metadata(self.of_run(run, file)).map_or(0, |m| m.len());
         size("episodes.jsonl") + size("calls.jsonl")
     }
 }
 
-/// What must be the same whether or not a run was interrupted.
+/// Returns the part of a result that an interruption must not change.
 fn table(ran: &Ran) -> Value {
     let mut all = ran.json();
     for once in ["run", "played", "folder", "files"] {
@@ -166,7 +166,7 @@ fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran
 }
 
 #[test]
-fn ten_kills_change_nothing() {
+fn killed_run_has_equal_result() {
     let place = Place::new();
     let whole = place.evaluate("mcts sims=60", "whole", &["--jobs", "2"]);
     let line =
@@ -182,7 +182,7 @@ fn ten_kills_change_nothing() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_cut_away_and_damage_is_named() {
+fn truncated_line_is_dropped_and_damage_named() {
     let place = Place::new();
     let whole = place.evaluate("random", "a", &[]);
     place.evaluate("random", "b", &["--budget", "games=10"]).json();
@@ -203,7 +203,7 @@ fn a_line_that_was_cut_off_is_cut_away_and_damage_is_named() {
 }
 
 #[test]
-fn what_changed_is_refused_by_name() {
+fn changed_settings_are_refused_by_name() {
     let place = Place::new();
     place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
     for (agent, more, what) in [
@@ -223,7 +223,7 @@ fn what_changed_is_refused_by_name() {
 }
 
 #[test]
-fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
+fn budget_stops_between_pairs_and_run_resumes() {
     let place = Place::new();
     let whole = place.evaluate("random", "whole", &[]);
     let first = place.evaluate("random", "part", &["--budget", "games=7", "--jobs", "1"]);
@@ -240,7 +240,7 @@ fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
 }
 
 #[test]
-fn an_interval_that_is_narrow_enough_ends_a_part() {
+fn narrow_interval_ends_part() {
     let place = Place::new();
     let matches = |ci: &str, run: &str| {
         place.evaluate("mcts sims=5", run, &["--stop-at-ci", ci]).json()["matches"].as_u64().unwrap()
@@ -260,7 +260,7 @@ fn an_interval_that_is_narrow_enough_ends_a_part() {
 }
 
 #[test]
-fn a_run_is_played_by_one_at_a_time() {
+fn run_is_locked_by_its_process() {
     let place = Place::new();
     place.evaluate("random", "r", &["--budget", "games=2"]).json();
     let lock = fs::File::open(place.of_run("r", "lock")).unwrap();
@@ -278,7 +278,7 @@ fn a_run_is_played_by_one_at_a_time() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_before_anything_is() {
+fn unplayable_agents_are_reported_before_start() {
     let place = Place::new();
     for (agent, why) in [
         ("rndom", "did you mean random?"),
@@ -297,20 +297,20 @@ fn what_cannot_be_played_is_said_before_anything_is() {
 
 /// The built-in suites can be played as they are written: every opponent plays its game.
 #[test]
-fn the_suites_that_come_along_can_be_played() {
+fn builtin_suites_are_playable() {
     for (name, _) in ludex_referee::suite::SUITES {
         let text = ludex_referee::suite::Suite::builtin_text(name).unwrap();
-        let suite = ludex_referee::suite::Suite::parse(text, &ludex_env::Games::builtin()).unwrap();
+        let suite = ludex_referee::suite::Suite::parse(text, &ludex_games::builtin()).unwrap();
         let candidate = [("random".to_owned(), "random".to_owned())];
-        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_env::Games::builtin()).unwrap();
+        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_games::builtin()).unwrap();
         ludex_play::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
     }
 }
 
-/// What a suite's own opponent does wrong is not won by the candidate: the match is played again and then discarded. An
-/// opponent that cannot play at all is told before anything is played.
+/// A fault of a suite's own opponent never counts for the candidate: the match is played again and then discarded. An
+/// opponent that cannot play at all is reported before the first match.
 #[test]
-fn an_opponent_that_fails_loses_nothing_for_the_candidate() {
+fn failed_opponent_does_not_affect_candidate() {
     let place = Place::new();
     // It gives up after its first move.
     let bot = "import json, sys\nseen = json.loads(sys.stdin.readline())\nif seen['responses']: sys.exit(3)\ntaken = [(m['x'], m['y']) for m in seen['requests']]\nx, y = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken][0]\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
@@ -340,7 +340,7 @@ fn an_opponent_that_fails_loses_nothing_for_the_candidate() {
 
 /// A candidate that is also an opponent is counted from the seat that the plan gives it.
 #[test]
-fn a_candidate_that_meets_itself_is_counted_once() {
+fn candidate_against_itself_counts_once() {
     let place = Place::new();
     let suite = "name = \"self\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=20\"]\nblocks = 4\nmetrics = [\"score_rate\", \"length\"]\n";
     fs::write(place.path("self.toml"), suite).unwrap();
@@ -353,7 +353,7 @@ fn a_candidate_that_meets_itself_is_counted_once() {
 
 /// The prisoner's dilemma has no winner: it is measured by its mean return, and no group averages a score of it.
 #[test]
-fn what_is_no_fight_has_no_score() {
+fn general_sum_part_has_no_score() {
     let place = Place::new();
     let suite = "name = \"pd\"\nversion = 1\ntitle = \"P\"\n[[part]]\nid = \"pd\"\ngame = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"tit_for_tat\"]\nblocks = 2\ngroups = [\"cooperation\"]\n";
     fs::write(place.path("pd.toml"), suite).unwrap();

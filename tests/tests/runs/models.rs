@@ -25,7 +25,7 @@ impl Stub {
         Stub { child, url: ready["url"].as_str().unwrap().to_owned() }
     }
 
-    /// A model behind it that is told the position.
+    /// Returns the spec of a model behind the stub that receives the position.
     pub(super) fn model(&self, name: &str, more: &str) -> String {
         format!("llm model={name} base_url={} stub=true {more}", self.url).trim_end().to_owned()
     }
@@ -43,7 +43,7 @@ fn part<'a>(table: &'a Value, id: &str) -> &'a Value {
 }
 
 #[test]
-fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
+fn stronger_stub_is_rated_higher() {
     let place = Place::new();
     let ratings: Vec<f64> = ["random", "anchor level=1", "anchor level=3"]
         .iter()
@@ -64,7 +64,7 @@ fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
 /// A match that an illegal move ended, and in whose place another is played, counts in no table: not in the verdict, not in the report,
 /// not in ratings of the run's file, and not in a comparison.
 #[test]
-fn a_match_that_is_replayed_counts_nowhere() {
+fn replayed_match_is_not_counted() {
     let place = Place::new();
     let suite = "name = \"again\"\nversion = 1\ntitle = \"Again\"\n\
         [policy]\ninvalid = \"replay\"\nreplay_factor = 3\nillegal = { tries = 1, then = \"forfeit\" }\n\
@@ -104,14 +104,14 @@ fn a_match_that_is_replayed_counts_nowhere() {
         rows.iter().find(|row| row["game"].as_str().unwrap().starts_with(game)).unwrap().clone()
     };
     assert_eq!(row("nim")["pairs"], tally(own).iter().sum::<u64>());
-    // Nobody wins an auction alone: its returns are compared, and the row of all games leaves it out.
+    // An auction has no winner alone: its returns are compared, and the row of all games excludes it.
     assert_eq!(row("first_sealed_auction")["scores"], Value::Null);
     assert_eq!(same["all"]["pairs"], row("nim")["pairs"]);
 }
 
 /// The report says how a model was prompted, which the suite may decide.
 #[test]
-fn a_report_says_how_a_model_was_prompted() {
+fn report_names_prompting_of_model() {
     let place = Place::new();
     let suite = "name = \"asked\"\nversion = 1\ntitle = \"Asked\"\n[llm]\nprompting = \"parts\"\n\
         [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\n";
@@ -124,7 +124,7 @@ fn a_report_says_how_a_model_was_prompted() {
 }
 
 #[test]
-fn ten_kills_cost_no_call_twice_and_change_nothing() {
+fn killed_run_repeats_no_call() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "mcts sims=10"]);
     // Conversations continue where they were, too.
@@ -147,7 +147,7 @@ fn ten_kills_cost_no_call_twice_and_change_nothing() {
 
 /// The estimate, with what `ludex agents check` measured, against what the run used.
 #[test]
-fn estimates_are_near_what_is_used() {
+fn estimates_are_near_usage() {
     for (plays, method) in [("random", "cot"), ("mcts sims=30", "cot"), ("mcts sims=30", "chat memory=4")] {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", plays, "--out-tokens", "60"]);
@@ -183,7 +183,7 @@ fn estimates_are_near_what_is_used() {
 /// A small run of the same model tells what its moves use, in each game and way of prompting, with what faults cost. Both games have
 /// a fixed number of moves, so that nothing but these uses is estimated.
 #[test]
-fn a_pilot_tells_what_a_move_uses() {
+fn pilot_measures_usage_per_move() {
     let place = Place::new();
     let part = |id: &str, game: &str| {
         format!(
@@ -195,7 +195,7 @@ fn a_pilot_tells_what_a_move_uses() {
     let parts =
         [part("auction", "first_sealed_auction"), part("dilemma", "iterated_prisoners_dilemma(num_repetitions=4)")];
     fs::write(place.path("ways.toml"), suite.to_owned() + &parts.concat()).unwrap();
-    // Answers that no guess knows, and faults, after which it is asked again.
+    // Replies of unexpected length, and faults that cause repeated requests.
     let stub = Stub::start(&place, &["--agent", "random", "--out-tokens", "700", "--malformed", "0.2"]);
     let model = stub.model("m", "price_in=1 price_out=5");
     let line = |more: &[&str]| {
@@ -205,7 +205,7 @@ fn a_pilot_tells_what_a_move_uses() {
     line(&["--run", "pilot", "--scale", "0.5"]);
     let plain = line(&["--estimate", "--stand-in", "random"]);
     let piloted = line(&["--estimate", "--stand-in", "random", "--pilot", "pilot"]);
-    // What is known of whole matches does not depend on who plays in the model's place.
+    // Figures of whole matches do not depend on the model's substitute.
     let other = line(&["--estimate", "--stand-in", "always_defect", "--pilot", "pilot", "--part", "dilemma"]);
     let part =
         |estimate: &Value| estimate["parts"].as_array().unwrap().iter().find(|p| p["part"] == "dilemma").cloned();
@@ -233,29 +233,30 @@ fn a_pilot_tells_what_a_move_uses() {
     assert!(wrong.fails().contains("no match with calls"), "{}", wrong.err);
 }
 
-/// Every prompting method in every game there is: whatever the endpoint is asked, it comes to moves.
+/// Every prompting method leads to moves in every game.
 #[test]
 fn every_method_plays_every_game() {
     let place = Place::new();
     let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
-    for game in ludex_env::games() {
+    for game in ludex_games::games() {
         // Long games in small: a method is not tried better by many moves.
-        let params = match game.id {
+        let params = match game.info.id {
             "go" => "(board_size=5,max_game_length=30)",
             "chess" => "(max_plies=16)",
             "gomoku" => "(size=6)",
             _ => "",
         };
-        let seats = ludex_env::load(&format!("{}{params}", game.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
+        let seats =
+            ludex_games::load(&format!("{}{params}", game.info.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
         let tables = format!("a{}", "b".repeat(seats as usize - 1));
         suite += &format!(
             "[[part]]\nid = \"{0}\"\ngame = \"{0}{params}\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\ntables = [\"{tables}\"]\n",
-            game.id
+            game.info.id
         );
     }
     fs::write(place.path("all.toml"), &suite).unwrap();
     let stub = Stub::start(&place, &["--agent", "random"]);
-    let methods = ["prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine", "parts", "chat memory=2"];
+    let methods = ["games", "prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine", "parts", "chat memory=2"];
     for (k, method) in methods.iter().enumerate() {
         let model = stub.model("m", &format!("prompting={method} emotion={}", k % 2 == 0));
         let run = format!("r{k}");
@@ -281,7 +282,7 @@ fn every_method_plays_every_game() {
 }
 
 #[test]
-fn an_endpoint_that_goes_down_costs_nothing() {
+fn stopped_endpoint_costs_nothing() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = |url: &str| format!("llm model=m base_url={url} stub=true retries=0");
@@ -324,14 +325,14 @@ fn an_endpoint_that_goes_down_costs_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
+fn endpoint_errors_are_reported_before_start() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--key", "secret"]);
     let url = &stub.url;
     let root = url.trim_end_matches("/v1");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for (agent, why) in [
-        (format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0"), "cannot connect"),
+        (format!("llm model=m base_url=http://127.0.0.1:{unused}/v1 retries=0"), "cannot connect"),
         (format!("llm model=m base_url={root}/nowhere retries=0"), "/v1"),
         (format!("llm model=m base_url={url} retries=0"), "key_env"),
         (format!("llm model=m base_url={url} key_env=LUDEX_TEST_NO_SUCH_KEY"), "LUDEX_TEST_NO_SUCH_KEY"),
@@ -347,13 +348,13 @@ fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
         assert_eq!(place.written("never"), 0, "{agent}");
     }
     let named =
-        place.ludex(&["agents", "check", &format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0")]);
+        place.ludex(&["agents", "check", &format!("llm model=m base_url=http://127.0.0.1:{unused}/v1 retries=0")]);
     assert!(!named.ok);
 }
 
 /// The way calls are made may change during a run; the questions may not.
 #[test]
-fn a_run_continues_with_another_limit_but_not_with_another_prompt() {
+fn run_resumes_with_new_limit_but_not_new_prompt() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();
@@ -370,7 +371,7 @@ fn a_run_continues_with_another_limit_but_not_with_another_prompt() {
 
 /// An opponent that plays otherwise the second time: answers of before are answers to other questions.
 #[test]
-fn kept_answers_are_for_the_same_question_only() {
+fn cached_replies_require_equal_requests() {
     let place = Place::new();
     let bot = "import json, random, sys\nseen = json.loads(sys.stdin.readline())\ntaken = [(m['x'], m['y']) for m in seen['requests'] + seen['responses']]\nfree = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken]\nx, y = random.choice(free)\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
     fs::write(place.path("bot.py"), bot).unwrap();
@@ -387,9 +388,9 @@ fn kept_answers_are_for_the_same_question_only() {
     assert!(told.ok && told.out.contains("verdict: ok"), "{}", told.err);
 }
 
-/// Faults of the model are its own, faults of the way are nobody's.
+/// Faults of the model count against it; faults of the network do not.
 #[test]
-fn faults_are_put_down_to_those_whose_they_are() {
+fn faults_count_against_their_party() {
     let place = Place::new();
     let run = |faults: &[&str], more: &str, run: &str| -> Ran {
         let stub = Stub::start(&place, &[&["--agent", "anchor level=1"], faults].concat());
@@ -430,9 +431,9 @@ fn faults_are_put_down_to_those_whose_they_are() {
     }
 }
 
-/// `[llm]` of a suite is for all models in it, the time of a move is measured, and what became of the answers is told.
+/// `[llm]` of a suite applies to all its models; the time of moves and the outcomes of replies are reported.
 #[test]
-fn models_are_asked_as_the_suite_says_and_their_answers_are_counted() {
+fn suite_settings_apply_and_replies_are_counted() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random", "--truncate", "0.3", "--latency", "3"]);
     let opponent = stub.model("o", "");
@@ -464,7 +465,7 @@ fn models_are_asked_as_the_suite_says_and_their_answers_are_counted() {
 
 /// A budget is exceeded by one pair at most, however many matches are played at a time.
 #[test]
-fn a_budget_is_hardly_exceeded() {
+fn budget_is_exceeded_by_one_wave_at_most() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let spent = |budget: &str, run: &str| {
@@ -502,7 +503,7 @@ fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// An endpoint before `to` that fails where it is asked for JSON, as llama.cpp's does; its port.
+/// Starts a proxy to `to` that fails on requests for JSON, as llama.cpp's does; returns its port.
 fn without_schemas(to: &str) -> u16 {
     let to = to.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -534,7 +535,7 @@ fn without_schemas(to: &str) -> u16 {
 }
 
 #[test]
-fn an_endpoint_that_fails_on_schemas_is_asked_for_text() {
+fn endpoint_that_fails_on_schemas_gets_text_requests() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = format!("llm model=m base_url=http://127.0.0.1:{}/v1 stub=true", without_schemas(&stub.url));
@@ -546,7 +547,7 @@ fn an_endpoint_that_fails_on_schemas_is_asked_for_text() {
 
 /// Calls go with the records of the shards, and are bound to them as before.
 #[test]
-fn shards_of_a_model_make_one_run() {
+fn shards_of_model_merge_into_one_run() {
     let place = Place::new();
     let suite = "name = \"two\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 4\n[[part]]\nid = \"kuhn\"\ngame = \"kuhn_poker\"\nschedule = \"climb\"\nblocks = 2\n";
     fs::write(place.path("two.toml"), suite).unwrap();

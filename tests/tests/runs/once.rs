@@ -60,7 +60,7 @@ fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTree
 }
 
 #[test]
-fn an_answer_is_given_again_in_all_matches_of_its_seat() {
+fn cached_answer_is_used_in_all_matches_of_its_seat() {
     let place = Place::new();
     for (run, jobs) in [("one", "1"), ("four", "4")] {
         assert_eq!(evaluate(&place, "sound_plan", run, &["--jobs", jobs]).json()["end"], "done");
@@ -73,11 +73,11 @@ fn an_answer_is_given_again_in_all_matches_of_its_seat() {
     assert!(plans.values().all(|said| said.len() == 1), "{plans:?}");
     let kept = lines(&place.path("ludex-data/runs/one"), "once.jsonl");
     assert!(kept.iter().all(|line| line["phase"] == "initial" && line["asked"].as_str().unwrap().len() == 64));
-    // In the other part everybody is asked in each match.
+    // In the other part every agent gets a request in each match.
     let (plans, again) = first_plans(&all, "anew");
     assert_eq!(again, 0);
     assert!(plans[&("random".to_owned(), 0)].len() > 1);
-    // Which match comes first changes nothing that was said.
+    // The order of the matches does not change documents.
     assert_eq!(first_plans(&records(&place, "four"), "cards"), first_plans(&all, "cards"));
     // A bundle holds them. Shards would ask several times, so they are refused.
     place.ludex(&["export", "one", "--bundle", "one.tar.gz"]).well();
@@ -99,7 +99,7 @@ fn an_answer_is_given_again_in_all_matches_of_its_seat() {
 
 /// A model pays for such an answer once, also when the run is killed in between, and an audit plays its matches again.
 #[test]
-fn a_model_is_paid_once_for_an_answer() {
+fn cached_answer_costs_one_call() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--documents", "--malformed", "0"]);
     let model = stub.model("m", "");

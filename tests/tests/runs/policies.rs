@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use ludex_env::Viewer;
 use ludex_env::recording::steps;
-use ludex_env::{Viewer, load_with};
+use ludex_games::load_with;
 use ludex_protocol::ErrorCode;
 use ludex_protocol::record::{EndReason, IllegalMoveRules, IllegalPolicy, MoveRecord, Record, Refusals};
 use ludex_tests::run::lines;
@@ -27,14 +28,14 @@ opponents = ["random"]
 blocks = 8
 "#;
 
-/// How many attempts of a turn no parser understood, and how many were illegal.
+/// Returns the number of unparsed and of illegal attempts of a turn.
 fn kinds(m: &MoveRecord) -> [usize; 2] {
     let unparsed = m.tries.iter().filter(|attempt| attempt.code == ErrorCode::Unparsed).count();
     [unparsed, m.tries.len() - unparsed]
 }
 
 #[test]
-fn damaged_documents_end_in_no_answer_and_forfeit_a_round() {
+fn damaged_documents_forfeit_a_round() {
     let place = Place::new();
     fs::write(place.path("plans.toml"), SUITE).unwrap();
     let rule = Refusals { policy: IllegalPolicy::Default, tries: 2 };

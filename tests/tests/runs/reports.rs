@@ -37,7 +37,7 @@ fn read_in(place: &Place, folder: &str) -> String {
 
 /// A record by other rules is not counted anywhere: the report names it, and a run that holds one is not continued.
 #[test]
-fn a_record_by_other_rules_is_not_counted() {
+fn record_with_other_rules_is_not_counted() {
     let place = Place::new();
     fs::write(place.path("small.toml"), SUITE).unwrap();
     let line = ["evaluate", "--agent", "random", "--suite", "small.toml", "--run", "a", "--json"];
@@ -57,7 +57,7 @@ fn a_record_by_other_rules_is_not_counted() {
 }
 
 #[test]
-fn two_runs_stand_in_one_report() {
+fn report_joins_two_runs() {
     let place = Place::new();
     fs::write(place.path("small.toml"), [SUITE, FIGURES].concat()).unwrap();
     let all = [place.evaluate("random", "a", &[]).json(), place.evaluate("mcts sims=4", "b", &[]).json()];

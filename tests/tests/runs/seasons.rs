@@ -62,7 +62,7 @@ async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() {
+async fn season_has_equal_deals_and_hides_matches_until_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
     let mut guest = Bot::new(there.address, "guest").await;
@@ -78,7 +78,7 @@ async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() 
     let mut ann = enter(&there, &tokens[0], "a", "first").await;
     let turn = ann.wait("turn").await;
     let id = turn["match"].as_str().expect("a match").to_owned();
-    // Who has the same deals before them cannot watch.
+    // An agent with the same deals ahead cannot watch.
     let mut bob = Bot::with(there.address, None, json!({"token": tokens[1], "agent": {"name": "b"}})).await;
     let watched = bob.call("spectate", json!({"match": id})).await;
     assert_eq!(watched["code"], "forbidden", "{watched}");
@@ -137,7 +137,7 @@ async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() 
 }
 
 #[tokio::test]
-async fn a_season_of_a_suite_that_is_not_offered_stops_the_start() {
+async fn season_of_unknown_suite_prevents_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = ludex_server::Config::new(folder.path());
     config.suites = Suites::default();

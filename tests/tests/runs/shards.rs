@@ -71,7 +71,7 @@ fn eight_shards_are_the_whole(place: &Place, suite: &str, more: &[&str]) {
 }
 
 #[test]
-fn eight_shards_merged_equal_the_whole() {
+fn merged_shards_equal_whole_run() {
     let place = Place::new();
     fs::write(place.path("more.toml"), [SUITE, MORE].concat()).unwrap();
     eight_shards_are_the_whole(&place, "more.toml", &["--seed-sharing", "once"]);
@@ -93,12 +93,12 @@ fn eight_shards_merged_equal_the_whole() {
 
 /// A ladder is climbed by one shard, so that some of the eight may have nothing to play.
 #[test]
-fn eight_shards_of_the_absolute_suite_equal_the_whole() {
+fn merged_shards_of_absolute_suite_equal_whole_run() {
     eight_shards_are_the_whole(&Place::new(), "absolute", &["--scale", "0.02"]);
 }
 
 #[test]
-fn shards_that_do_not_make_a_run_are_named() {
+fn incomplete_shards_are_named() {
     let place = Place::new();
     shards(&place, "small.toml", "d", 3, &[]);
     let fails = |numbers: &[usize], more: &[&str], why: &str| {
@@ -195,7 +195,7 @@ fn shards_that_do_not_make_a_run_are_named() {
 }
 
 #[test]
-fn a_shard_is_one_of_several() {
+fn shard_option_is_checked() {
     let place = Place::new();
     for bad in ["0/8", "9/8", "2/x", "2", "8"] {
         let ran = evaluate(&place, "small.toml", "d", &["--shard", bad]);

@@ -15,7 +15,7 @@ fn numbers(list: &Value) -> Vec<f64> {
 }
 
 #[test]
-fn teams_have_the_skills_of_the_python_package() {
+fn team_skills_equal_python_package() {
     let data = document("oracles/trueskill");
     let (mut games, mut far) = (0, 0.0f64);
     for series in data.as_array().expect("series") {
@@ -39,7 +39,7 @@ fn teams_have_the_skills_of_the_python_package() {
 
 /// A run of undercover, one against four, as `ludex rate` reads its records: each agent as a whole, and apart in each role.
 #[test]
-fn undercover_has_the_skills_of_the_python_package() {
+fn undercover_skills_equal_python_package() {
     let place = Place::new();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/records/2026-11-23-undercover.jsonl.gz");
     let mut records = String::new();

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ludex_env::Games;
 use ludex_referee::metric::{Metric, MetricScope};
 use ludex_referee::suite::Suite;
 use serde_json::Value;
@@ -12,10 +11,10 @@ use serde_json::Value;
 use super::models::Stub;
 use super::{Place, table};
 
-/// How a suite is played here.
+/// A short form of a suite.
 struct Small {
     suite: &'static str,
-    /// What of its text is replaced, so that it is quick.
+    /// Replacements in the suite's text that make it short.
     edits: &'static [(&'static str, &'static str)],
     /// The parts that are played; empty: all.
     only: &'static [&'static str],
@@ -52,7 +51,7 @@ impl Small {
         let all = ran.json();
         assert_eq!(all["end"], "done", "{}", ran.err);
 
-        let suite = Suite::parse(&text, &Games::builtin()).unwrap();
+        let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
         self.metrics(&suite, &all);
         self.figures(&suite, &place);
 
@@ -107,7 +106,7 @@ impl Small {
     }
 }
 
-/// Whether a drawing shows nothing.
+/// Returns true if a figure has no data.
 fn is_empty(data: &Value) -> bool {
     let none = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
     match data["shape"].as_str().unwrap() {
@@ -122,19 +121,19 @@ fn is_empty(data: &Value) -> bool {
 }
 
 #[test]
-fn botzonebench() {
+fn botzonebench_is_playable() {
     let small = Small { suite: "botzonebench", edits: &[], only: &[], unmeasured: &[], empty: &[] };
     small.play();
 }
 
 #[test]
-fn gtbench() {
+fn gtbench_is_playable() {
     let small = Small { suite: "gtbench", edits: &[("sims=1000", "sims=20")], only: &[], unmeasured: &[], empty: &[] };
     small.play();
 }
 
 #[test]
-fn llmarena() {
+fn llmarena_is_playable() {
     let small = Small {
         suite: "llmarena",
         edits: &[(
@@ -149,11 +148,11 @@ fn llmarena() {
 }
 
 #[test]
-fn advgamebench() {
+fn advgamebench_is_playable() {
     Small { suite: "advgamebench", edits: &[], only: &[], unmeasured: &[], empty: &[] }.play();
 }
 
 #[test]
-fn qitown() {
+fn qitown_is_playable() {
     Small { suite: "qitown", edits: &[], only: &[], unmeasured: &[], empty: &[] }.play();
 }

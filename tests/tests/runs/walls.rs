@@ -24,7 +24,7 @@ metrics = ["wall_points"]
 const ENTRANTS: [&str; 4] = ["lowest_shanten", "random", "lowest_shanten slips=0.5", "random seed=7"];
 
 /// The tiles of the walls and the winds, in the order of the draws.
-fn drawn(record: &Record) -> Vec<u32> {
+fn chance_outcomes(record: &Record) -> Vec<u32> {
     let outcome = |event: &RecordEvent| match event {
         RecordEvent::Chance(c) => c.action,
         RecordEvent::Move(_) => None,
@@ -34,7 +34,7 @@ fn drawn(record: &Record) -> Vec<u32> {
 
 /// The scores of each hand by seat, from positions alone: what the sums of scores grow by when chance deals again, and at the end.
 fn hands(record: &Record) -> Vec<Vec<f64>> {
-    let game = ludex_env::Games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
+    let game = ludex_games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
     let mut steps = ludex_env::recording::steps(&*game, record);
     let (mut before, mut all) = (vec![0.0; 4], Vec::new());
     let mut ended = |now: Vec<f64>| {
@@ -52,7 +52,7 @@ fn hands(record: &Record) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn four_entrants_take_all_seats_of_a_wall() {
+fn entrants_take_all_seats_of_wall() {
     let place = Place::new();
     fs::write(place.path("walls.toml"), SUITE).unwrap();
     let agents: Vec<&str> = ENTRANTS.iter().flat_map(|agent| ["--agent", agent]).collect();
@@ -66,8 +66,8 @@ fn four_entrants_take_all_seats_of_a_wall() {
     let seatings: BTreeSet<Vec<String>> = records.iter().map(|r| (0..4).map(|p| name(r, p)).collect()).collect();
     assert_eq!(seatings.len(), 24, "every order once");
     // Other seatings and other play, but the same walls and winds.
-    assert_eq!(drawn(&records[0]).len(), 2 * 137);
-    assert!(records.iter().all(|r| drawn(r) == drawn(&records[0])));
+    assert_eq!(chance_outcomes(&records[0]).len(), 2 * 137);
+    assert!(records.iter().all(|r| chance_outcomes(r) == chance_outcomes(&records[0])));
     assert!(records.iter().any(|r| r.events.len() != records[0].events.len()));
 
     let mut points: BTreeMap<String, f64> = BTreeMap::new();
@@ -98,11 +98,11 @@ fn four_entrants_take_all_seats_of_a_wall() {
 }
 
 #[test]
-fn the_seed_alone_says_what_lies_in_the_walls() {
+fn walls_follow_from_seed() {
     let walls = |game: &str, agents: [&str; 4]| {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let record = ludex_play::play(&game, agents, 11).unwrap().record;
-        (drawn(&record)[..136].to_vec(), record.events.len())
+        (chance_outcomes(&record)[..136].to_vec(), record.events.len())
     };
     let (first, length) = walls("mcr_mahjong", ["random", "lowest_shanten", "random", "random"]);
     let others = [

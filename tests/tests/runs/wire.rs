@@ -142,15 +142,15 @@ fn join(address: SocketAddr, run: &str) -> Command {
     command
 }
 
-/// What `ludex join` printed at the end.
-fn told(child: Child) -> Value {
+/// Returns the last line that `ludex join` printed.
+fn last_report(child: Child) -> Value {
     let output = child.wait_with_output().expect("its end");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 #[test]
-fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
+fn remote_run_with_kills_equals_local_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let suite = suite_file(folder.path());
@@ -158,7 +158,7 @@ fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
     let mut server = Process::start(PROGRAM, &data, &log, None, &options);
     let address = server.address;
     // First without a disturbance.
-    let calm = told(join(address, "calm").spawn().expect("the program"));
+    let calm = last_report(join(address, "calm").spawn().expect("the program"));
     assert_eq!(calm["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
     let far = records(&data, "calm");
@@ -189,7 +189,7 @@ fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
             server = Process::start(PROGRAM, &data, &log, Some(address), &options);
         }
     }
-    let rough = told(client);
+    let rough = last_report(client);
     assert_eq!(rough["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/rough"));
     same(&records(&data, "rough"), &near);
@@ -214,7 +214,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_by_name() {
+async fn invalid_enrolments_are_refused_by_name() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;
@@ -266,7 +266,7 @@ async fn what_does_not_fit_is_refused_by_name() {
         (&json!("mine"), &json!("done"), &json!("/runs/mine/report.html"))
     );
     assert_eq!(end["verdict"]["parts"][0]["part"], "cards");
-    // The end is told again to its agent, and to nobody else.
+    // The end is sent again to its agent, and to no other client.
     let over = bot.call("enrol", ask(json!({}))).await;
     assert_eq!((&over["join"], &over["done"], &over["due"]), (&Value::Null, &json!(16), &json!(0)), "{over}");
     assert_eq!(bot.wait("run_end").await["verdict"], end["verdict"]);
@@ -289,7 +289,7 @@ async fn what_does_not_fit_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn an_owner_begins_only_so_many_runs() {
+async fn runs_per_owner_are_limited() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).expect("a suite");
         config.limits.owner_runs = 20;
@@ -311,7 +311,7 @@ async fn an_owner_begins_only_so_many_runs() {
 }
 
 #[tokio::test]
-async fn who_withdraws_loses_what_was_begun_and_the_run_ends() {
+async fn withdrawal_loses_running_matches_and_ends_run() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
     let enrol = json!({"suite": "little", "run": "short", "only": ["lines"], "slots": 2});
@@ -329,7 +329,7 @@ async fn who_withdraws_loses_what_was_begun_and_the_run_ends() {
 }
 
 #[tokio::test]
-async fn a_run_ends_when_its_time_is_over() {
+async fn run_ends_at_its_deadline() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).expect("a suite");
         config.run_time = Duration::from_secs(5);
@@ -356,7 +356,7 @@ async fn a_run_ends_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn several_candidates_meet_in_one_run() {
+async fn candidates_meet_in_one_run() {
     let meeting = SUITE.replace(
         "[[part]]\nid = \"cards\"",
         "[[part]]\nid = \"meet\"\ngame = \"tic_tac_toe\"\nschedule = \"round_robin\"\nblocks = 2\n[[part]]\nid = \"cards\"",
@@ -380,7 +380,7 @@ async fn several_candidates_meet_in_one_run() {
     server.stop().stopped().await;
 }
 
-/// What `name` is in the file of entrants.
+/// Writes a file of entrants with `many` specs and returns its path.
 fn entrants(folder: &Path, file: &str, spec: impl Fn(usize) -> String, many: usize) -> String {
     let text: String = (0..many).map(|k| format!("[agents.b{k}]\nspec = \"{}\"\n", spec(k))).collect();
     let file = folder.join(file);
@@ -388,7 +388,7 @@ fn entrants(folder: &Path, file: &str, spec: impl Fn(usize) -> String, many: usi
     file.display().to_string()
 }
 
-/// Points by name.
+/// Returns the points of a table by name.
 fn points(table: &Value) -> BTreeMap<String, String> {
     let row = |row: &Value| (row["name"].as_str().expect("a name").to_owned(), row["points"].to_string());
     table["entrants"].as_array().expect("a table").iter().map(row).collect()
@@ -404,7 +404,7 @@ fn cpu_ms(pid: u32) -> Option<u64> {
 }
 
 #[test]
-fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
+fn remote_tournament_equals_local_tournament() {
     let folder = tempfile::tempdir().expect("a folder");
     let many = scaled(24).clamp(8, 60) as usize;
     let spec = |k: usize| format!("mcts sims={} seed={k}", 2 + k);
@@ -451,7 +451,7 @@ fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
         }
     });
     let used = cpu_ms(cup.id());
-    let far = told(cup);
+    let far = last_report(cup);
     let mut table = points(&far);
     assert_eq!(table.remove(&format!("b{many}")).as_deref(), Some("0.0"), "{far}");
     let missing = far["entrants"].as_array().unwrap().iter().find(|row| row["name"] == format!("b{many}")).unwrap();
@@ -465,7 +465,7 @@ fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
 }
 
 #[tokio::test]
-async fn a_tournament_deals_no_cards_twice_and_its_run_is_complete() {
+async fn tournament_deals_are_unique_and_run_is_complete() {
     let server = Server::start(|_| {}).await;
     let mut organiser = Bot::new(server.address, "organiser").await;
     let house = |name: &str, agent: &str| json!({"name": name, "agent": agent});
@@ -503,7 +503,7 @@ async fn a_tournament_deals_no_cards_twice_and_its_run_is_complete() {
 }
 
 #[tokio::test]
-async fn roles_are_filled_by_those_who_enrol() {
+async fn enrolments_fill_roles() {
     let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;

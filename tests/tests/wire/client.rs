@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, StepEnvs, ViewEnv};
 use ludex_client::protocol::record::{EndReason, Notes};
-use ludex_client::protocol::{Encoding, ErrorCode, Move};
+use ludex_client::protocol::{ArrayError, Encoding, ErrorCode, Move};
 use ludex_client::{
     Client, Error, Event, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest, play,
 };
@@ -24,7 +24,7 @@ async fn first(ask: TurnRequest) -> Result<TurnReply, Failure> {
 }
 
 #[tokio::test]
-async fn a_gym_works_in_both_encodings() {
+async fn gym_works_in_both_encodings() {
     let server = Server::start(|_| {}).await;
     let mut seen = Vec::new();
     for encoding in [Encoding::MsgPack, Encoding::Json] {
@@ -62,6 +62,29 @@ async fn a_gym_works_in_both_encodings() {
     assert_eq!(seen[0], seen[1]);
 }
 
+#[tokio::test]
+async fn batches_are_arrays_of_rows() {
+    let server = Server::start(|_| {}).await;
+    let (client, _events) = Client::connect(&format!("ws://{}", server.address), Options::default()).await.unwrap();
+    for (observer, rows) in [(Observer::Acting, vec![3]), (Observer::All, vec![3, 2])] {
+        for mask in [MaskForm::U1, MaskForm::Bits, MaskForm::Ids] {
+            let env =
+                client.open(Open { count: 3, observer, mask: Some(mask), ..Open::new("connect_four") }).await.unwrap();
+            let batch = env.reset(Some(1)).await.unwrap();
+            assert_eq!(batch.observation::<u8>("board").unwrap().shape(), [&rows[..], &[2, 6, 7]].concat());
+            assert_eq!(batch.rewards().unwrap().shape(), [3, 2]);
+            let legal = env.legal_actions(&batch).unwrap();
+            assert_eq!(legal.shape(), [rows.iter().product(), 7], "{mask:?}");
+            // With `observer = all`, seat 1 cannot act in the first position.
+            assert_eq!(legal.iter().filter(|&&legal| legal).count(), 3 * 7, "{mask:?}");
+        }
+    }
+    let env = client.open(Open { mask: Some(MaskForm::None), ..Open::new("connect_four") }).await.unwrap();
+    let batch = env.reset(None).await.unwrap();
+    assert!(matches!(env.legal_actions(&batch), Err(Error::Array(ArrayError::Name { .. }))));
+    assert!(matches!(batch.observation::<f32>("board"), Err(ArrayError::Dtype { .. })));
+}
+
 #[derive(Clone, Default)]
 struct Witness {
     asked: Arc<Mutex<Vec<(String, u32, u32)>>>,
@@ -91,7 +114,7 @@ impl Handler for Witness {
 }
 
 #[tokio::test]
-async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
+async fn player_acts_again_after_refusal() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let witness = Witness::default();
@@ -109,7 +132,7 @@ async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
 }
 
 #[tokio::test]
-async fn two_players_meet_in_a_queue_and_stop_when_told() {
+async fn players_meet_in_queue_and_stop_on_request() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let (a, a_events) = Client::connect(&url, options("a", Encoding::MsgPack)).await.unwrap();
@@ -134,7 +157,7 @@ async fn two_players_meet_in_a_queue_and_stop_when_told() {
 }
 
 #[tokio::test]
-async fn connections_that_break_cost_neither_a_match_nor_a_move() {
+async fn broken_connections_lose_no_match_and_no_move() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         // Each connection lives a little longer than the one before, so that the match ends at some point.
@@ -148,12 +171,12 @@ async fn connections_that_break_cost_neither_a_match_nor_a_move() {
             assert_eq!(played.end.as_ref().unwrap().reason, EndReason::Finished);
         }
         let asked = witness.asked.lock().unwrap();
-        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "nothing is asked twice");
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "no request is repeated");
     }
 }
 
 #[tokio::test]
-async fn a_gym_survives_broken_connections_and_steps_once() {
+async fn gym_steps_once_over_broken_connections() {
     let server = Server::start(|_| {}).await;
     let proxy = Proxy::start(server.address, |k| 6_000 + 2_000 * k).await;
     let (client, mut events) =
@@ -170,9 +193,9 @@ async fn a_gym_survives_broken_connections_and_steps_once() {
 }
 
 #[tokio::test]
-async fn errors_say_what_happened() {
-    let nobody = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
-    assert!(matches!(nobody, Error::Connect { .. }), "{nobody}");
+async fn errors_name_their_cause() {
+    let refused = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
+    assert!(matches!(refused, Error::Connect { .. }), "{refused}");
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let unwelcome = Client::connect(&url, Options::default().agent("not a name")).await.unwrap_err();
@@ -203,7 +226,7 @@ async fn errors_say_what_happened() {
 }
 
 #[tokio::test]
-async fn tls_with_a_certificate_of_ones_own() {
+async fn tls_accepts_own_certificate() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -229,7 +252,7 @@ async fn tls_with_a_certificate_of_ones_own() {
 }
 
 #[tokio::test]
-async fn documents_are_said_in_joint_moves_and_in_matches() {
+async fn documents_are_moves_in_gym_and_matches() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
     let url = format!("ws://{}", server.address);
     let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();

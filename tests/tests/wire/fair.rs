@@ -15,14 +15,16 @@ use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
 
-/// What everybody may read of a match; a record that is released must verify.
+/// Returns the public record of a match; a released record must verify.
 async fn episode(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
     let page: Value = serde_json::from_str(&body).expect("JSON");
     if page["digest"].is_string() {
         let parts = RecordParts::parse(&body).expect("a record");
-        Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
+        Verifier::new(ludex_games::builtin())
+            .verify(&parts, Source::default())
+            .unwrap_or_else(|fault| panic!("{fault}: {body}"));
     }
     page
 }
@@ -66,7 +68,7 @@ async fn meeting(server: &Server, count: usize, more: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn seats_of_a_queue_alternate_within_a_meeting() {
+async fn queue_alternates_seats_within_meeting() {
     let server = Server::start(|_| {}).await;
     for game in ["tic_tac_toe", "kuhn_poker"] {
         let seats = seats(&meeting(&server, 6, json!({"game": game})).await, "a");
@@ -88,7 +90,7 @@ async fn seats_of_a_queue_alternate_within_a_meeting() {
 }
 
 #[tokio::test]
-async fn rated_matches_of_a_queue_come_in_pairs() {
+async fn rated_queue_matches_come_in_pairs() {
     let server = Server::start(|_| {}).await;
     let all = meeting(&server, 5, json!({"game": "tic_tac_toe", "rated": true})).await;
     let (pairs, seeds, seats) = (field(&all, "pair"), field(&all, "seed"), seats(&all, "a"));
@@ -122,7 +124,7 @@ async fn rated_matches_of_a_queue_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn rated_matches_against_an_anchor_come_in_pairs() {
+async fn rated_anchor_matches_come_in_pairs() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 2});
@@ -155,7 +157,7 @@ async fn rated_matches_against_an_anchor_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn where_something_is_hidden_no_seed_is_used_twice_and_anchors_play_mirrors() {
+async fn hidden_games_use_unique_seeds_and_mirrors() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "kuhn_poker", "against": ["random"], "rated": true, "count": 6, "slots": 3})).await;
@@ -165,7 +167,7 @@ async fn where_something_is_hidden_no_seed_is_used_twice_and_anchors_play_mirror
     let mut seats = seats(&all, "mybot");
     seats.sort_unstable();
     assert_eq!(seats, [0, 0, 0, 1, 1, 1]);
-    let game = ludex_env::load("kuhn_poker").unwrap();
+    let game = ludex_games::load("kuhn_poker").unwrap();
     for record in &all {
         let seed = record["seed"].as_str().unwrap().parse().unwrap();
         let mirror = ludex_play::play(&game, ["random", "random"], seed).unwrap().record;
@@ -199,7 +201,7 @@ async fn half(bot: &mut Bot) {
 }
 
 #[tokio::test]
-async fn half_a_pair_survives_a_restart() {
+async fn half_pair_survives_restart() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_in(folder.path(), |_| {}).await;
     let address = server.address;
@@ -228,7 +230,7 @@ async fn half_a_pair_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn the_sessions_of_one_owner_do_not_meet_in_rated_matches() {
+async fn sessions_of_one_owner_never_meet_in_rated_matches() {
     let server = Server::start(|_| {}).await;
     // A guest's own joins do not meet, those of two guests do.
     let mut guest = Bot::new(server.address, "guest").await;
@@ -264,9 +266,9 @@ async fn the_sessions_of_one_owner_do_not_meet_in_rated_matches() {
     server.stop().stopped().await;
 }
 
-/// Whether the blocker holds its thread.
+/// True while the blocker holds its thread.
 static HELD: AtomicBool = AtomicBool::new(false);
-/// Longer than the clock of the match beside it.
+/// Duration of the block, longer than the clock of the other match.
 const HOLD: Duration = Duration::from_secs(5);
 
 /// An agent that holds the thread that it is on when its match begins.
@@ -284,7 +286,7 @@ impl Agent for Blocker {
 }
 
 #[tokio::test]
-async fn a_server_that_is_late_costs_nobody_the_match() {
+async fn late_server_costs_no_agent_the_match() {
     let blocker = AgentEntry::new("blocker", "holds its thread", |_, _| Ok(Arc::new(Blocker)));
     let server = Server::start(|c| c.opponents.agents = Roster::builtin().with(blocker)).await;
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
@@ -297,7 +299,7 @@ async fn a_server_that_is_late_costs_nobody_the_match() {
     while !HELD.load(Ordering::Acquire) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // It is in the socket in time, and nobody reads it.
+    // The act is in the socket in time, but unread.
     let accepted = x.act(&turn, json!({"action": 4})).await;
     assert_eq!(accepted["type"], "accepted", "{accepted}");
     let id = turn["match"].as_str().unwrap().to_owned();

@@ -8,7 +8,7 @@ fn numbers(column: &Value) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn open_reset_step() {
+async fn open_reset_and_step_return_batches() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let opened = c.call("open", json!({"game": "connect_four", "count": 2})).await;
@@ -48,7 +48,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn the_catalogue() {
+async fn catalogue_lists_games() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let games = c.call("list_games", json!({})).await;
@@ -72,7 +72,7 @@ async fn the_catalogue() {
 }
 
 #[tokio::test]
-async fn what_open_refuses() {
+async fn open_refuses_invalid_settings() {
     let server = Server::start(|c| {
         c.limits.batch = 100;
         c.limits.envs = 2;
@@ -112,7 +112,7 @@ async fn what_open_refuses() {
 }
 
 #[tokio::test]
-async fn one_bad_entry_refuses_the_whole_step() {
+async fn one_bad_entry_refuses_whole_step() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 3, "autoreset": "disabled"})).await;
@@ -153,7 +153,7 @@ async fn win(c: &mut Client, env: i64) -> Value {
 }
 
 #[tokio::test]
-async fn three_ways_to_reset() {
+async fn reset_accepts_three_forms() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let modes = ["next_step", "same_step", "disabled"];
@@ -187,7 +187,7 @@ async fn three_ways_to_reset() {
 }
 
 #[tokio::test]
-async fn masks_in_every_form_tell_the_same() {
+async fn mask_forms_are_equivalent() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let mut shown = Vec::new();
@@ -204,7 +204,7 @@ async fn masks_in_every_form_tell_the_same() {
 }
 
 #[tokio::test]
-async fn the_server_plays_seats() {
+async fn server_plays_its_seats() {
     let server = Server::start(|c| {
         c.opponents.named.insert("house".into(), "random".into());
     })
@@ -237,7 +237,7 @@ async fn the_server_plays_seats() {
         }
     }
     assert!(ended > 4 && turned, "{ended} episodes, seats rotate");
-    let e = c.call("reset", json!({"env": env, "seats": ["agent", "nobody"]})).await;
+    let e = c.call("reset", json!({"env": env, "seats": ["agent", "stranger"]})).await;
     is_error(&e, "unknown_agent", "seats");
     let b = c.call("reset", json!({"env": env, "seed": "3", "seats": ["house", "agent"]})).await;
     assert_eq!(b["seat"], json!([1, 1, 1, 1]));
@@ -245,7 +245,7 @@ async fn the_server_plays_seats() {
 }
 
 #[tokio::test]
-async fn the_client_plays_chance() {
+async fn client_chooses_chance_outcomes() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "kuhn_poker", "chance": "client", "mask": "ids"})).await;
@@ -268,7 +268,7 @@ async fn the_client_plays_chance() {
 }
 
 #[tokio::test]
-async fn seats_that_move_together() {
+async fn joint_moves_of_seats_are_accepted() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let game = json!({"game": "iterated_prisoners_dilemma", "params": {"num_repetitions": 3}, "observer": "all"});
@@ -289,7 +289,7 @@ async fn seats_that_move_together() {
 }
 
 #[tokio::test]
-async fn illegal_actions_may_lose() {
+async fn illegal_actions_lose_if_configured() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 2, "on_illegal": "lose"})).await;
@@ -302,7 +302,7 @@ async fn illegal_actions_may_lose() {
 }
 
 #[tokio::test]
-async fn the_step_limit_truncates() {
+async fn step_limit_truncates() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "connect_four", "max_steps": 2})).await;
@@ -314,7 +314,7 @@ async fn the_step_limit_truncates() {
 }
 
 #[tokio::test]
-async fn view_clone_snapshot_restore() {
+async fn view_clone_snapshot_and_restore_agree() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "kuhn_poker", "count": 3, "views": ["struct", "returns"]})).await;
@@ -367,7 +367,7 @@ async fn view_clone_snapshot_restore() {
 }
 
 #[tokio::test]
-async fn seeds_say_everything() {
+async fn equal_seeds_give_equal_episodes() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let many = opened(&mut c, json!({"game": "kuhn_poker", "count": 3, "views": ["struct"], "observer": "all"})).await;
@@ -394,7 +394,7 @@ async fn seeds_say_everything() {
 }
 
 #[tokio::test]
-async fn many_requests_at_once() {
+async fn pipelined_requests_get_replies() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let a = opened(&mut c, json!({"game": "tic_tac_toe"})).await;
@@ -431,7 +431,7 @@ async fn many_requests_at_once() {
 }
 
 #[tokio::test]
-async fn two_encodings_agree() {
+async fn encodings_agree() {
     let server = Server::start(|_| {}).await;
     let mut json = Client::hello(server.address).await;
     let mut packed = Client::greet(server.address, Some("ludex.v1.msgpack"), json!({})).await;
@@ -508,7 +508,7 @@ fn unpack(b: &mut Value) {
 }
 
 #[tokio::test]
-async fn recorded_episodes_are_kept_and_verify() {
+async fn recorded_episodes_are_stored_and_verify() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(data.path(), |_| {}).await;
     let mut c = Client::greet(server.address, None, json!({"agent": {"name": "learner", "kind": "learner"}})).await;
@@ -543,7 +543,7 @@ async fn recorded_episodes_are_kept_and_verify() {
     server.stop().stopped().await;
     let store = ludex_server::store::Store::open_shared(data.path()).await.unwrap();
     let rows = store.records(&ludex_server::store::MatchFilter::default(), 0, 1_000).await.unwrap();
-    let verifier = ludex_referee::verify::Verifier::new();
+    let verifier = ludex_referee::verify::Verifier::new(ludex_games::builtin());
     let (mut reasons, mut flags) = (Vec::new(), Vec::new());
     for row in &rows {
         let record: Value = serde_json::from_str(&row.record).unwrap();

@@ -33,7 +33,7 @@ fn document(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn equal_seeds_play_equal_matches_far_and_near() {
+async fn remote_and_local_matches_are_equal_for_equal_seeds() {
     let server = Server::start(|_| {}).await;
     let words = |seed: &'static str| {
         ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--matches", "4", "--json"]
@@ -94,7 +94,7 @@ async fn whole(server: &Server, played: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_seat_has_a_name() {
+async fn join_prints_seat_name() {
     let server = Server::start(|_| {}).await;
     let fixed = ["--game", "chess(max_plies=2)", "--agent", "random", "--against", "mcts sims=2", "--json", "--seat"];
     for (given, seat) in [("White", 1), ("black", 0), ("1", 1)] {
@@ -108,7 +108,7 @@ async fn a_seat_has_a_name() {
 }
 
 #[tokio::test]
-async fn a_person_plays_and_gives_up() {
+async fn person_plays_and_resigns() {
     let server = Server::start(|_| {}).await;
     let words = ["--game", "tic_tac_toe", "--agent", "human", "--name", "me", "--against", "random", "--seat", "0"];
     let (code, out, err) = join(&server, &words, "what\nb2\nquit\n").await;
@@ -120,7 +120,7 @@ async fn a_person_plays_and_gives_up() {
 /// A server that restarts without its store has forgotten the session and its match. A client that reclaims nothing joins
 /// again, and plays as many matches to their end as it was asked to.
 #[tokio::test]
-async fn a_session_that_the_server_forgot_is_begun_anew() {
+async fn forgotten_session_is_replaced() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
     let server = Process::start(PROGRAM, &at("before"), &at("log"), None, &[]);
@@ -151,7 +151,7 @@ async fn a_session_that_the_server_forgot_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_said() {
+async fn invalid_join_errors_name_reason() {
     let server = Server::start(|_| {}).await;
     let cases: [(&[&str], &str); 4] = [
         (&["--game", "tic_tac_tow", "--agent", "random", "--against", "random"], "tic_tac_toe"),
@@ -168,7 +168,7 @@ async fn what_cannot_be_is_said() {
 
 /// A program in Botzone's simplified interaction and one in its JSON, which keep running, and one that is started for every turn.
 #[tokio::test]
-async fn botzone_programs_play_mahjong_on_a_server() {
+async fn botzone_programs_play_mahjong_remotely() {
     let server = Server::start(|_| {}).await;
     let bot = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/botzone/mcr_mahjong.py");
     for (words, io, count) in [("simple", "simple", "6"), ("", "json", "3"), ("once simple", "simple", "1")] {
@@ -183,7 +183,9 @@ async fn botzone_programs_play_mahjong_on_a_server() {
         for one in all {
             let record = whole(&server, one).await;
             let parts = RecordParts::parse(&record.to_string()).expect("a record");
-            Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {record}"));
+            Verifier::new(ludex_games::builtin())
+                .verify(&parts, Source::default())
+                .unwrap_or_else(|fault| panic!("{fault}: {record}"));
             assert_eq!(record["reason"], "finished", "{one}");
         }
     }

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A ladder on which everybody is near, without anchors.
 const FREE: &str = "game = \"tic_tac_toe\"\nmove_ms = 60000\nanchors = []\n[pairing]\nnear = 10000\nagain = 0\n";
-/// One on which nobody is near, so that all meet anchors at once.
+/// A ladder on which no agents are near, so that all meet anchors at once.
 const ANCHORED: &str =
     "game = \"tic_tac_toe\"\nanchors = [0]\n[pairing]\nnear = 0\nwiden = 0\nagain = 10000\nanchor_after_s = 0\n";
 
@@ -56,7 +56,7 @@ fn row<'a>(page: &'a Value, agent: &str) -> &'a Value {
     rows.iter().find(|row| row["agent"] == agent).unwrap_or_else(|| panic!("{agent}: {page}"))
 }
 
-/// What does not change with the time of day.
+/// Returns the part of a page that does not change with the time of day.
 fn results(page: &Value) -> Vec<Value> {
     let keys = ["agent", "rating", "games", "wins", "draws", "losses", "last_ms", "anchor"];
     let rows = page["table"].as_array().expect("a table");
@@ -74,7 +74,7 @@ async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
 }
 
 #[tokio::test]
-async fn two_clients_climb_a_ladder_and_its_table_can_be_made_again() {
+async fn ladder_table_follows_from_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
@@ -93,7 +93,7 @@ async fn two_clients_climb_a_ladder_and_its_table_can_be_made_again() {
     let mine = row(&table, "ann");
     assert!(mine["deviation"].as_f64() < Some(350.0) && mine["provisional"] == true && mine["rank"].is_null());
     assert_eq!(mine["wins"], row(&table, "bob")["losses"]);
-    // The matches come in pairs, are rated, and nobody has arranged them.
+    // The ladder's matches come in pairs and are rated.
     let all = page(server.address, "/matches?live=all&limit=500").await;
     let ended = all["matches"].as_array().expect("matches").iter().filter(|m| m["live"] == false);
     for entry in ended {
@@ -122,7 +122,7 @@ async fn two_clients_climb_a_ladder_and_its_table_can_be_made_again() {
 }
 
 #[tokio::test]
-async fn without_a_ladder_the_queue_is_one_like_others() {
+async fn queue_without_ladder_is_plain() {
     let server = Server::start(|config| config.ladders = vec![terms("game = \"connect_four\"")]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
     for bot in [&mut ann, &mut bob] {
@@ -138,7 +138,7 @@ async fn without_a_ladder_the_queue_is_one_like_others() {
 }
 
 #[tokio::test]
-async fn who_waits_alone_meets_an_anchor_and_no_owner_meets_itself() {
+async fn lone_agent_meets_anchor_and_owner_never_meets_itself() {
     let server = Server::start(|config| config.ladders = vec![terms(ANCHORED)]).await;
     let wanted =
         |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
@@ -181,7 +181,7 @@ async fn who_waits_alone_meets_an_anchor_and_no_owner_meets_itself() {
 }
 
 #[tokio::test]
-async fn a_ladder_survives_kills() {
+async fn ladder_survives_kills() {
     let folder = tempfile::tempdir().expect("a folder");
     let (data, log, file) = (folder.path().join("data"), folder.path().join("log"), folder.path().join("free.toml"));
     fs::write(&file, FREE).expect("a file");
@@ -213,7 +213,7 @@ async fn a_ladder_survives_kills() {
 }
 
 #[tokio::test]
-async fn a_season_that_is_over_is_frozen_with_its_records() {
+async fn ended_season_is_frozen_with_its_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end };
     let first = LadderTerms { seasons: vec![season("one", None)], ..terms(FREE) };
@@ -257,7 +257,7 @@ async fn a_season_that_is_over_is_frozen_with_its_records() {
 }
 
 #[tokio::test]
-async fn a_ladder_that_cannot_be_is_refused_when_the_server_starts() {
+async fn invalid_ladder_prevents_start() {
     let folder = tempfile::tempdir().expect("a folder");
     for (ladder, why) in [("hanabi", "competitive two-player game"), ("chss", "chss"), ("nothing.toml", "nothing.toml")]
     {

@@ -21,11 +21,13 @@ async fn record(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
     let parts = RecordParts::parse(&body).expect("a record");
-    Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
+    Verifier::new(ludex_games::builtin())
+        .verify(&parts, Source::default())
+        .unwrap_or_else(|fault| panic!("{fault}: {body}"));
     serde_json::from_str(&body).expect("JSON")
 }
 
-/// What everybody may see of a match.
+/// Returns the public page of a match.
 async fn page(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
@@ -61,7 +63,7 @@ async fn moves(x: &mut Bot, o: &mut Bot, actions: &[u32]) {
 }
 
 #[tokio::test]
-async fn a_whole_game_against_the_servers_agent() {
+async fn whole_match_against_server_agent_is_played() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     let joined = bot.client.ask("join", json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0})).await;
@@ -108,7 +110,7 @@ async fn a_whole_game_against_the_servers_agent() {
 }
 
 #[tokio::test]
-async fn each_server_shows_the_commits_of_its_own_store() {
+async fn metrics_count_commits_of_own_store() {
     let (server, other) = (Server::start(|_| {}).await, Server::start(|_| {}).await);
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 1})).await;
@@ -124,7 +126,7 @@ async fn each_server_shows_the_commits_of_its_own_store() {
 }
 
 #[tokio::test]
-async fn a_match_whose_end_everybody_has_seen_is_forgotten() {
+async fn match_is_forgotten_after_acknowledged_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
@@ -145,7 +147,7 @@ async fn a_match_whose_end_everybody_has_seen_is_forgotten() {
 }
 
 #[tokio::test]
-async fn the_queue_seats_who_waits_for_the_same() {
+async fn queue_matches_equal_joins() {
     let server = Server::start(|_| {}).await;
     let mut bots = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
@@ -190,7 +192,7 @@ async fn the_queue_seats_who_waits_for_the_same() {
 }
 
 #[tokio::test]
-async fn a_join_brings_as_many_matches_as_it_says() {
+async fn join_brings_requested_number_of_matches() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 5, "slots": 2})).await;
@@ -220,7 +222,7 @@ async fn a_join_brings_as_many_matches_as_it_says() {
 
 /// Each match is on the disk before it begins. A client that joins many matches is served meanwhile, because its clocks run.
 #[tokio::test]
-async fn who_joins_for_many_matches_is_heard_while_they_begin() {
+async fn client_is_served_while_its_matches_start() {
     const SLOTS: usize = 200;
     let server = Server::start(|_| ()).await;
     let mut bot = Bot::new(server.address, "mybot").await;
@@ -243,7 +245,7 @@ async fn who_joins_for_many_matches_is_heard_while_they_begin() {
 }
 
 #[tokio::test]
-async fn views_are_what_was_asked_for() {
+async fn views_are_as_requested() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "kuhn_poker", "against": ["random"], "seat": 0, "views": ["text", "tensor", "info"]});
@@ -272,7 +274,7 @@ async fn views_are_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_join_refuses() {
+async fn join_refuses_invalid_settings() {
     let server = Server::start(|c| {
         c.limits.matches = 4;
         c.opponents.search.sims = 50;
@@ -319,7 +321,7 @@ async fn what_join_refuses() {
 }
 
 #[tokio::test]
-async fn the_keys_of_acts() {
+async fn acts_need_current_keys() {
     let server = Server::start(|_| {}).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     is_error(&o.act(&json!({"match": id, "turn": 0, "try": 0}), json!({"action": 0})).await, "not_your_turn");
@@ -372,7 +374,7 @@ async fn the_keys_of_acts() {
 }
 
 #[tokio::test]
-async fn seats_and_matches_that_are_not_ones_own() {
+async fn foreign_seats_and_matches_are_refused() {
     let server = Server::start(|_| {}).await;
     let (_x, _o, id) = two(&server, json!({})).await;
     let mut other = Bot::new(server.address, "other").await;
@@ -398,7 +400,7 @@ fn meeting(name: &str, game: &str, policy: &str) -> String {
 }
 
 #[tokio::test]
-async fn illegal_moves_end_as_the_policy_says() {
+async fn illegal_moves_follow_policy() {
     let policies = ["forfeit", "random", "default"];
     let server = Server::start(|config| {
         config.suites = policies.iter().fold(Suites::default(), |all, word| {
@@ -443,7 +445,7 @@ async fn illegal_moves_end_as_the_policy_says() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_joint_turn_is_shown_before_all_have_moved() {
+async fn joint_turn_is_hidden_until_all_have_moved() {
     let server = Server::start(|_| {}).await;
     let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
     for (seat, bot) in [&mut a, &mut b].into_iter().enumerate() {
@@ -477,7 +479,7 @@ async fn nothing_of_a_joint_turn_is_shown_before_all_have_moved() {
 }
 
 #[tokio::test]
-async fn ends_that_are_no_fault_of_the_rules() {
+async fn matches_end_by_resignation_clock_or_absence() {
     let server = Server::start(|c| c.limits.grace_ms = 200).await;
     // Resigning.
     let (mut x, mut o, id) = two(&server, json!({"rated": true})).await;
@@ -507,7 +509,7 @@ async fn ends_that_are_no_fault_of_the_rules() {
     let bank = accepted["bank_ms"].as_u64().unwrap();
     assert!((100_000..=160_000).contains(&bank), "{accepted}");
     assert_eq!(o.wait("turn").await["bank_ms"], json!([bank, 60000]));
-    // Nobody ever answered.
+    // Neither agent has replied.
     let (_x, mut o, id) = two(&server, json!({"rated": true, "clock": {"move_ms": 50}})).await;
     let end = o.wait("match_end").await;
     assert_eq!((&end["reason"], &end["rated"]), (&json!("no_show"), &json!(false)), "{end}");
@@ -562,7 +564,7 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
 }
 
 #[tokio::test]
-async fn a_cut_at_any_message_is_mended() {
+async fn cut_at_any_message_is_repaired() {
     let server = Server::start(|_| {}).await;
     for (game, subprotocol) in [
         ("tic_tac_toe", None),
@@ -579,7 +581,7 @@ async fn a_cut_at_any_message_is_mended() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_is_sent_again_and_a_number_that_nobody_gave_is_a_resync() {
+async fn open_turn_is_repeated_and_unknown_seq_causes_resync() {
     let server = Server::start(|_| {}).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     moves(&mut x, &mut o, &[4, 0]).await;
@@ -649,7 +651,7 @@ async fn seats_are_reclaimed_by_name() {
 }
 
 #[tokio::test]
-async fn joins_wait_for_their_client() {
+async fn joins_survive_lost_connection() {
     let server = Server::start(|_| {}).await;
     let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
     let join = a.join(json!({"game": "tic_tac_toe", "seat": 0, "count": 2})).await;
@@ -660,7 +662,7 @@ async fn joins_wait_for_their_client() {
     }
     b.join(json!({"game": "tic_tac_toe", "count": 2})).await;
     assert_eq!(b.next().await["type"], "queued");
-    assert_eq!(server.hub.live_matches(), 0, "nobody plays against an empty chair");
+    assert_eq!(server.hub.live_matches(), 0, "no match waits for an empty seat");
     back["resume"] = json!({"session": session["session"], "key": session["key"]});
     let mut a = Bot::with(server.address, None, back).await;
     a.client.go_on_from(1);
@@ -672,7 +674,7 @@ async fn joins_wait_for_their_client() {
 }
 
 #[tokio::test]
-async fn spectators_see_what_the_table_sees() {
+async fn spectators_see_public_view() {
     let server = Server::start(|_| {}).await;
     let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
     for (seat, bot) in [&mut a, &mut b].into_iter().enumerate() {
@@ -713,7 +715,7 @@ async fn spectators_see_what_the_table_sees() {
 }
 
 #[tokio::test]
-async fn who_watches_no_more_hears_no_more() {
+async fn unspectate_stops_frames() {
     let server = Server::start(|c| c.limits.matches = 1).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     let mut watcher = Bot::new(server.address, "w").await;
@@ -733,7 +735,7 @@ async fn who_watches_no_more_hears_no_more() {
 }
 
 #[tokio::test]
-async fn the_matches_of_a_run_are_released_when_it_is_over() {
+async fn run_matches_are_released_at_its_end() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(&meeting("cards", "kuhn_poker", "")).expect("a suite");
     })
@@ -777,7 +779,7 @@ async fn the_matches_of_a_run_are_released_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn tokens_say_who_plays_and_who_sees() {
+async fn tokens_limit_players_and_spectators() {
     use ludex_server::auth::{NewToken, Scopes, add};
     let server = Server::start(|_| {}).await;
     let wanted = [("ann", Scopes::PLAY), ("bob", Scopes::PLAY), ("eve", Scopes::SPECTATE), ("root", Scopes::ADMIN)];
@@ -826,7 +828,7 @@ async fn tokens_say_who_plays_and_who_sees() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_down_takes_nothing_new_and_goes_on_afterwards() {
+async fn draining_server_refuses_new_work_and_resumes_matches() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_in(folder.path(), |c| c.drain = Duration::from_millis(300)).await;
     let mut bot = Bot::new(server.address, "mybot").await;
@@ -859,7 +861,7 @@ async fn a_server_that_goes_down_takes_nothing_new_and_goes_on_afterwards() {
 
 /// A player that reads nothing but the text finds the discard that keeps the best shanten and the moves that are legal.
 #[tokio::test]
-async fn mahjong_is_played_by_text_alone() {
+async fn mahjong_is_playable_by_text() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "reader").await;
     let others = ["lowest_shanten", "most_useful", "random"];

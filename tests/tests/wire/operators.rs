@@ -32,7 +32,7 @@ fn against_random(game: &str, rated: bool) -> Value {
 }
 
 #[tokio::test]
-async fn the_log_has_one_line_for_each_beginning_and_end() {
+async fn log_has_one_line_per_start_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let more = ["--log-format", "json", "--limit", "grace_ms=100"];
@@ -77,7 +77,7 @@ async fn the_log_has_one_line_for_each_beginning_and_end() {
 }
 
 #[tokio::test]
-async fn metrics_tell_of_matches_joins_and_environments() {
+async fn metrics_count_matches_joins_and_environments() {
     let server = Server::start(|_| {}).await;
     let (mut waiting, mut gym) = (Bot::new(server.address, "w").await, Client::hello(server.address).await);
     waiting.join(json!({"game": "chess"})).await;
@@ -153,7 +153,7 @@ async fn matches_are_listed_from_the_store() {
 }
 
 #[tokio::test]
-async fn a_record_is_verified_once_for_the_ratings() {
+async fn record_is_verified_once_for_ratings() {
     let server = Server::start(|_| {}).await;
     let table = async |query: &str| {
         let table = page(&server, &format!("/ratings{query}")).await;
@@ -167,7 +167,7 @@ async fn a_record_is_verified_once_for_the_ratings() {
     assert_eq!(table("?game=chess").await, (0, 0));
     let (status, body) = server.get("/ratings?game=tic_tac_tow").await;
     assert!(status == 404 && body.contains("did you mean tic_tac_toe?"), "{status} {body}");
-    // What was verified is not read again: nobody notices that the first record is changed now.
+    // Verified records are not read again, so a change of the first one goes unnoticed.
     let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
     let change = "UPDATE records SET record = '{}' WHERE match = (SELECT seq FROM matches WHERE id = ?1)";
     assert_eq!(file.execute(change, [&one]).unwrap(), 1);
@@ -182,7 +182,7 @@ async fn a_record_is_verified_once_for_the_ratings() {
 
 /// A trigger refuses matches as a full disk does; when it is gone there is room again.
 #[tokio::test]
-async fn who_waits_for_a_match_is_told_of_a_full_disk_and_gets_it_later() {
+async fn full_disk_delays_queued_match() {
     let server = Server::start(|_| {}).await;
     let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
     file.busy_timeout(Duration::from_secs(10)).unwrap();

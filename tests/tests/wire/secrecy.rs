@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ludex_env::check::scaled;
+use ludex_env::game::GameInfo;
 use ludex_env::{
-    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, ToMove, Unit, Viewer, games,
-    load,
+    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, ParamError, Stream, ToMove, Viewer,
 };
+use ludex_games::{games, load};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::Watcher;
 use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::Issue;
 use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
-use ludex_protocol::spec::{Dynamics, Information, Spec};
+use ludex_protocol::spec::{Dynamics, Information, Params, Spec};
 use ludex_protocol::{Encoding, ServerMessage};
 use serde_json::Value;
 
@@ -33,16 +34,8 @@ impl DynGame for Continued {
         self.game.spec()
     }
 
-    fn page(&self) -> &'static str {
-        self.game.page()
-    }
-
-    fn id(&self) -> &'static str {
-        self.game.id()
-    }
-
-    fn unit(&self) -> Unit {
-        self.game.unit()
+    fn info(&self) -> &'static GameInfo {
+        self.game.info()
     }
 
     fn start(&self) -> Box<dyn DynState> {
@@ -51,6 +44,10 @@ impl DynGame for Continued {
 
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
         self.game.read_view(value)
+    }
+
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError> {
+        self.game.reload(params)
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
@@ -93,7 +90,7 @@ fn machine(game: &GameRef, seed: u64) -> MatchMachine {
         seats: (0..spec.players).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect(),
         rated: true,
         clock: Clock::per_move(1_000),
-        // The commitment of the two worlds would differ as it must, and tells nothing; here it is left out.
+        // The commitments of the two worlds differ by design and reveal nothing; they are omitted here.
         ..Header::default()
     };
     let seat = SeatSetup { remote: true, views, ..SeatSetup::default() };
@@ -118,13 +115,13 @@ fn machine(game: &GameRef, seed: u64) -> MatchMachine {
     machine
 }
 
-/// The legal actions that `seat` is asked to choose from; `None` when it is not asked.
+/// Returns the legal actions of `seat`; `None` if it is not to move.
 fn open(m: &MatchMachine, seat: usize) -> Option<Vec<u32>> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
     resync.turn.map(|t| t.legal.iter().collect())
 }
 
-/// What one watcher got, as bytes of both encodings.
+/// Returns the frames of one watcher in both encodings.
 fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for output in outputs {
@@ -152,11 +149,11 @@ fn is_refusal(output: &Output) -> bool {
     matches!(output, Output::Reply { message, .. } if matches!(**message, ServerMessage::Refused(_)))
 }
 
-/// What one input led to.
+/// The outputs of one input in two worlds.
 struct Step {
-    /// What each watcher got in each world: seats, the public, full spectators.
+    /// Frames of each watcher in each world: seats, the public, full spectators.
     told: [BTreeMap<usize, Vec<Vec<u8>>>; 2],
-    /// Whether the game still looks the same to each: the rules may have opened something.
+    /// True for each watcher whose view is still equal: the rules may reveal something.
     alike: Vec<bool>,
 }
 
@@ -208,14 +205,14 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
     steps
 }
 
-/// Whether a seat may tell the worlds apart after this much play is the game's business: its own views decide.
+/// Returns true if a viewer cannot distinguish the worlds by the game's own views.
 fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
     let views = seeds.map(|seed| opening(game, seed).view(viewer).value());
     views[0] == views[1]
 }
 
 #[test]
-fn two_worlds_look_the_same_to_whoever_cannot_tell_them_apart() {
+fn indistinguishable_states_give_equal_frames() {
     let hidden = games().iter().flat_map(|e| [e.id.to_owned(), format!("{}(players=3)", e.id)]);
     let hidden = hidden.chain(["bargaining(talk=true)".to_owned()]);
     let (mut compared, mut different) = (0, 0);
@@ -273,10 +270,10 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     }
 }
 
-/// As above for positions in the middle of an episode, and hands so large that two seeds never agree: the second world is
+/// Checks positions in the middle of an episode, and hands so large that two seeds never agree: the second world is
 /// made from what the seat sees of the first.
 #[test]
-fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
+fn sampled_state_gives_equal_frames_to_viewer() {
     let hidden = games().iter().filter_map(|e| load(e.id).ok());
     for game in hidden.filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
@@ -308,9 +305,9 @@ fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
 
 /// Not what a seat chose, nor whether by id or by document, nor how often it was refused.
 #[test]
-fn nothing_of_a_joint_turn_is_told_before_all_have_answered() {
+fn joint_turn_is_secret_until_all_have_moved() {
     let (own, _) = own_game::registries();
-    let names: Vec<&str> = games().iter().map(|e| e.id).chain(["naming"]).collect();
+    let names: Vec<&str> = games().iter().map(|e| e.info.id).chain(["naming"]).collect();
     let mut checked = BTreeMap::new();
     let loaded = names.iter().filter_map(|name| own.load(name).ok());
     for game in loaded.filter(|game| game.spec().dynamics != Dynamics::Sequential) {
@@ -372,7 +369,7 @@ fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
 }
 
 #[test]
-fn no_frame_before_the_end_gives_the_seed_away() {
+fn frames_before_end_hide_seed() {
     let game = load("kuhn_poker").unwrap();
     for seed in [7u64, 1_844_674_407_370_955] {
         let mut m = machine(&game, seed);

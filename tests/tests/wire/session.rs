@@ -22,7 +22,7 @@ async fn first(server: &Server, message: Value) -> (ClientEnd, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn the_handshake_says_what_is_wrong() {
+async fn handshake_errors_name_reason() {
     let server = Server::start(|_| {}).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0"});
     let with = |key: &str, value: Value| {
@@ -64,7 +64,7 @@ async fn the_handshake_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_hello_must_come_in_time() {
+async fn late_hello_closes_connection() {
     let server = Server::start(|c| c.limits.hello_ms = 50).await;
     let (ended, said) = Client::mute(server.address).await.ended().await;
     assert_eq!((&said[0]["code"], ended), (&json!("hello_first"), closed(4000, "protocol")));
@@ -77,7 +77,7 @@ async fn a_hello_must_come_in_time() {
 }
 
 #[tokio::test]
-async fn the_upgrade_chooses_an_encoding_and_keeps_pages_out() {
+async fn upgrade_chooses_encoding_and_refuses_foreign_pages() {
     let server = Server::start(|c| c.origins = vec!["https://good.example".into()]).await;
     for (offer, packed) in [("ludex.v1.msgpack, ludex.v1.json", true), ("ludex.v1.json, ludex.v1.msgpack", false)] {
         let upgrade = format!(
@@ -114,7 +114,7 @@ async fn answer_to(server: &Server, request: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn names_of_other_machines_are_not_answered() {
+async fn foreign_host_names_are_refused() {
     let server = Server::start(|c| c.hosts = vec!["play.example".into()]).await;
     let health = |host: &str| format!("GET /health HTTP/1.1\r\nConnection: close\r\n{host}\r\n");
     for host in ["localhost", "127.0.0.1:7878", "[::1]", "play.example", "PLAY.example:80"] {
@@ -137,7 +137,7 @@ async fn names_of_other_machines_are_not_answered() {
 }
 
 #[tokio::test]
-async fn an_upgrade_must_be_whole() {
+async fn incomplete_upgrade_is_refused() {
     let server = Server::start(|c| c.origins = vec!["https://good.example".into()]).await;
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     let upgrade = |version: &str, more: &str| {
@@ -168,7 +168,7 @@ async fn an_upgrade_must_be_whole() {
 }
 
 #[tokio::test]
-async fn tokens_close_the_doors() {
+async fn tokens_are_required_if_configured() {
     let server = Server::start(|_| {}).await;
     let store = ludex_server::store::Store::open_shared(&server.data).await.unwrap();
     let wanted = |owner: &str, scopes: &str| ludex_server::auth::NewToken {
@@ -206,7 +206,7 @@ async fn tokens_close_the_doors() {
 }
 
 #[tokio::test]
-async fn garbage_is_answered_and_then_cut_off() {
+async fn garbage_gets_errors_then_close() {
     let server = Server::start(|_| {}).await;
     let mut steady = Client::hello(server.address).await;
     let env = steady.call("open", json!({"game": "tic_tac_toe"})).await["env"].clone();
@@ -251,7 +251,7 @@ async fn garbage_is_answered_and_then_cut_off() {
 }
 
 #[tokio::test]
-async fn wrong_frames_end_the_connection_by_name() {
+async fn wrong_frames_close_with_their_code() {
     let server = Server::start(|c| {
         c.limits.frame_bytes = 4_000;
         c.limits.message_bytes = 2_000;
@@ -302,7 +302,7 @@ async fn wrong_frames_end_the_connection_by_name() {
 }
 
 #[tokio::test]
-async fn limits_on_how_much_at_once() {
+async fn parallel_requests_are_limited() {
     let server = Server::start(|c| {
         c.limits.window = 2;
         c.limits.requests_per_s = 5;
@@ -354,7 +354,7 @@ async fn limits_on_how_much_at_once() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_after_a_cut() {
+async fn session_resumes_after_cut() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "connect_four"})).await;
@@ -402,7 +402,7 @@ async fn a_session_goes_on_after_a_cut() {
 }
 
 #[tokio::test]
-async fn a_newer_connection_takes_the_session() {
+async fn newer_connection_takes_session() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut old = Client::hello(server.address).await;
     old.call("open", json!({"game": "connect_four", "seats": ["agent", "mcts sims=3000"]})).await;
@@ -420,7 +420,7 @@ async fn a_newer_connection_takes_the_session() {
 }
 
 #[tokio::test]
-async fn a_session_may_come_back_in_another_encoding() {
+async fn session_resumes_in_another_encoding() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "tic_tac_toe"})).await;
@@ -437,7 +437,7 @@ async fn a_session_may_come_back_in_another_encoding() {
 }
 
 #[tokio::test]
-async fn cuts_in_the_middle_of_many_steps_lose_and_repeat_nothing() {
+async fn cuts_between_steps_lose_and_repeat_nothing() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "iterated_prisoners_dilemma", "params": {"num_repetitions": 500}})).await;
@@ -467,7 +467,7 @@ async fn cuts_in_the_middle_of_many_steps_lose_and_repeat_nothing() {
 }
 
 #[tokio::test]
-async fn a_lost_session_ends_after_the_grace_time() {
+async fn lost_session_ends_after_grace_time() {
     let server = Server::start(|c| c.limits.grace_ms = 30).await;
     let c = Client::hello(server.address).await;
     let welcome = c.welcome.clone();
@@ -488,7 +488,7 @@ async fn a_lost_session_ends_after_the_grace_time() {
 }
 
 #[tokio::test]
-async fn who_is_silent_with_nothing_at_stake_is_sent_home() {
+async fn idle_session_is_closed() {
     let server = Server::start(|c| c.limits.idle_ms = 1_000).await;
     let mut busy = Client::hello(server.address).await;
     busy.call("open", json!({"game": "tic_tac_toe"})).await;
@@ -501,7 +501,7 @@ async fn who_is_silent_with_nothing_at_stake_is_sent_home() {
 }
 
 #[tokio::test]
-async fn gym_replies_wait_for_a_slow_reader() {
+async fn gym_replies_wait_for_slow_reader() {
     let server = Server::start(|_| {}).await;
     let mut slow = Client::hello(server.address).await;
     slow.call("open", json!({"game": "connect_four", "count": 4096})).await;
@@ -512,7 +512,7 @@ async fn gym_replies_wait_for_a_slow_reader() {
     }
     let mut other = Client::hello(server.address).await;
     for _ in 0..20 {
-        assert_eq!(other.call("ping", json!({})).await["type"], "pong", "nobody else waits");
+        assert_eq!(other.call("ping", json!({})).await["type"], "pong", "others do not wait");
     }
     for id in asked {
         assert_eq!(slow.reply(id).await["type"], "batch");
@@ -521,7 +521,7 @@ async fn gym_replies_wait_for_a_slow_reader() {
 }
 
 #[tokio::test]
-async fn a_thousand_idle_connections() {
+async fn idle_connections_do_not_block_others() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut all = Vec::new();
     for _ in 0..1_000 {
@@ -538,7 +538,7 @@ async fn a_thousand_idle_connections() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_down_says_so() {
+async fn draining_server_announces_it() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "tic_tac_toe"})).await;
@@ -550,7 +550,7 @@ async fn a_server_that_goes_down_says_so() {
 }
 
 #[tokio::test]
-async fn the_pages_are_read_only_json() {
+async fn pages_are_read_only_json() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("ping", json!({})).await;
@@ -580,7 +580,7 @@ async fn the_pages_are_read_only_json() {
 }
 
 #[tokio::test]
-async fn the_same_over_tls() {
+async fn session_works_over_tls() {
     use rustls_pki_types::pem::PemObject as _;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
@@ -618,7 +618,7 @@ async fn the_same_over_tls() {
 }
 
 #[tokio::test]
-async fn what_keeps_a_server_from_starting_is_said() {
+async fn startup_errors_name_reason() {
     let start = async |change: &dyn Fn(&mut ludex_server::Config)| {
         let folder = tempfile::tempdir().unwrap();
         let mut config = ludex_server::Config::new(folder.path());

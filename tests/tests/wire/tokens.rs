@@ -9,7 +9,7 @@ use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
 /// A token of `owner` that ends at this time, if at all.
-fn wanted(owner: &str, expires_ms: Option<i64>) -> NewToken {
+fn token_of(owner: &str, expires_ms: Option<i64>) -> NewToken {
     NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec![owner.into()], expires_ms }
 }
 
@@ -23,11 +23,11 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_revoked_token_ends_what_its_connections_may_do() {
+async fn revoked_token_ends_permissions_of_its_connections() {
     let server = Server::start(|_| {}).await;
     // As `ludex admin token` does it: beside the server.
     let store = Store::open_shared(&server.data).await.unwrap();
-    let tokens = add(&store, &[wanted("ann", None), wanted("ann", None), wanted("bob", None)], 0).await.unwrap();
+    let tokens = add(&store, &[token_of("ann", None), token_of("ann", None), token_of("bob", None)], 0).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
     let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;
     let mut idle = Client::greet(server.address, None, hello(0, "ann")).await;
@@ -37,7 +37,7 @@ async fn a_revoked_token_ends_what_its_connections_may_do() {
     for (seat, bot) in [&mut ann, &mut bob].into_iter().enumerate() {
         bot.join(json!({"game": "tic_tac_toe", "seat": seat, "rated": true})).await;
     }
-    ann.join(json!({"game": "tic_tac_toe", "queue": "nobody", "rated": true, "count": 5})).await;
+    ann.join(json!({"game": "tic_tac_toe", "queue": "empty", "rated": true, "count": 5})).await;
     let (id, turn) = (ann.wait("match_start").await["match"].clone(), ann.wait("turn").await);
 
     let hash = ludex_server::auth::TokenHash::of(&tokens[0]).to_string();
@@ -60,10 +60,10 @@ async fn a_revoked_token_ends_what_its_connections_may_do() {
 }
 
 #[tokio::test]
-async fn a_token_that_expires_ends_like_one_that_is_revoked() {
+async fn expired_token_ends_like_revoked_one() {
     let server = Server::start(|c| c.limits.grace_ms = 100).await;
     let now = epoch_ms();
-    let wanted = [wanted("ann", Some(now + 3_600_000)), wanted("bob", None)];
+    let wanted = [token_of("ann", Some(now + 3_600_000)), token_of("bob", None)];
     let tokens = add(&server.hub.store, &wanted, now).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
     let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;
@@ -77,7 +77,7 @@ async fn a_token_that_expires_ends_like_one_that_is_revoked() {
     assert_eq!(file.execute("UPDATE tokens SET expires_ms = ?1 WHERE owner = 'ann'", [epoch_ms()]).unwrap(), 1);
     is_closed(&mut ann.client).await;
     let end = bob.wait("match_end").await;
-    assert_eq!(end["at_fault"], 0, "nobody came back for the seat: {end}");
+    assert_eq!(end["at_fault"], 0, "no client resumed the seat: {end}");
     server.stop().stopped().await;
 }
 

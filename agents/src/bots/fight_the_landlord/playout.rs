@@ -1,13 +1,13 @@
 //! Playouts: all seats play by the policy with all hands known.
 
-use ludex_env::games::fight_the_landlord::cards::Counts;
+use ludex_games::fight_the_landlord::cards::Counts;
 
-use super::policy::{SEATS, Sense, Sight, choose};
+use super::policy::{KnowledgeLevel, SEATS, SeatKnowledge, choose};
 use super::split::{Combo, Splits};
 
 /// Position with all hands.
 #[derive(Clone, Copy)]
-pub struct Game {
+pub struct Playout {
     pub hands: [Counts; SEATS],
     pub held: [u8; SEATS],
     pub landlord: usize,
@@ -17,10 +17,10 @@ pub struct Game {
     pub bombs: u32,
 }
 
-impl Game {
-    fn sight(&self) -> Sight {
+impl Playout {
+    fn knowledge(&self) -> SeatKnowledge {
         let me = self.to_move;
-        Sight {
+        SeatKnowledge {
             me,
             landlord: self.landlord,
             hand: self.hands[me],
@@ -49,7 +49,7 @@ impl Game {
     pub fn finish(&mut self, splits: &mut Splits) -> bool {
         loop {
             let me = self.to_move;
-            let play = choose(&self.sight(), Sense::Together, splits);
+            let play = choose(&self.knowledge(), KnowledgeLevel::Together, splits);
             if self.put(play) {
                 return me == self.landlord;
             }

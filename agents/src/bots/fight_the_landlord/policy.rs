@@ -1,7 +1,7 @@
 //! Fast policy for single decisions and playouts.
 
-use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
-use ludex_env::games::fight_the_landlord::combinations::Kind;
+use ludex_games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
+use ludex_games::fight_the_landlord::combinations::Kind;
 
 use super::split::{Combo, Splits, plays, row};
 
@@ -9,7 +9,7 @@ pub const SEATS: usize = 3;
 
 /// Table from the view of one seat.
 #[derive(Clone, Copy)]
-pub struct Sight {
+pub struct SeatKnowledge {
     pub me: usize,
     pub landlord: usize,
     pub hand: Counts,
@@ -23,7 +23,7 @@ pub struct Sight {
 
 /// Information that a policy uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sense {
+pub enum KnowledgeLevel {
     /// Knowledge of the own hand only.
     Alone,
     /// Own hand, teams, and the other seats' remaining cards and their counts.
@@ -115,7 +115,7 @@ fn beatable(others: Counts, play: &Combo) -> bool {
     found
 }
 
-impl Sight {
+impl SeatKnowledge {
     fn friend(&self, seat: usize) -> bool {
         seat == self.me || (seat != self.landlord && self.me != self.landlord)
     }
@@ -153,9 +153,9 @@ impl Sight {
 }
 
 /// Returns candidates with their costs, least first; `None` is a pass. `burden` is that of the whole hand.
-pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<Combo>)> {
+pub fn ranked(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> Vec<(i32, Option<Combo>)> {
     let mut all: Vec<(i32, Option<Combo>)> = Vec::new();
-    let together = sense == Sense::Together;
+    let together = sense == KnowledgeLevel::Together;
     match &s.top {
         None => {
             for play in plays(s.hand) {
@@ -200,7 +200,7 @@ pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<
 }
 
 /// Returns a bonus for an unbeatable play that leaves exactly one more play.
-fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
+fn sure(s: &SeatKnowledge, play: &Combo, rest: Counts) -> i32 {
     let left = size(rest);
     if left == 0 || left > 10 || beatable(s.unseen, play) {
         return 0;
@@ -208,7 +208,7 @@ fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
     if plays(rest).len() == 1 { 200 } else { 0 }
 }
 
-/// Returns the first candidate, or a pass if there is none.
-pub fn choose(s: &Sight, sense: Sense, splits: &mut Splits) -> Option<Combo> {
+/// Returns the first candidate; a pass without candidates.
+pub fn choose(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> Option<Combo> {
     ranked(s, sense, splits).first().and_then(|(_, play)| *play)
 }

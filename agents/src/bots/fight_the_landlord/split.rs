@@ -4,8 +4,8 @@
 //! strong plays win the turn back. Bombs and the rocket reduce the burden. Trios and planes take the weakest single
 //! cards and pairs as wings.
 
-use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
-use ludex_env::games::fight_the_landlord::combinations::Kind;
+use ludex_games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
+use ludex_games::fight_the_landlord::combinations::Kind;
 
 /// Play of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

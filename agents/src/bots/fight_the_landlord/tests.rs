@@ -1,9 +1,9 @@
-use ludex_env::games::fight_the_landlord::Rules;
-use ludex_env::games::fight_the_landlord::cards::{Counts, DECK, RANKS, count, counts, holds, lowest, read};
-use ludex_env::games::fight_the_landlord::combinations::{Kind, Plays};
 use ludex_env::{Action, Stream};
+use ludex_games::fight_the_landlord::Rules;
+use ludex_games::fight_the_landlord::cards::{Counts, DECK, RANKS, count, counts, holds, lowest, read};
+use ludex_games::fight_the_landlord::combinations::{Kind, Plays};
 
-use super::policy::{Sense, Sight, answers, choose};
+use super::policy::{KnowledgeLevel, SeatKnowledge, answers, choose};
 use super::split::{Combo, Splits, plays};
 use super::{bid, playout};
 
@@ -14,7 +14,7 @@ fn hand(text: &str) -> Counts {
 fn random_hand(rng: &mut Stream, n: usize) -> Counts {
     let mut deck: Vec<u8> = (0..54).collect();
     rng.shuffle(&mut deck);
-    counts(ludex_env::games::fight_the_landlord::cards::set(&deck[..n]))
+    counts(ludex_games::fight_the_landlord::cards::set(&deck[..n]))
 }
 
 /// Returns the minimum number of plays that empty a hand without splitting bombs, by exhaustive search.
@@ -83,9 +83,9 @@ fn responses_beat_the_top_play() {
     }
 }
 
-fn sight(me: usize, own: &str, held: [u8; 3], top: Option<(Combo, usize)>) -> Sight {
+fn knowledge(me: usize, own: &str, held: [u8; 3], top: Option<(Combo, usize)>) -> SeatKnowledge {
     let own = hand(own);
-    Sight { me, landlord: 0, hand: own, unseen: counts(DECK) - own, held, top }
+    SeatKnowledge { me, landlord: 0, hand: own, unseen: counts(DECK) - own, held, top }
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn farmers_cooperate() {
     let queen = Combo::of(Kind::Single, 9, 1, 1);
     // A farmer passes on the partner's queen and beats the landlord's.
     let own = "334455A2";
-    assert_eq!(choose(&sight(2, own, [5, 5, 8], Some((queen, 1))), Sense::Together, splits), None);
-    assert!(choose(&sight(2, own, [5, 5, 8], Some((queen, 0))), Sense::Together, splits).is_some());
-    assert!(choose(&sight(2, own, [5, 5, 8], Some((queen, 1))), Sense::Alone, splits).is_some());
+    assert_eq!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 1))), KnowledgeLevel::Together, splits), None);
+    assert!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 0))), KnowledgeLevel::Together, splits).is_some());
+    assert!(choose(&knowledge(2, own, [5, 5, 8], Some((queen, 1))), KnowledgeLevel::Alone, splits).is_some());
     // A farmer leads low for the partner's last card, not for the landlord's.
-    let lead = choose(&sight(1, "3KK", [9, 3, 1], None), Sense::Together, splits).unwrap();
+    let lead = choose(&knowledge(1, "3KK", [9, 3, 1], None), KnowledgeLevel::Together, splits).unwrap();
     assert_eq!(lead.counts, hand("3"));
-    let lead = choose(&sight(2, "3KK", [1, 9, 3], None), Sense::Together, splits).unwrap();
+    let lead = choose(&knowledge(2, "3KK", [1, 9, 3], None), KnowledgeLevel::Together, splits).unwrap();
     assert_eq!(lead.counts, hand("KK"));
 }
 
@@ -117,9 +117,8 @@ fn playouts_terminate() {
     for _ in 0..20 {
         let mut deck: Vec<u8> = (0..54).collect();
         rng.shuffle(&mut deck);
-        let cards =
-            |range: std::ops::Range<usize>| counts(ludex_env::games::fight_the_landlord::cards::set(&deck[range]));
-        let mut game = playout::Game {
+        let cards = |range: std::ops::Range<usize>| counts(ludex_games::fight_the_landlord::cards::set(&deck[range]));
+        let mut game = playout::Playout {
             hands: [cards(0..20), cards(20..37), cards(37..54)],
             held: [20, 17, 17],
             landlord: 0,

@@ -5,18 +5,18 @@
 //! time. Other hints carry only their literal meaning. The discard is the oldest card that no hint has touched. A seat
 //! that breaks these conventions is detected and then receives only literal hints.
 
-use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
+use ludex_games::hanabi::View;
 
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
-use super::table::{Act, CardInHand, HanabiRules, HanabiTable, HintTarget, Kinds, Piles, surely};
+use super::table::{BotAction, CardInHand, HanabiRules, HanabiTable, HintTarget, KindSet, Piles, surely};
 
 /// Common knowledge about a card.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     /// Index of the card in the order of the deal.
     serial: usize,
-    hinted: Kinds,
+    hinted: KindSet,
     touched: bool,
     /// Seat that promised that the card is playable.
     promised: Option<Seat>,
@@ -29,7 +29,7 @@ struct Common {
     breaches: Vec<u32>,
 }
 
-/// Number of breaches after which a seat is no longer trusted.
+/// Number of breaches that end the trust in a seat.
 const PATIENCE: u32 = 2;
 
 /// Returns the newest of the slots whose mark satisfies `wanted`.
@@ -86,23 +86,23 @@ impl Common {
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         let mut breaches = vec![0; rules.n];
         // Promises of cards that the seat now knows: serial, giver, and playable kinds at that time.
-        let mut promises: Vec<(usize, Seat, Kinds)> = Vec::new();
+        let mut promises: Vec<(usize, Seat, KindSet)> = Vec::new();
         let mut known: Vec<(usize, usize)> = Vec::new();
         for past in &view.moves {
             let seat = usize::from(past.seat) % rules.n;
             let good = piles.playable(rules);
             let pending = marks[seat].iter().any(|m| m.promised.is_some() && m.hinted & good != 0);
             match rules.act(seat, past.action.into()) {
-                Some(Act::Hint(to, named)) => {
+                Some(BotAction::Hint(to, named)) => {
                     breaches[seat] += u32::from(pending);
                     let slots: Vec<usize> = past.slots.iter().map(|&i| i.into()).collect();
                     for i in hint(rules, &piles, &mut marks[to], &slots, named, seat) {
                         promises.push((marks[to][i].serial, seat, good));
                     }
                 }
-                Some(Act::Play(slot) | Act::Discard(slot)) => {
+                Some(BotAction::Play(slot) | BotAction::Discard(slot)) => {
                     let kind = past.card.as_deref().and_then(|text| rules.kind(text));
-                    let played = matches!(rules.act(seat, past.action.into()), Some(Act::Play(_)));
+                    let played = matches!(rules.act(seat, past.action.into()), Some(BotAction::Play(_)));
                     breaches[seat] += if pending && !played { PATIENCE } else { 0 };
                     if slot < marks[seat].len() {
                         let mark = marks[seat].remove(slot);
@@ -139,7 +139,7 @@ impl Common {
 
 /// Hint with its value.
 struct Offer {
-    act: Act,
+    act: BotAction,
     /// Cards that the receiver will play because of the hint.
     plays: i32,
     /// Of these, cards that are not playable.
@@ -150,7 +150,7 @@ struct Offer {
 }
 
 /// Chooses the move by conventions.
-pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act> {
+pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<BotAction> {
     let common = Common::new(t, view);
     let offers = if t.information > 0 { offers(t, &common) } else { Vec::new() };
     let best = |wanted: &dyn Fn(&Offer) -> bool| {
@@ -159,7 +159,7 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act>
     };
     let next = (t.me + 1) % t.rules.n;
     if endangered(t, &common, next) {
-        let helps = |o: &Offer| matches!(o.act, Act::Hint(to, _) if to == next) && (o.saves || o.plays > 0);
+        let helps = |o: &Offer| matches!(o.act, BotAction::Hint(to, _) if to == next) && (o.saves || o.plays > 0);
         if let Some(act) = best(&helps) {
             return Some(act);
         }
@@ -178,13 +178,13 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act>
 }
 
 /// Returns a card that a trusted seat has promised or that is known to be playable; low ranks first.
-fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<Act> {
+fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<BotAction> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);
     let promised = |i: usize| common.marks[t.me].get(i).and_then(|m| m.promised).is_some_and(|g| common.trusts(g));
     let ready = (0..may.len()).filter(|&i| may[i] & good != 0 && promised(i));
     let rank = |i: usize| (0..t.rules.kinds()).filter(|k| may[i] & good >> k & 1 == 1).map(|k| k % t.rules.ranks).min();
-    play_safe(t, rng).or_else(|| ready.min_by_key(|&i| rank(i)).map(Act::Play))
+    play_safe(t, rng).or_else(|| ready.min_by_key(|&i| rank(i)).map(BotAction::Play))
 }
 
 /// Returns the slot that the hand's owner would discard.
@@ -203,7 +203,7 @@ fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
 }
 
 /// Returns the oldest untouched card that is not needed; otherwise the card least likely to be needed.
-fn discard(t: &HanabiTable, common: &Common) -> Option<Act> {
+fn discard(t: &HanabiTable, common: &Common) -> Option<BotAction> {
     if t.information >= t.rules.tokens {
         return None;
     }
@@ -213,7 +213,7 @@ fn discard(t: &HanabiTable, common: &Common) -> Option<Act> {
     let free = (0..sure.len()).find(|&i| marks.get(i).is_some_and(|m| !m.touched) && !surely(sure[i], critical));
     let missed = t.chances(critical);
     let least = (0..missed.len()).reduce(|best, i| if missed[i] < missed[best] { i } else { best });
-    free.or(least).map(Act::Discard)
+    free.or(least).map(BotAction::Discard)
 }
 
 /// Returns all hints with their values.
@@ -221,7 +221,7 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
     let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
     let critical = t.piles.critical(&t.rules);
     // Cards of others that will be played or are marked already: a second copy is useless.
-    let seen = |wanted: &dyn Fn(&Mark) -> bool| -> Kinds {
+    let seen = |wanted: &dyn Fn(&Mark) -> bool| -> KindSet {
         let pairs = t.others().flat_map(|p| t.hands[p].iter().zip(&common.marks[p]));
         pairs.filter(|(_, m)| wanted(m)).filter_map(|(held, _)| held.kind).fold(0, |set, k| set | 1 << k)
     };
@@ -246,11 +246,11 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
                 let after = if slots.contains(&i) { before[i] & having } else { before[i] & !having };
                 surely(after, good) && !surely(before[i], good) && common.marks[to][i].promised.is_none()
             };
-            let mut offer = Offer { act: Act::Hint(to, named), plays: 0, wrong: 0, saves: false, worth: 0 };
+            let mut offer = Offer { act: BotAction::Hint(to, named), plays: 0, wrong: 0, saves: false, worth: 0 };
             let mut taken = promised;
             for (i, held) in t.hands[to].iter().enumerate() {
                 let CardInHand { kind: Some(kind), .. } = *held else { continue };
-                let one: Kinds = 1 << kind;
+                let one: KindSet = 1 << kind;
                 let touched = slots.contains(&i) && !common.marks[to][i].touched;
                 if fresh.contains(&i) || knows(i) {
                     let right = good & one != 0 && taken & one == 0;

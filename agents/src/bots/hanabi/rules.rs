@@ -3,10 +3,10 @@
 
 use ludex_env::Stream;
 
-use super::table::{Act, HanabiTable, HintTarget, surely};
+use super::table::{BotAction, HanabiTable, HintTarget, surely};
 
 /// Rule: returns an action if it applies.
-type Rule = fn(&HanabiTable, &mut Stream) -> Option<Act>;
+type Rule = fn(&HanabiTable, &mut Stream) -> Option<BotAction>;
 
 /// Osawa's player with an internal state: it stores the hints that it received.
 pub(super) const INTERNAL: &[Rule] = &[play_safe, discard_useless, tell_anything, discard_any, play_likely];
@@ -31,41 +31,41 @@ pub(super) const PIERS: &[Rule] = &[
 /// Tokens below which Piers hints about useless cards.
 const FEW: u8 = 4;
 
-pub(super) fn play_safe(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
+pub(super) fn play_safe(t: &HanabiTable, _: &mut Stream) -> Option<BotAction> {
     let good = t.piles.playable(&t.rules);
-    t.may(t.me).iter().position(|&may| surely(may, good)).map(Act::Play)
+    t.may(t.me).iter().position(|&may| surely(may, good)).map(BotAction::Play)
 }
 
-pub(super) fn discard_useless(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
+pub(super) fn discard_useless(t: &HanabiTable, _: &mut Stream) -> Option<BotAction> {
     let useless = t.piles.useless(&t.rules);
     let slot = t.may(t.me).iter().position(|&may| surely(may, useless))?;
-    may_discard(t).then_some(Act::Discard(slot))
+    may_discard(t).then_some(BotAction::Discard(slot))
 }
 
 fn may_discard(t: &HanabiTable) -> bool {
     t.information < t.rules.tokens
 }
 
-fn discard_oldest(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
-    may_discard(t).then_some(Act::Discard(0))
+fn discard_oldest(t: &HanabiTable, _: &mut Stream) -> Option<BotAction> {
+    may_discard(t).then_some(BotAction::Discard(0))
 }
 
-fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
-    may_discard(t).then(|| Act::Discard(rng.below(t.hands[t.me].len())))
+fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
+    may_discard(t).then(|| BotAction::Discard(rng.below(t.hands[t.me].len())))
 }
 
 /// Hints about the next playable card of another seat that does not know it: its rank or color, whichever has not been
 /// hinted, or either.
-pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     tell_of(t, rng, t.piles.playable(&t.rules))
 }
 
 /// Hints about the next useless card of another seat, if tokens are few.
-fn tell_dispensable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+fn tell_dispensable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.information >= FEW { None } else { tell_of(t, rng, t.piles.useless(&t.rules)) }
 }
 
-fn tell_of(t: &HanabiTable, rng: &mut Stream, good: u32) -> Option<Act> {
+fn tell_of(t: &HanabiTable, rng: &mut Stream, good: u32) -> Option<BotAction> {
     if t.information == 0 {
         return None;
     }
@@ -80,38 +80,38 @@ fn tell_of(t: &HanabiTable, rng: &mut Stream, good: u32) -> Option<Act> {
                 [false, true] => color,
                 [false, false] => [color, rank][rng.below(2)],
             };
-            return Some(Act::Hint(to, named));
+            return Some(BotAction::Hint(to, named));
         }
     }
     None
 }
 
-fn tell_anything(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+fn tell_anything(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.information == 0 {
         return None;
     }
     let all = t.others().flat_map(|to| t.rules.names().map(move |named| (to, named)));
     let all: Vec<_> = all.filter(|&(to, named)| !t.touched(to, named).is_empty()).collect();
-    all.get(rng.below(all.len())).map(|&(to, named)| Act::Hint(to, named))
+    all.get(rng.below(all.len())).map(|&(to, named)| BotAction::Hint(to, named))
 }
 
 /// With an empty deck and a life to spare, plays the most likely card.
-pub(super) fn play_last(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+pub(super) fn play_last(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.lives > 1 && t.deck == 0 { likeliest(t, rng, 0.01) } else { None }
 }
 
-fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.lives > 1 { likeliest(t, rng, 0.6) } else { None }
 }
 
 /// Plays the most likely card, for turns without another legal action.
-pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
+pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     likeliest(t, rng, 0.0)
 }
 
 /// Plays the card most likely to be playable, with at least this probability.
-pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<Act> {
+pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<BotAction> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });
-    (*chances.get(best)? >= least).then_some(Act::Play(best))
+    (*chances.get(best)? >= least).then_some(BotAction::Play(best))
 }

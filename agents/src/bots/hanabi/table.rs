@@ -1,10 +1,10 @@
 //! Numeric form of a seat's view of Hanabi, and inferences from it.
 
-use ludex_env::games::hanabi::{Params, View};
 use ludex_env::{Action, Seat};
+use ludex_games::hanabi::{Params, View};
 
 /// Set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
-pub(super) type Kinds = u32;
+pub(super) type KindSet = u32;
 
 const LETTERS: &str = "RYGWB";
 
@@ -28,7 +28,7 @@ pub(super) enum HintTarget {
 
 /// Action, with absolute seats instead of distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum BotAction {
     Discard(usize),
     Play(usize),
     Hint(Seat, HintTarget),
@@ -65,7 +65,7 @@ impl HanabiRules {
     }
 
     /// Returns the kinds that a hint matches.
-    pub fn having(&self, named: HintTarget) -> Kinds {
+    pub fn having(&self, named: HintTarget) -> KindSet {
         let has = |k: usize| match named {
             HintTarget::Color(c) => k / self.ranks == c,
             HintTarget::Rank(r) => k % self.ranks == r,
@@ -78,11 +78,11 @@ impl HanabiRules {
         (0..self.colors).map(HintTarget::Color).chain((0..self.ranks).map(HintTarget::Rank))
     }
 
-    pub fn id(&self, me: Seat, act: Act) -> Action {
+    pub fn id(&self, me: Seat, act: BotAction) -> Action {
         let id = match act {
-            Act::Discard(slot) => slot,
-            Act::Play(slot) => self.hand + slot,
-            Act::Hint(to, named) => {
+            BotAction::Discard(slot) => slot,
+            BotAction::Play(slot) => self.hand + slot,
+            BotAction::Hint(to, named) => {
                 let before = (to + self.n - me) % self.n - 1;
                 match named {
                     HintTarget::Color(c) => 2 * self.hand + before * self.colors + c,
@@ -94,17 +94,17 @@ impl HanabiRules {
     }
 
     /// Returns the action of an id; `None` for an unknown id.
-    pub fn act(&self, me: Seat, id: usize) -> Option<Act> {
+    pub fn act(&self, me: Seat, id: usize) -> Option<BotAction> {
         let colors = (self.n - 1) * self.colors;
         let to = |before: usize| (me + 1 + before) % self.n;
         let hints = id.checked_sub(2 * self.hand);
         match hints {
-            None if id < self.hand => Some(Act::Discard(id)),
-            None => Some(Act::Play(id - self.hand)),
-            Some(k) if k < colors => Some(Act::Hint(to(k / self.colors), HintTarget::Color(k % self.colors))),
+            None if id < self.hand => Some(BotAction::Discard(id)),
+            None => Some(BotAction::Play(id - self.hand)),
+            Some(k) if k < colors => Some(BotAction::Hint(to(k / self.colors), HintTarget::Color(k % self.colors))),
             Some(k) if k < colors + (self.n - 1) * self.ranks => {
                 let k = k - colors;
-                Some(Act::Hint(to(k / self.ranks), HintTarget::Rank(k % self.ranks)))
+                Some(BotAction::Hint(to(k / self.ranks), HintTarget::Rank(k % self.ranks)))
             }
             Some(_) => None,
         }
@@ -128,14 +128,14 @@ pub(super) struct Piles {
 }
 
 impl Piles {
-    pub fn playable(&self, rules: &HanabiRules) -> Kinds {
+    pub fn playable(&self, rules: &HanabiRules) -> KindSet {
         let next = |c: usize| usize::from(self.fireworks[c]);
         let open = (0..rules.colors).filter(|&c| next(c) < rules.ranks);
         open.fold(0, |set, c| set | 1 << (c * rules.ranks + next(c)))
     }
 
     /// Returns the kinds that are on their firework or can never be played.
-    pub fn useless(&self, rules: &HanabiRules) -> Kinds {
+    pub fn useless(&self, rules: &HanabiRules) -> KindSet {
         let mut set = 0;
         for c in 0..rules.colors {
             let mut dead = false;
@@ -152,13 +152,13 @@ impl Piles {
     }
 
     /// Returns the useful kinds with a single card left.
-    pub fn critical(&self, rules: &HanabiRules) -> Kinds {
+    pub fn critical(&self, rules: &HanabiRules) -> KindSet {
         let last = (0..rules.kinds()).filter(|&k| self.gone[k] + 1 == rules.copies(k));
         last.fold(0, |set, k| set | 1 << k) & !self.useless(rules)
     }
 
     /// Returns the kinds of which no card can be in a hand.
-    pub fn spent(&self, rules: &HanabiRules) -> Kinds {
+    pub fn spent(&self, rules: &HanabiRules) -> KindSet {
         let out = |k: usize| self.gone[k] + u8::from(k % rules.ranks < usize::from(self.fireworks[k / rules.ranks]));
         (0..rules.kinds()).filter(|&k| out(k) >= rules.copies(k)).fold(0, |set, k| set | 1 << k)
     }
@@ -170,7 +170,7 @@ pub(super) struct CardInHand {
     /// Kind of the card, if the seat sees it.
     pub kind: Option<usize>,
     /// Kinds that hints leave possible.
-    pub hinted: Kinds,
+    pub hinted: KindSet,
     /// True for each of color and rank that a hint has named.
     pub named: [bool; 2],
 }
@@ -192,8 +192,8 @@ impl HanabiTable {
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         piles.fireworks.iter_mut().zip(&view.fireworks).for_each(|(height, &shown)| *height = shown);
         view.discards.iter().filter_map(|text| rules.kind(text)).for_each(|k| piles.gone[k] += 1);
-        let held = |card: &ludex_env::games::hanabi::Card| {
-            let ranks = card.ranks.bytes().fold(0, |set: Kinds, b| set | 1 << (b - b'1').min(4));
+        let held = |card: &ludex_games::hanabi::Card| {
+            let ranks = card.ranks.bytes().fold(0, |set: KindSet, b| set | 1 << (b - b'1').min(4));
             let colors = card.colors.chars().filter_map(|c| LETTERS.find(c)).filter(|&c| c < rules.colors);
             let kind = card.card.as_deref().and_then(|text| rules.kind(text));
             CardInHand {
@@ -232,16 +232,16 @@ impl HanabiTable {
     }
 
     /// Returns for every card of `seat` the kinds that its owner considers possible.
-    pub fn may(&self, seat: Seat) -> Vec<Kinds> {
+    pub fn may(&self, seat: Seat) -> Vec<KindSet> {
         let left = self.unseen(seat);
-        let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: Kinds, k| set | 1 << k);
+        let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: KindSet, k| set | 1 << k);
         self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
     /// Returns the probability of each own card to be one of `good`.
-    pub fn chances(&self, good: Kinds) -> Vec<f64> {
+    pub fn chances(&self, good: KindSet) -> Vec<f64> {
         let left = self.unseen(self.me);
-        let count = |set: Kinds| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
+        let count = |set: KindSet| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
         let chance = |held: &CardInHand| f64::from(count(held.hinted & good)) / f64::from(count(held.hinted).max(1));
         self.hands[self.me].iter().map(chance).collect()
     }
@@ -255,6 +255,6 @@ impl HanabiTable {
 }
 
 /// Returns true if a set of possible kinds is not empty and is a subset of another.
-pub(super) fn surely(may: Kinds, good: Kinds) -> bool {
+pub(super) fn surely(may: KindSet, good: KindSet) -> bool {
     may != 0 && may & !good == 0
 }

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use ludex_env::games::mcr_mahjong::shanten::{Form, shanten};
-use ludex_env::games::mcr_mahjong::tiles::{Counts, HONORS, KINDS, Kinds, RANKS, SUITS, Tile};
-use ludex_env::games::mcr_mahjong::{Edition, Flags, Hand, Meld, MeldKind};
+use ludex_games::mcr_mahjong::shanten::{Form, shanten};
+use ludex_games::mcr_mahjong::tiles::{Counts, HONORS, KINDS, Kinds, RANKS, SUITS, Tile};
+use ludex_games::mcr_mahjong::{Edition, Flags, Hand, Meld, MeldKind};
 
 /// Tiles that a plan requires.
 enum Shape {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ludex_env::Stream;
-use ludex_env::cards::{Card, Equity, Hand};
+use ludex_games::cards::{Card, Equity, Hand};
 
-use super::spot::PokerTable;
+use super::spot::TableFacts;
 
 /// Number of hands above which only a sample is used.
 const MOST_HANDS: usize = 1_500;
@@ -36,7 +36,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    pub fn of(table: &PokerTable) -> Deck {
+    pub fn of(table: &TableFacts) -> Deck {
         let (cards, hole) = (table.deck(), table.hole());
         let mut all = Vec::new();
         choose(&cards, hole, &mut Vec::new(), &mut all);
@@ -163,7 +163,7 @@ pub fn sampled(deck: &Deck, hole: &[Card], board: &[Card], others: usize, sample
 pub type Range = Vec<f64>;
 
 /// Own hand against all possible hands, over future boards.
-pub struct Field {
+pub struct HandEquity {
     boards: Vec<Board>,
     /// 1 for each possible hand, 0 for impossible ones.
     pub possible: Range,
@@ -171,13 +171,13 @@ pub struct Field {
     pub equities: Vec<f64>,
 }
 
-impl Field {
-    pub fn new(deck: &Deck, hole: &[Card], board: &[Card], preflop: &[f64], rng: &mut Stream) -> Field {
+impl HandEquity {
+    pub fn new(deck: &Deck, hole: &[Card], board: &[Card], preflop: &[f64], rng: &mut Stream) -> HandEquity {
         let gone = bits(hole) | bits(board);
         let boards = boards(deck, hole.iter().copied().collect(), board, gone, BOARDS, rng);
         let equities = if board.is_empty() { preflop.to_vec() } else { shares(deck, &boards) };
         let possible = deck.held.iter().map(|h| if h.bits & gone == 0 { 1.0 } else { 0.0 }).collect();
-        Field { boards, possible, equities }
+        HandEquity { boards, possible, equities }
     }
 
     /// Returns by board the share of `range` that the own hand beats, ties as half.

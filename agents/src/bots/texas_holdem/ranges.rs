@@ -5,8 +5,8 @@
 
 use ludex_env::Stream;
 
-use super::hand_equity::{self, Deck, Field, Range};
-use super::spot::{Other, Raise, Spot};
+use super::hand_equity::{self, Deck, HandEquity, Range};
+use super::spot::{LiveOpponent, Raise, Spot};
 
 /// Weight of a hand that does not fit its owner's actions.
 const DOUBT: f64 = 0.1;
@@ -26,7 +26,7 @@ fn ramp(e: f64, low: f64, high: f64) -> f64 {
 }
 
 /// Returns the range of each opponent, given the observed actions.
-pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
+pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
     // Estimated equities of every hand at earlier stages, by the length of the board.
     let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();
     let boards = spot.others.iter().flat_map(|o| &o.deeds).map(|d| d.board);
@@ -35,7 +35,7 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
             thought.push((n, hand_equity::earlier(deck, &spot.board[..n], rng)));
         }
     }
-    let range = |other: &Other| {
+    let range = |other: &LiveOpponent| {
         let mut range = field.possible.clone();
         for deed in &other.deeds {
             let earlier = thought.iter().find(|(n, _)| *n == deed.board).map(|(_, e)| e.as_slice());
@@ -64,7 +64,7 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
 }
 
 /// Returns the value of a raise: the pot if all fold, otherwise the share of the pot after calls.
-pub fn raise_value(field: &Field, ranges: &[Range], spot: &Spot, raise: &Raise) -> f64 {
+pub fn raise_value(field: &HandEquity, ranges: &[Range], spot: &Spot, raise: &Raise) -> f64 {
     // Chips that no opponent can match are returned.
     let most = spot.others.iter().map(|o| o.spent + o.left).fold(0.0, f64::max);
     let to = raise.to.min(most);

@@ -1,8 +1,8 @@
 //! Numbers of a decision: pot, price of a call, and candidate raises.
 
-use ludex_env::cards::{self, Card};
-use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::cards::{self, Card};
+use ludex_games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_protocol::Refusal;
 
 use crate::typed_access::params;
@@ -14,14 +14,14 @@ const CALL: Action = 1;
 const NO_END: f64 = 1e9;
 
 /// Facts about a poker table that bots need.
-pub struct PokerTable {
+pub struct TableFacts {
     params: Params,
     /// Cards on the board, by round.
     pub board: Vec<usize>,
 }
 
-impl PokerTable {
-    pub fn of(game: &GameRef) -> Result<PokerTable, Refusal> {
+impl TableFacts {
+    pub fn of(game: &GameRef) -> Result<TableFacts, Refusal> {
         let params: Params = params(game)?;
         let mut sum = 0;
         let dealt = params.num_board_cards.iter().flatten().map(|&n| {
@@ -29,7 +29,7 @@ impl PokerTable {
             sum
         });
         let board = dealt.collect();
-        Ok(PokerTable { params, board })
+        Ok(TableFacts { params, board })
     }
 
     /// Returns the cards of the deck.
@@ -58,7 +58,7 @@ pub struct Raise {
 
 /// Past action of an opponent, with the stakes at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deed {
+pub struct ObservedBet {
     /// Cards on the board at that time.
     pub board: usize,
     /// Pot and price of a call before the action.
@@ -69,10 +69,10 @@ pub struct Deed {
 }
 
 /// Other seat that has not folded.
-pub struct Other {
+pub struct LiveOpponent {
     pub spent: f64,
     pub left: f64,
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<ObservedBet>,
 }
 
 /// Numbers of a decision.
@@ -86,7 +86,7 @@ pub struct Spot {
     /// Price of a call.
     pub owed: f64,
     pub spent: f64,
-    pub others: Vec<Other>,
+    pub others: Vec<LiveOpponent>,
     /// True if the seat acts last in later rounds.
     pub last: bool,
     pub call: Action,
@@ -97,7 +97,7 @@ pub struct Spot {
 
 impl Spot {
     /// Returns the spot of the seat; `None` if it is not to move.
-    pub fn of(table: &PokerTable, hand: &HandView, ask: &MoveRequest<'_>) -> Option<Spot> {
+    pub fn of(table: &TableFacts, hand: &HandView, ask: &MoveRequest<'_>) -> Option<Spot> {
         let me = ask.seat;
         let spent: Vec<f64> = hand.spent.iter().map(|&c| f64::from(c)).collect();
         let left = |seat: usize| hand.left.get(seat).map_or(NO_END, |&l| f64::from(l));
@@ -107,7 +107,7 @@ impl Spot {
         let read = |names: &[String]| names.iter().filter_map(|n| cards::card(n)).collect::<Vec<Card>>();
         let deeds = deeds(table, hand, spent.len());
         let is_in = |seat: &usize| *seat != me && !hand.folded.iter().any(|&f| usize::from(f) == *seat);
-        let others = (0..spent.len()).filter(is_in).map(|seat| Other {
+        let others = (0..spent.len()).filter(is_in).map(|seat| LiveOpponent {
             spent: spent[seat],
             left: left(seat),
             deeds: deeds[seat].clone(),
@@ -136,7 +136,7 @@ impl Spot {
 }
 
 /// Returns true if `me` acts after all remaining seats in later rounds.
-fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bool {
+fn acts_last(table: &TableFacts, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
     let first =
         table.params.first_player.iter().flatten().nth(round + 1).or(table.params.first_player.iter().flatten().last());
@@ -148,7 +148,7 @@ fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bo
 /// Returns the candidate raises: all raises if there are few, otherwise half pot, pot, twice the pot and all-in.
 #[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
 fn raises(
-    table: &PokerTable,
+    table: &TableFacts,
     legal: &[Action],
     call: Action,
     mine: f64,
@@ -193,7 +193,7 @@ fn raises(
 }
 
 /// Returns the actions of each seat, except folds.
-fn deeds(table: &PokerTable, hand: &HandView, n: usize) -> Vec<Vec<Deed>> {
+fn deeds(table: &TableFacts, hand: &HandView, n: usize) -> Vec<Vec<ObservedBet>> {
     let mut spent = vec![0.0; n];
     for (position, &seat) in hand.positions.iter().enumerate() {
         if let Some(s) = spent.get_mut(usize::from(seat)) {
@@ -211,7 +211,7 @@ fn deeds(table: &PokerTable, hand: &HandView, n: usize) -> Vec<Vec<Deed>> {
         if m.action != FOLD {
             let owed = most - spent[seat];
             let board = table.board.get(usize::from(m.round)).copied().unwrap_or(0);
-            deeds[seat].push(Deed { board, pot, owed, raised: (to - most).max(0.0) });
+            deeds[seat].push(ObservedBet { board, pot, owed, raised: (to - most).max(0.0) });
         }
         spent[seat] = to;
     }

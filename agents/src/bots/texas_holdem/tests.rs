@@ -1,14 +1,15 @@
-use ludex_env::cards::{Card, Equity, cards};
-use ludex_env::{Stream, load};
+use ludex_env::Stream;
+use ludex_games::cards::{Card, Equity, cards};
+use ludex_games::load;
 
 use super::hand_equity::{self, Deck};
-use super::spot::PokerTable;
+use super::spot::TableFacts;
 
 fn deck(game: &str) -> Deck {
-    Deck::of(&PokerTable::of(&load(game).unwrap()).unwrap())
+    Deck::of(&TableFacts::of(&load(game).unwrap()).unwrap())
 }
 
-fn held(text: &str) -> Vec<Card> {
+fn parse_cards(text: &str) -> Vec<Card> {
     cards(text).unwrap()
 }
 
@@ -19,16 +20,16 @@ fn preflop_equities_match_published_tables() {
     let all = hand_equity::preflop(&deck);
     // Published equities against a random hand.
     for (hand, known) in [("As Ad", 0.852), ("Ks Kd", 0.824), ("As Ks", 0.670), ("7s 2d", 0.346), ("3s 2d", 0.323)] {
-        let e = all[deck.place(&held(hand)).unwrap()];
+        let e = all[deck.place(&parse_cards(hand)).unwrap()];
         assert!((e - known).abs() < 0.03, "{hand}: {e}, not {known}");
-        let drawn = hand_equity::sampled(&deck, &held(hand), &[], 1, 3_000, &mut Stream::from_text(hand));
+        let drawn = hand_equity::sampled(&deck, &parse_cards(hand), &[], 1, 3_000, &mut Stream::from_text(hand));
         assert!((drawn - known).abs() < 0.04, "{hand}: {drawn}, not {known}");
     }
 }
 
 #[test]
 fn sampled_equity_matches_exact_equity() {
-    let (deck, hole, board) = (deck("texas_holdem"), held("Ah Kh"), held("7h 2h Qs 3c"));
+    let (deck, hole, board) = (deck("texas_holdem"), parse_cards("Ah Kh"), parse_cards("7h 2h Qs 3c"));
     let mut exact = (0.0, 0.0);
     for a in 0..52u8 {
         for b in a + 1..52 {
@@ -45,8 +46,8 @@ fn sampled_equity_matches_exact_equity() {
 #[test]
 fn nuts_beat_every_hand() {
     let deck = deck("texas_holdem");
-    let board = held("Ts Js Qs 2d 2h");
-    assert_eq!(hand_equity::beaten(&deck, &held("As Ks"), &board), 1.0);
-    let field = hand_equity::Field::new(&deck, &held("As Ks"), &board, &[], &mut Stream::from_text("nuts"));
+    let board = parse_cards("Ts Js Qs 2d 2h");
+    assert_eq!(hand_equity::beaten(&deck, &parse_cards("As Ks"), &board), 1.0);
+    let field = hand_equity::HandEquity::new(&deck, &parse_cards("As Ks"), &board, &[], &mut Stream::from_text("nuts"));
     assert_eq!(field.equity(&[field.possible.clone(), field.possible.clone()]), 1.0);
 }

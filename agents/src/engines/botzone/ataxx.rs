@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use ludex_env::{Action, MoveRequest};
 
-use super::codec::{Codec, Talk, in_turn, moves, numbers};
+use super::codec::{Codec, TurnLog, in_turn, moves, numbers};
 use crate::error::AgentError;
 
 const FIELDS: [&str; 4] = ["x0", "y0", "x1", "y1"];
@@ -40,7 +40,7 @@ fn cell(name: &[u8]) -> Option<Cell> {
 }
 
 /// The id of a clone move does not contain the source, so any piece that can clone is used.
-fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (moves, view) = (moves(ask, 0, None)?, ask.view());
     let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];
     let mut messages = Vec::new();

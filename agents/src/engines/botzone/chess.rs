@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::chess::View;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::chess::View;
 
-use super::codec::{Codec, Talk, in_turn, moves};
+use super::codec::{Codec, TurnLog, in_turn, moves};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
@@ -27,7 +27,7 @@ fn message(uci: &str) -> Value {
     json!({ "source": part(0, 2), "target": part(2, 4), "promotion": promotion })
 }
 
-fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (moves, seen) = (moves(ask, WHITE, None)?, view::<View>(ask)?);
     if moves.len() != seen.moves.len() {
         let why = format!("botzone: expected {} moves, got {}", moves.len(), seen.moves.len());

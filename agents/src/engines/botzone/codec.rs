@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat, load};
+use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat};
+use ludex_games::load;
 
 use crate::error::AgentError;
 
@@ -20,7 +21,7 @@ pub(super) struct Codec {
     /// Action that Botzone plays for a failed program; `None` if failure loses the match.
     pub fallback: Option<Action>,
     /// Function that returns all messages of the seat so far.
-    pub talk: fn(&MoveRequest<'_>) -> Result<Talk, AgentError>,
+    pub talk: fn(&MoveRequest<'_>) -> Result<TurnLog, AgentError>,
     /// Function that parses a response into a legal action.
     pub read: fn(&MoveRequest<'_>, &Value) -> Option<Action>,
 }
@@ -31,7 +32,7 @@ impl Codec {
     }
 
     /// Describes the first parameter of `game` that differs from Botzone's.
-    pub fn amiss(&self, game: &GameRef) -> Option<String> {
+    pub fn parameter_mismatch(&self, game: &GameRef) -> Option<String> {
         let (own, asked) = (load(self.game).ok()?, &game.spec().params);
         let own = &own.spec().params;
         let mut names = asked.keys().chain(own.keys()).filter(|n| !self.free.contains(&n.as_str()));
@@ -45,8 +46,8 @@ impl Codec {
 
 /// Requests and responses of one seat so far, and the current request.
 #[derive(Debug)]
-pub(super) struct Talk {
-    pub turns: Vec<Turn>,
+pub(super) struct TurnLog {
+    pub turns: Vec<PastTurn>,
     /// Request of this turn.
     pub now: Value,
     /// Action already taken for this request, if its response also contains the next action.
@@ -54,7 +55,7 @@ pub(super) struct Talk {
 }
 
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct PastTurn {
     pub request: Value,
     /// Action of the seat.
     pub action: Action,
@@ -93,11 +94,17 @@ pub(super) fn moves(ask: &MoveRequest<'_>, first: Seat, pass: Option<Action>) ->
 
 /// Returns the messages of a game in which each side receives the other's last move, `start` at first. `messages` are
 /// those of `moves`.
-pub(super) fn in_turn(ask: &MoveRequest<'_>, first: Seat, moves: &[Action], messages: &[Value], start: Value) -> Talk {
+pub(super) fn in_turn(
+    ask: &MoveRequest<'_>,
+    first: Seat,
+    moves: &[Action],
+    messages: &[Value],
+    start: Value,
+) -> TurnLog {
     let request = |ply: usize| ply.checked_sub(1).and_then(|k| messages.get(k)).unwrap_or(&start).clone();
     let own = (usize::from(ask.seat != first)..moves.len()).step_by(2);
-    let turn = |ply: usize| Turn { request: request(ply), action: moves[ply], response: messages[ply].clone() };
-    Talk { turns: own.map(turn).collect(), now: request(moves.len()), again: None }
+    let turn = |ply: usize| PastTurn { request: request(ply), action: moves[ply], response: messages[ply].clone() };
+    TurnLog { turns: own.map(turn).collect(), now: request(moves.len()), again: None }
 }
 
 /// Returns the integers in a message's fields.

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use ludex_env::games::fight_the_landlord::{Phase, View};
 use ludex_env::{Action, MoveRequest};
+use ludex_games::fight_the_landlord::{Phase, View};
 
-use super::codec::{Codec, Talk, Turn, legal, whole};
+use super::codec::{Codec, PastTurn, TurnLog, legal, whole};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
@@ -34,17 +34,17 @@ fn dealt(view: &View, me: u8, bidding: bool) -> Vec<u8> {
     cards
 }
 
-fn talk(ask: &MoveRequest<'_>, bidding: bool) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>, bidding: bool) -> Result<TurnLog, AgentError> {
     let (view, me) = (view::<View>(ask)?, ask.seat as u8);
     let own = dealt(&view, me, bidding);
     let mut turns = Vec::new();
     let bid = |made: &[u8]| json!({ "own": own, "bid": made });
     if view.phase == Phase::Bid {
-        return Ok(Talk { turns, now: bid(&view.bids), again: None });
+        return Ok(TurnLog { turns, now: bid(&view.bids), again: None });
     }
     // Each seat bids once, in order.
     if let Some(&own) = view.bids.get(ask.seat) {
-        turns.push(Turn { request: bid(&view.bids[..ask.seat]), action: own.into(), response: own.into() });
+        turns.push(PastTurn { request: bid(&view.bids[..ask.seat]), action: own.into(), response: own.into() });
     }
     let cards = |play: Option<usize>| play.and_then(|k| view.plays.get(k)).map_or(&[][..], |p| &p.cards);
     let play = |k: usize| {
@@ -64,9 +64,9 @@ fn talk(ask: &MoveRequest<'_>, bidding: bool) -> Result<Talk, AgentError> {
         Value::Object(request)
     };
     for (k, put) in view.plays.iter().enumerate().filter(|(_, p)| p.seat == me) {
-        turns.push(Turn { request: play(k), action: put.action, response: json!(put.cards) });
+        turns.push(PastTurn { request: play(k), action: put.action, response: json!(put.cards) });
     }
-    Ok(Talk { now: play(view.plays.len()), turns, again: None })
+    Ok(TurnLog { now: play(view.plays.len()), turns, again: None })
 }
 
 fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {

@@ -35,7 +35,7 @@ pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, 
     }
     let mut why = String::new();
     for codec in &known {
-        match codec.amiss(game) {
+        match codec.parameter_mismatch(game) {
             None => return Ok(codec),
             Some(flaw) => why = flaw,
         }

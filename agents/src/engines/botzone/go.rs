@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::go::View;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::go::View;
 
-use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
+use super::codec::{Codec, TurnLog, in_turn, legal, moves, numbers};
 use super::grid::FIELDS;
 use crate::error::AgentError;
 use crate::typed_access::view;
@@ -30,7 +30,7 @@ fn message(size: Action, a: Action) -> Value {
     if a < size * size { json!({ "x": a % size + 1, "y": size - a / size }) } else { json!({ "x": -1, "y": -1 }) }
 }
 
-fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (moves, size) = (moves(ask, 0, None)?, size(ask)?);
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, json!({ "x": -2, "y": -2 })))

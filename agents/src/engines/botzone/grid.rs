@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::reversi::PASS;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::reversi::PASS;
 
-use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
+use super::codec::{Codec, TurnLog, in_turn, legal, moves, numbers};
 use crate::error::AgentError;
 
 /// Fields of a message.
@@ -49,7 +49,7 @@ fn message(size: Action, a: Action) -> Value {
 }
 
 /// Returns all messages on a board of `size` lines; seat 0 moves first.
-fn talk(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>) -> Result<TurnLog, AgentError> {
     let moves = moves(ask, 0, pass)?;
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, message(size, Action::MAX)))

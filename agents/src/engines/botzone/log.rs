@@ -13,14 +13,14 @@ use super::message::ProgramReply;
 use crate::refusal::bad_value;
 
 /// File with one JSON line per turn. Records omit this output because they are public.
-pub(super) struct Log(Mutex<File>);
+pub(super) struct OwnerLog(Mutex<File>);
 
-impl Log {
+impl OwnerLog {
     /// Opens or creates the file at `path`.
-    pub fn open(path: &str) -> Result<Log, Refusal> {
+    pub fn open(path: &str) -> Result<OwnerLog, Refusal> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(|e| bad_value("log", path, &format!("a writable file: {e}")))?;
-        Ok(Log(Mutex::new(file)))
+        Ok(OwnerLog(Mutex::new(file)))
     }
 
     pub fn add(&self, seat: Seat, turn: u32, reply: Result<&ProgramReply, &str>, errors: &str) -> std::io::Result<()> {

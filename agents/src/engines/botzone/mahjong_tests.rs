@@ -7,10 +7,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use ludex_env::games::mcr_mahjong::ids::{self, Doing};
-use ludex_env::games::mcr_mahjong::tiles::{self, Tile};
-use ludex_env::games::mcr_mahjong::{Outcome, Phase, View};
-use ludex_env::{Action, AgentKey, DynState, GameRef, MoveRequest, Mover, ObservedMove, Seat, Stream, Viewer, load};
+use ludex_env::{Action, AgentKey, DynState, GameRef, MoveRequest, Mover, ObservedMove, Seat, Stream, Viewer};
+use ludex_games::load;
+use ludex_games::mcr_mahjong::ids::{self, Doing};
+use ludex_games::mcr_mahjong::tiles::{self, Tile};
+use ludex_games::mcr_mahjong::{Outcome, Phase, View};
 use serde_json::{Value, json};
 
 use super::mcr_mahjong::CODEC;

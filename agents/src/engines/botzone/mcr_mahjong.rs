@@ -7,12 +7,12 @@
 
 use serde_json::Value;
 
-use ludex_env::games::mcr_mahjong::ids::{self, Doing};
-use ludex_env::games::mcr_mahjong::tiles::{self, Tile};
-use ludex_env::games::mcr_mahjong::{Phase, View};
 use ludex_env::{Action, MoveRequest, Mover, ObservedMove};
+use ludex_games::mcr_mahjong::ids::{self, Doing};
+use ludex_games::mcr_mahjong::tiles::{self, Tile};
+use ludex_games::mcr_mahjong::{Phase, View};
 
-use super::codec::{Codec, Talk, Turn, legal};
+use super::codec::{Codec, PastTurn, TurnLog, legal};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
@@ -34,7 +34,7 @@ const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 #[derive(Default)]
 struct Rounds {
     seat: usize,
-    all: Vec<Turn>,
+    all: Vec<PastTurn>,
     /// True if the last request has no response yet.
     open: bool,
     /// Seat and text of the claim on the last discard; its own discard follows.
@@ -44,7 +44,7 @@ struct Rounds {
 impl Rounds {
     /// Adds a request that the seat must answer; until then the response is `PASS`.
     fn ask(&mut self, request: String) {
-        self.all.push(Turn { request: request.into(), action: ids::PASS, response: PASS.into() });
+        self.all.push(PastTurn { request: request.into(), action: ids::PASS, response: PASS.into() });
         self.open = true;
     }
 
@@ -63,7 +63,7 @@ impl Rounds {
     }
 
     /// Handles a public event: a draw, or a winning claim.
-    fn shown(&mut self, text: &str) {
+    fn on_public_event(&mut self, text: &str) {
         let words: Vec<&str> = text.split([' ', ':']).filter(|word| !word.is_empty()).collect();
         let seat = |name: &str| WINDS.iter().position(|w| *w == name);
         match words[..] {
@@ -161,17 +161,19 @@ fn rounds(ask: &MoveRequest<'_>) -> Result<Rounds, AgentError> {
         if let Mover::Seat(seat) = one.by {
             rounds.moved(seat, one);
         }
-        one.reveals.iter().for_each(|text| rounds.shown(text));
+        one.reveals.iter().for_each(|text| rounds.on_public_event(text));
     }
     Ok(rounds)
 }
 
-fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let Rounds { mut all, open, claim, .. } = rounds(ask)?;
     // After the seat's own claim, the claim request is answered again: its response contains the discard.
     let again = claim.is_some_and(|(seat, _)| seat == ask.seat);
     match all.pop() {
-        Some(last) if open || again => Ok(Talk { turns: all, now: last.request, again: again.then_some(last.action) }),
+        Some(last) if open || again => {
+            Ok(TurnLog { turns: all, now: last.request, again: again.then_some(last.action) })
+        }
         _ => Err(AgentError::failed(format!(
             "botzone: the moves of the match do not lead to a turn of seat {}",
             ask.seat

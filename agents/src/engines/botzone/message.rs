@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::codec::Talk;
+use super::codec::TurnLog;
 
 /// Line that a program prints to keep running.
 pub(super) const KEEP: &str = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<";
@@ -13,10 +13,10 @@ const DATA: usize = 100 << 10;
 
 /// Message format of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum MessageFormat {
     /// One line of JSON each way.
     Json,
-    /// Lines of plain text: the values of these fields, or the text itself if there are none.
+    /// Lines of plain text: the values of these fields; without fields, the text itself.
     Simple(&'static [&'static str]),
 }
 
@@ -32,12 +32,12 @@ pub(super) struct ProgramReply {
     pub globaldata: Option<Value>,
 }
 
-impl Form {
+impl MessageFormat {
     /// Returns the input of a newly started program: all messages so far, and its stored data.
-    pub fn history(self, talk: &Talk, data: Option<&Value>, globaldata: Option<&Value>) -> String {
+    pub fn history(self, talk: &TurnLog, data: Option<&Value>, globaldata: Option<&Value>) -> String {
         let requests = talk.turns.iter().map(|t| &t.request).chain([&talk.now]);
         match self {
-            Form::Json => {
+            MessageFormat::Json => {
                 let requests: Vec<&Value> = requests.collect();
                 let responses: Vec<&Value> = talk.turns.iter().map(|t| &t.response).collect();
                 let mut input = Map::new();
@@ -49,7 +49,7 @@ impl Form {
                 input.extend(["time_limit", "memory_limit"].map(|name| (name.to_owned(), "".into())));
                 format!("{}\n", Value::Object(input))
             }
-            Form::Simple(fields) => {
+            MessageFormat::Simple(fields) => {
                 let mut lines = vec![(talk.turns.len() + 1).to_string()];
                 for turn in &talk.turns {
                     lines.extend([&turn.request, &turn.response].map(|message| values(fields, message)));
@@ -65,15 +65,15 @@ impl Form {
     /// Returns the input of a persistent program.
     pub fn request(self, request: &Value) -> String {
         match self {
-            Form::Json => format!("{request}\n"),
-            Form::Simple(fields) => values(fields, request) + "\n",
+            MessageFormat::Json => format!("{request}\n"),
+            MessageFormat::Simple(fields) => values(fields, request) + "\n",
         }
     }
 
     /// Parses an output; `None` if it is malformed.
     pub fn reply(self, output: &str) -> Option<ProgramReply> {
         match self {
-            Form::Json => {
+            MessageFormat::Json => {
                 let mut output: Value = serde_json::from_str(output.trim()).ok()?;
                 let Some(parts) = output.as_object_mut().filter(|parts| parts.contains_key("response")) else {
                     return Some(ProgramReply { response: output, ..ProgramReply::default() });
@@ -82,9 +82,9 @@ impl Form {
                 let response = part("response").unwrap_or_default();
                 let debug = part("debug").map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
                 let [data, globaldata] = ["data", "globaldata"].map(part);
-                Some(ProgramReply { response, debug, data, globaldata }.within())
+                Some(ProgramReply { response, debug, data, globaldata }.enforce_limits())
             }
-            Form::Simple(fields) => {
+            MessageFormat::Simple(fields) => {
                 let mut lines = output.trim_start().lines();
                 let first = lines.next()?.trim();
                 let numbers: Vec<i64> = first.split_whitespace().map_while(|n| n.parse().ok()).collect();
@@ -95,7 +95,7 @@ impl Form {
                 let (debug, data) = (part().map(str::to_owned), part().map(Value::from));
                 let rest = lines.collect::<Vec<_>>().join("\n");
                 let globaldata = (!rest.is_empty()).then(|| rest.into());
-                Some(ProgramReply { response, debug, data, globaldata }.within())
+                Some(ProgramReply { response, debug, data, globaldata }.enforce_limits())
             }
         }
     }
@@ -103,7 +103,7 @@ impl Form {
 
 impl ProgramReply {
     /// Truncates `debug` to Botzone's limit, and removes data over the limit.
-    fn within(mut self) -> Self {
+    fn enforce_limits(mut self) -> Self {
         if let Some(debug) = &mut self.debug {
             debug.truncate(debug.floor_char_boundary(DEBUG));
         }
@@ -123,27 +123,27 @@ fn values(fields: &[&str], message: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::codec::Turn;
+    use super::super::codec::PastTurn;
     use super::*;
 
-    const POINT: Form = Form::Simple(&["x", "y"]);
+    const POINT: MessageFormat = MessageFormat::Simple(&["x", "y"]);
 
-    fn talk() -> Talk {
+    fn talk() -> TurnLog {
         let point = |x: i64, y: i64| json!({ "x": x, "y": y });
-        let turn = Turn { request: point(-1, -1), action: 4, response: point(1, 1) };
-        Talk { turns: vec![turn], now: point(0, 2), again: None }
+        let turn = PastTurn { request: point(-1, -1), action: 4, response: point(1, 1) };
+        TurnLog { turns: vec![turn], now: point(0, 2), again: None }
     }
 
     #[test]
     fn new_program_receives_full_history() {
-        let line = Form::Json.history(&talk(), None, None);
+        let line = MessageFormat::Json.history(&talk(), None, None);
         assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
         let expected = json!({
             "requests": [{"x": -1, "y": -1}, {"x": 0, "y": 2}], "responses": [{"x": 1, "y": 1}],
             "time_limit": "", "memory_limit": "",
         });
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected);
-        let line = Form::Json.history(&talk(), Some(&"a\nb".into()), Some(&json!({"n": 1})));
+        let line = MessageFormat::Json.history(&talk(), Some(&"a\nb".into()), Some(&json!({"n": 1})));
         let input: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&input["data"], &input["globaldata"]), (&"a\nb".into(), &json!({"n": 1})));
         assert_eq!(POINT.history(&talk(), None, None), "2\n-1 -1\n1 1\n0 2\n\n\n");
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn persistent_program_receives_only_the_request() {
-        assert_eq!(Form::Json.request(&talk().now), "{\"x\":0,\"y\":2}\n");
+        assert_eq!(MessageFormat::Json.request(&talk().now), "{\"x\":0,\"y\":2}\n");
         assert_eq!(POINT.request(&talk().now), "0 2\n");
     }
 
     #[test]
     fn json_replies_are_parsed() {
-        let reply = |text: &str| Form::Json.reply(text);
+        let reply = |text: &str| MessageFormat::Json.reply(text);
         let full = reply(r#" {"response":{"x":1},"debug":"d","data":"e","globaldata":[1],"more":0} "#).unwrap();
         let expected = ProgramReply {
             response: json!({"x": 1}),
@@ -191,20 +191,20 @@ mod tests {
 
     #[test]
     fn text_messages_are_sent_verbatim() {
-        let text = Form::Simple(&[]);
-        let turn = Turn { request: "0 1 3".into(), action: 0, response: "PASS".into() };
-        let talk = Talk { turns: vec![turn], now: "2 W5".into(), again: None };
+        let text = MessageFormat::Simple(&[]);
+        let turn = PastTurn { request: "0 1 3".into(), action: 0, response: "PASS".into() };
+        let talk = TurnLog { turns: vec![turn], now: "2 W5".into(), again: None };
         assert_eq!(text.history(&talk, None, None), "2\n0 1 3\nPASS\n2 W5\n\n\n");
         assert_eq!(text.request(&talk.now), "2 W5\n");
         assert_eq!(text.reply("PLAY W5\nwhy\n").unwrap().response, json!("PLAY W5"));
-        assert_eq!(Form::Json.request(&talk.now), "\"2 W5\"\n");
+        assert_eq!(MessageFormat::Json.request(&talk.now), "\"2 W5\"\n");
     }
 
     #[test]
     fn oversized_data_is_dropped() {
         let (long, short) = ("ä".repeat(60_000), "b".repeat(100 << 10));
         let text = json!({ "response": 0, "debug": long, "data": long, "globaldata": short }).to_string();
-        let reply = Form::Json.reply(&text).unwrap();
+        let reply = MessageFormat::Json.reply(&text).unwrap();
         assert_eq!(reply.debug.unwrap().len(), 1024);
         assert_eq!((reply.data, reply.globaldata), (None, Some(short.into())));
     }

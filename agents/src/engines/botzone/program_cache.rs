@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use ludex_env::Seat;
 
-use super::codec::Talk;
-use crate::process::Process;
+use super::codec::TurnLog;
+use crate::process::ChildProcess;
 
 /// Maximum number of matches with stored data.
 const MATCHES: usize = 64;
@@ -24,7 +24,7 @@ pub(super) struct HistoryKey(String);
 
 impl HistoryKey {
     /// Returns the key before the request of this turn.
-    pub fn before(seat: Seat, talk: &Talk) -> Self {
+    pub fn before(seat: Seat, talk: &TurnLog) -> Self {
         let turns = talk.turns.iter().map(|turn| line(&turn.request, turn.action));
         HistoryKey(turns.fold(format!("{seat}\n"), |all, line| all + &line))
     }
@@ -35,7 +35,7 @@ impl HistoryKey {
     }
 
     /// Returns the key after `action` in response to this turn's request.
-    pub fn after(&self, talk: &Talk, action: u32) -> Self {
+    pub fn after(&self, talk: &TurnLog, action: u32) -> Self {
         HistoryKey(format!("{}{}", self.0, line(&talk.now, action)))
     }
 }
@@ -50,7 +50,7 @@ pub(super) struct ProgramCache {
     data: VecDeque<(HistoryKey, Value)>,
     /// Responses that contain a later turn's action too, by the key before them.
     answers: VecDeque<(HistoryKey, Value)>,
-    programs: VecDeque<(HistoryKey, Process)>,
+    programs: VecDeque<(HistoryKey, ChildProcess)>,
     /// Data for all matches.
     pub globaldata: Option<Value>,
     /// Number of seats in matches, as reported by hosts.
@@ -84,8 +84,8 @@ impl ProgramCache {
 
     /// Takes the idle program with this key, or with an earlier key of at least `least` turns. Returns it with its
     /// number of turns.
-    pub fn program(&mut self, course: &HistoryKey, least: usize) -> Option<(Process, usize)> {
-        let on_the_way = |(at, (c, _)): (usize, &(HistoryKey, Process))| {
+    pub fn program(&mut self, course: &HistoryKey, least: usize) -> Option<(ChildProcess, usize)> {
+        let on_the_way = |(at, (c, _)): (usize, &(HistoryKey, ChildProcess))| {
             let turns = c.turns();
             (course.0.starts_with(&c.0) && turns >= least).then_some((turns, at))
         };
@@ -94,12 +94,12 @@ impl ProgramCache {
     }
 
     /// Takes all idle programs.
-    pub fn take_programs(&mut self) -> VecDeque<(HistoryKey, Process)> {
+    pub fn take_programs(&mut self) -> VecDeque<(HistoryKey, ChildProcess)> {
         std::mem::take(&mut self.programs)
     }
 
     /// Stores a program. Returns the oldest one if there are too many.
-    pub fn keep_program(&mut self, course: HistoryKey, program: Process) -> Option<Process> {
+    pub fn keep_program(&mut self, course: HistoryKey, program: ChildProcess) -> Option<ChildProcess> {
         self.programs.push_back((course, program));
         if self.programs.len() > PROGRAMS { self.programs.pop_front().map(|(_, oldest)| oldest) } else { None }
     }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use ludex_env::{
-    Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMove, Outcomes, Seat, ToMove, games, load,
-};
+use ludex_env::{Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMove, Outcomes, Seat, ToMove};
+use ludex_games::load;
 use serde_json::{Value, json};
 
-use super::codec::{Codec, Talk};
+use super::codec::{Codec, TurnLog};
 use super::games::codec;
 use crate::spec::AgentSpec;
 use crate::typed_access::view;
@@ -18,7 +17,7 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
 }
 
 /// Plays `episodes` at random and calls `test` with every request, the messages and a random number.
-fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &Talk)) {
+fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &TurnLog)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
         let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
@@ -75,7 +74,7 @@ fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex
 }
 
 /// Returns every request and response in order: the moves of a two-player game.
-fn heard(talk: &Talk) -> Vec<Value> {
+fn moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     let none = |v: &Value| v["x"] == -2 || v["x0"] == -1 || v["source"] == "-1";
     all.enumerate().filter(|(k, v)| *k > 0 || !none(v) && v["x"] != -1).map(|(_, v)| v).collect()
@@ -105,7 +104,7 @@ fn grid_messages_rebuild_the_board() {
     for (game, size, episodes) in [("tic_tac_toe", 3, 200), ("gomoku", 15, 4)] {
         ask_all(game, episodes, |ask, codec, talk| {
             let mut board = vec![vec!['.'; size]; size];
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (x, y) = xy(v);
                 board[y as usize][x as usize] = if ply % 2 == 0 { 'x' } else { 'o' };
             }
@@ -127,7 +126,7 @@ fn reversi_messages_rebuild_the_board() {
         ask_all(game, 40, |ask, codec, talk| {
             let mut board: HashMap<(i64, i64), char> =
                 [((3, 4), 'x'), ((4, 3), 'x'), ((3, 3), 'o'), ((4, 4), 'o')].into();
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (me, (x, y)) = (['x', 'o'][ply % 2], xy(v));
                 if x == -1 {
                     passes += 1;
@@ -142,7 +141,7 @@ fn reversi_messages_rebuild_the_board() {
                 }
                 board.insert((x, y), me);
             }
-            let seen: games::reversi::View = view(ask).unwrap();
+            let seen: ludex_games::reversi::View = view(ask).unwrap();
             for (y, row) in signs(&seen.board).iter().enumerate() {
                 for (x, &c) in row.iter().enumerate() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
@@ -166,7 +165,7 @@ fn ataxx_messages_rebuild_the_board() {
         let mut clones = 0;
         ask_all(game, 12, |ask, codec, talk| {
             let mut board = HashMap::from([((0, 0), 'x'), ((6, 6), 'x'), ((6, 0), 'o'), ((0, 6), 'o')]);
-            for (ply, v) in heard(talk).iter().enumerate() {
+            for (ply, v) in moves_of(talk).iter().enumerate() {
                 let (me, n) = (['x', 'o'][ply % 2], |f: &str| v[f].as_i64().unwrap());
                 let (from, to) = ((n("x0"), n("y0")), (n("x1"), n("y1")));
                 let distance = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).abs().max((a.1 - b.1).abs());
@@ -179,7 +178,7 @@ fn ataxx_messages_rebuild_the_board() {
                 board.iter_mut().filter(|(c, _)| distance(**c, to) == 1).for_each(|(_, c)| *c = me);
                 assert_eq!(board.insert(to, me), None);
             }
-            let seen: games::ataxx::View = view(ask).unwrap();
+            let seen: ludex_games::ataxx::View = view(ask).unwrap();
             for (y, row) in signs(&seen.board).iter().enumerate() {
                 for (x, &c) in row.iter().enumerate() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
@@ -213,8 +212,8 @@ fn go_coordinates_start_at_top_left() {
                 (-1, -1) => "pass".to_owned(),
                 (x, y) => format!("{}{}", "abcdefghj".as_bytes()[x as usize - 1] as char, size + 1 - y),
             };
-            let seen: games::go::View = view(ask).unwrap();
-            let moves: Vec<String> = heard_go(talk).iter().map(name).collect();
+            let seen: ludex_games::go::View = view(ask).unwrap();
+            let moves: Vec<String> = go_moves_of(talk).iter().map(name).collect();
             assert_eq!(moves, seen.moves);
             if ask.turn == 0 {
                 assert_eq!(xy(&talk.now) == (-2, -2), ask.seat == 0);
@@ -229,7 +228,7 @@ fn go_coordinates_start_at_top_left() {
 }
 
 /// Variant of [`heard`] in which the first request may be a pass.
-fn heard_go(talk: &Talk) -> Vec<Value> {
+fn go_moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     all.filter(|v| v["x"] != -2).collect()
 }
@@ -243,8 +242,8 @@ fn chess_messages_match_legal_moves() {
                 let part = |f: &str| v[f].as_str().unwrap().to_owned();
                 part("source") + &part("target") + part("promotion").trim_end_matches('*')
             };
-            let seen: games::chess::View = view(ask).unwrap();
-            let moves: Vec<String> = heard(talk).iter().map(uci).collect();
+            let seen: ludex_games::chess::View = view(ask).unwrap();
+            let moves: Vec<String> = moves_of(talk).iter().map(uci).collect();
             assert_eq!(moves, seen.moves);
             promoted += usize::from(moves.last().is_some_and(|m| m.len() == 5));
             castled += usize::from(moves.last().is_some_and(|m| m == "e1g1" || m == "e8g8"));
@@ -297,7 +296,8 @@ fn chess_messages_match_legal_moves() {
     }
 }
 
-/// The bookkeeping of a program from a request alone: what a call costs and the least raise, or that the other is all-in.
+/// The bookkeeping of a program from a request alone: what a call costs and the least raise, or that the other is
+/// all-in.
 fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
     let n = |v: &Value| v.as_i64().unwrap();
     let (dealer, me) = (n(&r["dealer_id"]) as usize, n(&r["my_id"]) as usize);
@@ -337,7 +337,7 @@ fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
 fn hold_em_adds_up() {
     let (mut hands, mut asked) = (0, 0);
     ask_all("texas_holdem(preset=botzone)", 12, |ask, codec, talk| {
-        let seen: games::texas_holdem::View = view(ask).unwrap();
+        let seen: ludex_games::texas_holdem::View = view(ask).unwrap();
         let r = &talk.now;
         asked += 1;
         hands = hands.max(seen.hand);
@@ -377,7 +377,7 @@ fn hold_em_adds_up() {
         }
     });
     assert!(hands == 20 && asked > 200);
-    let first = |talk: &Talk| (talk.now["history"] == json!([])).then(|| talk.now["my_chips"].clone());
+    let first = |talk: &TurnLog| (talk.now["history"] == json!([])).then(|| talk.now["my_chips"].clone());
     let mut seen = Vec::new();
     ask_all("texas_holdem(preset=botzone,hands=1)", 3, |_, _, talk| seen.extend(first(talk)));
     assert_eq!(seen, vec![json!(19950); 3], "the small blind acts first");
@@ -392,14 +392,14 @@ fn landlord_messages_contain_dealt_and_played_cards() {
     for (game, bidding) in [("fight_the_landlord", false), ("fight_the_landlord(preset=botzone2)", true)] {
         let mut bids = 0;
         ask_all(game, 30, |ask, codec, talk| {
-            let seen: games::fight_the_landlord::View = view(ask).unwrap();
+            let seen: ludex_games::fight_the_landlord::View = view(ask).unwrap();
             let me = ask.seat as u8;
             let requests: Vec<&Value> = talk.turns.iter().map(|t| &t.request).chain([&talk.now]).collect();
             let first = requests[0];
-            if seen.bids.is_empty() && seen.phase == games::fight_the_landlord::Phase::Bid {
+            if seen.bids.is_empty() && seen.phase == ludex_games::fight_the_landlord::Phase::Bid {
                 assert_eq!(*first, json!({"own": seen.hand, "bid": []}));
             }
-            if seen.phase == games::fight_the_landlord::Phase::Bid {
+            if seen.phase == ludex_games::fight_the_landlord::Phase::Bid {
                 bids += 1;
                 assert_eq!(talk.now["bid"], json!(seen.bids));
                 reads_back(ask, codec, |a| json!(a));

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::texas_holdem::{HandView, MoveView, View};
 use ludex_env::{Action, MoveRequest};
+use ludex_games::texas_holdem::{HandView, MoveView, View};
 
-use super::codec::{Codec, Talk, Turn, legal, whole};
+use super::codec::{Codec, PastTurn, TurnLog, legal, whole};
 use crate::error::AgentError;
 use crate::typed_access::view;
 
@@ -102,20 +102,20 @@ fn request(view: &View, me: usize, before: &Score, hand: &HandView, made: usize,
     })
 }
 
-fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (view, me) = (view::<View>(ask)?, ask.seat);
     let (mut turns, mut score) = (Vec::new(), Score::default());
     for hand in view.past.iter().chain([&view.now]) {
         for (made, m) in hand.moves.iter().enumerate().filter(|(_, m)| usize::from(m.seat) == me) {
             let request = request(&view, me, &score, hand, made, m.round);
-            turns.push(Turn { request, action: m.action, response: number(m.action).into() });
+            turns.push(PastTurn { request, action: m.action, response: number(m.action).into() });
         }
         if !hand.won.is_empty() {
             score.add(hand);
         }
     }
     let now = request(&view, me, &score, &view.now, view.now.moves.len(), view.now.round);
-    Ok(Talk { turns, now, again: None })
+    Ok(TurnLog { turns, now, again: None })
 }
 
 fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {

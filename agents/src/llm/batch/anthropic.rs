@@ -9,20 +9,20 @@ use crate::llm::http::HttpResponse;
 const PATH: &str = "/v1/messages/batches";
 
 /// Submits requests and returns the id of the batch.
-pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
+pub(super) fn create(wire: &BatchApi, items: &[QueuedItem]) -> Result<String, ItemResult> {
     // Request bodies are JSON already.
-    let request = |asked: &QueuedItem| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", asked.question.id, asked.body);
-    let requests: Vec<String> = questions.iter().map(request).collect();
+    let request = |queued: &QueuedItem| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", queued.item.id, queued.body);
+    let requests: Vec<String> = items.iter().map(request).collect();
     wire.post_for_id(PATH, "application/json", format!("{{\"requests\":[{}]}}", requests.join(",")).as_bytes())
 }
 
 /// Returns the status of a batch.
-pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
-    looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
+pub(super) fn poll_batch(wire: &BatchApi, id: &str) -> BatchStatus {
+    poll_status(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
 
-fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
-    let Some(batch) = wire.page(&format!("{PATH}/{id}"))? else { return Ok(BatchStatus::Gone) };
+fn poll_status(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
+    let Some(batch) = wire.get_json(&format!("{PATH}/{id}"))? else { return Ok(BatchStatus::Gone) };
     if batch["processing_status"] != "ended" {
         return Ok(BatchStatus::Running);
     }
@@ -30,15 +30,16 @@ fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
     if batch["results_url"].is_null() {
         return Ok(BatchStatus::Gone);
     }
-    let lines = wire.lines(&format!("{PATH}/{id}/results"))?;
-    Ok(lines.map_or(BatchStatus::Gone, |lines| BatchStatus::Ended(lines.into_iter().filter_map(word).collect())))
+    let lines = wire.get_json_lines(&format!("{PATH}/{id}/results"))?;
+    Ok(lines
+        .map_or(BatchStatus::Gone, |lines| BatchStatus::Ended(lines.into_iter().filter_map(parse_result).collect())))
 }
 
 /// Parses a line of the results.
-fn word(line: Value) -> Option<(String, ItemResult)> {
+fn parse_result(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let result = &line["result"];
-    let word = match result["type"].as_str()? {
+    let result = match result["type"].as_str()? {
         "succeeded" => ItemResult::Answer(HttpResponse::new(200, result["message"].to_string())),
         "errored" => {
             let error = &result["error"];
@@ -47,7 +48,7 @@ fn word(line: Value) -> Option<(String, ItemResult)> {
         }
         other => ItemResult::Later(format!("the batch has no reply to this request: {other}"), None),
     };
-    Some((id, word))
+    Some((id, result))
 }
 
 /// Returns the HTTP status of a direct call with an error of this kind.
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn result_lines_are_parsed() {
-        let of = |text: &str| word(serde_json::from_str(text).unwrap());
+        let of = |text: &str| parse_result(serde_json::from_str(text).unwrap());
         let good = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"content":[]}}}"#;
         let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
         assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"content":[]}"#));

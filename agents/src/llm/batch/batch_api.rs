@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{ItemResult, Terms};
-use crate::llm::http::{HttpError, HttpResponse, Outgoing, excerpt};
+use super::{CollectorSettings, ItemResult};
+use crate::llm::http::{HttpError, HttpRequest, HttpResponse, excerpt};
 
 /// Maximum bytes of a batch status response.
 const PAGE: u64 = 10 << 20;
@@ -27,17 +27,17 @@ pub(super) enum BatchStatus {
 
 /// Client of an endpoint's batch interface.
 pub(super) struct BatchApi {
-    terms: Terms,
+    settings: CollectorSettings,
     key: Option<String>,
 }
 
 impl BatchApi {
-    pub(super) fn new(terms: Terms, key: Option<String>) -> Self {
-        BatchApi { terms, key }
+    pub(super) fn new(settings: CollectorSettings, key: Option<String>) -> Self {
+        BatchApi { settings, key }
     }
 
     /// Gets a page of the endpoint as JSON; `None` for status 404.
-    pub(super) fn page(&self, path: &str) -> Result<Option<Value>, ItemResult> {
+    pub(super) fn get_json(&self, path: &str) -> Result<Option<Value>, ItemResult> {
         let answered = self.call(path, None, PAGE)?;
         if answered.status == 404 {
             return Ok(None);
@@ -46,7 +46,7 @@ impl BatchApi {
     }
 
     /// Gets the lines of a file as JSON, without invalid lines; `None` for status 404.
-    pub(super) fn lines(&self, path: &str) -> Result<Option<Vec<Value>>, ItemResult> {
+    pub(super) fn get_json_lines(&self, path: &str) -> Result<Option<Vec<Value>>, ItemResult> {
         let answered = self.call(path, None, ANSWERS)?;
         if answered.status == 404 {
             return Ok(None);
@@ -63,17 +63,20 @@ impl BatchApi {
         let plain = |id: &&str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         match made["id"].as_str().filter(plain) {
             Some(id) => Ok(id.to_owned()),
-            None => Err(ItemResult::Never(format!("id is missing in the reply at {path}: {}", self.said(&answered)))),
+            None => {
+                Err(ItemResult::Never(format!("id is missing in the reply at {path}: {}", self.excerpt_of(&answered))))
+            }
         }
     }
 
     fn call(&self, path: &str, body: Option<(&str, &[u8])>, most: u64) -> Result<HttpResponse, ItemResult> {
-        let Terms { api, base_url, timeout, .. } = &self.terms;
+        let CollectorSettings { api, base_url, timeout, .. } = &self.settings;
         let mut headers = api.headers(self.key.as_deref());
         headers.retain(|(name, _)| *name != "content-type");
         headers.extend(body.map(|(kind, _)| ("content-type", kind.to_owned())));
         let url = format!("{base_url}{path}");
-        let call = Outgoing { url: &url, headers: &headers, body: body.map(|(_, body)| body), limit: *timeout, most };
+        let call =
+            HttpRequest { url: &url, headers: &headers, body: body.map(|(_, body)| body), limit: *timeout, most };
         call.send().map_err(|lost| match lost {
             HttpError::Slow => {
                 ItemResult::Later(format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()), None)
@@ -85,7 +88,7 @@ impl BatchApi {
 
     fn json(&self, path: &str, answered: &HttpResponse) -> Result<Value, ItemResult> {
         self.good(path, answered)?;
-        let why = |e| format!("invalid reply at {path} ({e}): {}", self.said(answered));
+        let why = |e| format!("invalid reply at {path} ({e}): {}", self.excerpt_of(answered));
         serde_json::from_str(&answered.text).map_err(|e| ItemResult::Later(why(e), None))
     }
 
@@ -97,7 +100,7 @@ impl BatchApi {
         if answered.is_ok() {
             return Ok(());
         }
-        let (status, said) = (answered.status, self.said(answered));
+        let (status, said) = (answered.status, self.excerpt_of(answered));
         Err(match status {
             401 | 403 => ItemResult::Never(format!("the key is refused for batches at {path} ({status}): {said}")),
             404 | 405 => ItemResult::Never(format!("no batch interface at {path} ({status}): {said}. Try batch=false")),
@@ -112,7 +115,7 @@ impl BatchApi {
         })
     }
 
-    fn said(&self, answered: &HttpResponse) -> String {
+    fn excerpt_of(&self, answered: &HttpResponse) -> String {
         excerpt(&answered.text, self.key.as_deref())
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{QueuedItem, Terms};
+use super::{CollectorSettings, QueuedItem};
 
 const FILE: &str = "batches.jsonl";
 
@@ -21,24 +21,24 @@ struct Line {
 }
 
 /// Returns the latest batch at this endpoint of every logged request.
-pub(super) fn read(folder: &Path, terms: &Terms) -> HashMap<String, String> {
+pub(super) fn read(folder: &Path, settings: &CollectorSettings) -> HashMap<String, String> {
     // Without a file, nothing was submitted. Requests of unreadable lines are submitted again.
     let text = fs::read(folder.join(FILE)).unwrap_or_default();
     let lines = text.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    let own = lines.filter(|line| line.base_url == terms.base_url && line.model == terms.model);
+    let own = lines.filter(|line| line.base_url == settings.base_url && line.model == settings.model);
     own.flat_map(|line| line.questions.into_iter().map(move |question| (question, line.batch.clone()))).collect()
 }
 
 /// Logs a batch in the directories of its requests.
-pub(super) fn note(terms: &Terms, batch: &str, questions: &[QueuedItem]) -> io::Result<()> {
+pub(super) fn append(settings: &CollectorSettings, batch: &str, questions: &[QueuedItem]) -> io::Result<()> {
     let mut folders: BTreeMap<&PathBuf, Vec<String>> = BTreeMap::new();
-    for asked in questions {
-        if let Some(folder) = &asked.question.folder {
-            folders.entry(folder).or_default().push(asked.question.id.clone());
+    for queued in questions {
+        if let Some(folder) = &queued.item.folder {
+            folders.entry(folder).or_default().push(queued.item.id.clone());
         }
     }
     for (folder, questions) in folders {
-        let (base_url, model) = (terms.base_url.clone(), terms.model.clone());
+        let (base_url, model) = (settings.base_url.clone(), settings.model.clone());
         let line = serde_json::to_string(&Line { base_url, model, batch: batch.to_owned(), questions })?;
         let path = folder.join(FILE);
         // A killed process may have left an incomplete line.

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::batch_api::{BatchApi, BatchStatus};
-use super::{ItemResult, QueuedItem, Terms, anthropic, batch_log, openai};
+use super::{CollectorSettings, ItemResult, QueuedItem, anthropic, batch_log, openai};
 use crate::llm::settings::Api;
 
 /// Maximum total bytes of the bodies in a batch: half of the stricter provider's limit.
@@ -20,22 +20,22 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Batch collector of one endpoint.
 pub(super) struct BatchCollector {
-    terms: Terms,
+    settings: CollectorSettings,
     wire: BatchApi,
     queue: mpsc::Receiver<QueuedItem>,
     /// Requests that are not yet submitted.
-    gathered: Vec<QueuedItem>,
+    unsent: Vec<QueuedItem>,
     /// Arrival time of the newest pending request.
     newest: Option<Instant>,
     /// Batches in flight, by id.
-    out: BTreeMap<String, InFlightBatch>,
+    in_flight: BTreeMap<String, InFlightBatch>,
     /// Batches of requests without a reply, by request.
-    known: HashMap<String, String>,
+    batch_of: HashMap<String, String>,
     /// Directories whose batch log is loaded.
-    shelves: HashSet<PathBuf>,
+    log_dirs: HashSet<PathBuf>,
     /// True while submission is paused until a batch ends, because the provider's limit is reached.
-    held: bool,
-    next_look: Instant,
+    is_backlogged: bool,
+    next_poll: Instant,
 }
 
 struct InFlightBatch {
@@ -54,92 +54,96 @@ impl InFlightBatch {
 }
 
 impl BatchCollector {
-    pub(super) fn new(terms: Terms, key: Option<String>, queue: mpsc::Receiver<QueuedItem>) -> Self {
+    pub(super) fn new(settings: CollectorSettings, key: Option<String>, queue: mpsc::Receiver<QueuedItem>) -> Self {
         BatchCollector {
-            wire: BatchApi::new(terms.clone(), key),
-            terms,
+            wire: BatchApi::new(settings.clone(), key),
+            settings,
             queue,
-            gathered: Vec::new(),
+            unsent: Vec::new(),
             newest: None,
-            out: BTreeMap::new(),
-            known: HashMap::new(),
-            shelves: HashSet::new(),
-            held: false,
-            next_look: Instant::now(),
+            in_flight: BTreeMap::new(),
+            batch_of: HashMap::new(),
+            log_dirs: HashSet::new(),
+            is_backlogged: false,
+            next_poll: Instant::now(),
         }
     }
 
     /// Runs until all request channels are closed.
     pub(super) fn run(mut self) {
         loop {
-            let asked = match self.due() {
+            let received = match self.due() {
                 None => self.queue.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
                 Some(due) => self.queue.recv_timeout(due.saturating_duration_since(Instant::now())),
             };
-            match asked {
-                Ok(asked) => self.take(asked),
+            match received {
+                Ok(queued) => self.take(queued),
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
             }
-            while let Ok(asked) = self.queue.try_recv() {
-                self.take(asked);
+            while let Ok(queued) = self.queue.try_recv() {
+                self.take(queued);
             }
             self.send();
-            if !self.out.is_empty() && self.next_look <= Instant::now() {
-                self.look();
+            if !self.in_flight.is_empty() && self.next_poll <= Instant::now() {
+                self.poll_batches();
             }
         }
     }
 
     /// Returns the time of the next action if no request arrives.
     fn due(&self) -> Option<Instant> {
-        let send = self.newest.filter(|_| !self.held).map(|newest| newest + self.terms.batching.wait);
-        let look = (!self.out.is_empty()).then_some(self.next_look);
-        send.into_iter().chain(look).min()
+        let send = self.newest.filter(|_| !self.is_backlogged).map(|newest| newest + self.settings.batching.wait);
+        let poll = (!self.in_flight.is_empty()).then_some(self.next_poll);
+        send.into_iter().chain(poll).min()
     }
 
     /// Accepts a request. It joins its existing batch, or waits for the next one.
-    fn take(&mut self, asked: QueuedItem) {
-        if let Some(folder) = &asked.question.folder
-            && self.shelves.insert(folder.clone())
+    fn take(&mut self, queued: QueuedItem) {
+        if let Some(folder) = &queued.item.folder
+            && self.log_dirs.insert(folder.clone())
         {
-            self.known.extend(batch_log::read(folder, &self.terms));
+            self.batch_of.extend(batch_log::read(folder, &self.settings));
         }
-        let id = asked.question.id.clone();
-        match self.known.get(&id) {
+        let id = queued.item.id.clone();
+        match self.batch_of.get(&id) {
             Some(batch) => {
-                if self.out.is_empty() {
+                if self.in_flight.is_empty() {
                     // More requests of this batch may follow shortly.
-                    self.next_look = asked.at + self.terms.batching.wait.min(self.terms.batching.poll);
+                    self.next_poll = queued.at + self.settings.batching.wait.min(self.settings.batching.poll);
                 }
-                self.out.entry(batch.clone()).or_insert_with(|| InFlightBatch::new(true)).waiting.insert(id, asked);
+                self.in_flight
+                    .entry(batch.clone())
+                    .or_insert_with(|| InFlightBatch::new(true))
+                    .waiting
+                    .insert(id, queued);
             }
-            None => self.gather(asked),
+            None => self.enqueue(queued),
         }
     }
 
-    fn gather(&mut self, asked: QueuedItem) {
+    fn enqueue(&mut self, queued: QueuedItem) {
         // A repeated request means that the first caller has left.
-        self.gathered.retain(|other| other.question.id != asked.question.id);
-        self.newest = self.newest.max(Some(asked.at));
-        self.gathered.push(asked);
+        self.unsent.retain(|other| other.item.id != queued.item.id);
+        self.newest = self.newest.max(Some(queued.at));
+        self.unsent.push(queued);
     }
 
     /// Submits full batches, and everything if no request has arrived for a while.
     fn send(&mut self) {
-        while !self.held {
-            let quiet = self.newest.is_some_and(|newest| newest + self.terms.batching.wait <= Instant::now());
+        while !self.is_backlogged {
+            let quiet = self.newest.is_some_and(|newest| newest + self.settings.batching.wait <= Instant::now());
             let (n, full) = self.next_batch();
             if n == 0 || !(quiet || full) {
                 return;
             }
-            let questions: Vec<QueuedItem> = self.gathered.drain(..n).collect();
-            if self.gathered.is_empty() {
+            let items: Vec<QueuedItem> = self.unsent.drain(..n).collect();
+            if self.unsent.is_empty() {
                 self.newest = None;
             }
-            match self.create(&questions) {
-                Ok(batch) => self.sent(batch, questions),
-                Err(word) => questions.iter().for_each(|asked| asked.tell(word.clone())),
+            match self.create(&items) {
+                Ok(batch) => self.track(batch, items),
+                Err(result) => items.iter().for_each(|queued| queued.complete(result.clone())),
             }
         }
     }
@@ -147,76 +151,76 @@ impl BatchCollector {
     /// Returns the number of requests in the next batch, and true if the batch is full.
     fn next_batch(&self) -> (usize, bool) {
         let (mut n, mut bytes) = (0, 0);
-        for asked in &self.gathered {
-            bytes += asked.body.len() + AROUND;
+        for queued in &self.unsent {
+            bytes += queued.body.len() + AROUND;
             if n > 0 && bytes > BYTES {
                 return (n, true);
             }
             n += 1;
-            if n == self.terms.batching.size {
+            if n == self.settings.batching.size {
                 return (n, true);
             }
         }
         (n, false)
     }
 
-    fn create(&self, questions: &[QueuedItem]) -> Result<String, ItemResult> {
-        match self.terms.api {
-            Api::OpenAi => openai::create(&self.wire, questions),
-            Api::Anthropic => anthropic::create(&self.wire, questions),
+    fn create(&self, items: &[QueuedItem]) -> Result<String, ItemResult> {
+        match self.settings.api {
+            Api::OpenAi => openai::create(&self.wire, items),
+            Api::Anthropic => anthropic::create(&self.wire, items),
         }
     }
 
-    fn sent(&mut self, batch: String, questions: Vec<QueuedItem>) {
+    fn track(&mut self, batch: String, items: Vec<QueuedItem>) {
         // If the disk is full, storing the replies fails too and reports it.
-        let _ = batch_log::note(&self.terms, &batch, &questions);
-        if self.out.is_empty() {
-            self.next_look = Instant::now() + self.terms.batching.poll;
+        let _ = batch_log::append(&self.settings, &batch, &items);
+        if self.in_flight.is_empty() {
+            self.next_poll = Instant::now() + self.settings.batching.poll;
         }
-        let out = self.out.entry(batch.clone()).or_insert_with(|| InFlightBatch::new(false));
-        for asked in questions {
-            self.known.insert(asked.question.id.clone(), batch.clone());
-            out.waiting.insert(asked.question.id.clone(), asked);
+        let out = self.in_flight.entry(batch.clone()).or_insert_with(|| InFlightBatch::new(false));
+        for queued in items {
+            self.batch_of.insert(queued.item.id.clone(), batch.clone());
+            out.waiting.insert(queued.item.id.clone(), queued);
         }
     }
 
     /// Polls every batch in flight.
-    fn look(&mut self) {
-        let all = std::mem::take(&mut self.out);
+    fn poll_batches(&mut self) {
+        let all = std::mem::take(&mut self.in_flight);
         let mut left = all.len();
         for (id, mut out) in all {
             left -= 1;
-            let look = match self.terms.api {
-                Api::OpenAi => openai::look(&self.wire, &id),
-                Api::Anthropic => anthropic::look(&self.wire, &id),
+            let status = match self.settings.api {
+                Api::OpenAi => openai::poll_batch(&self.wire, &id),
+                Api::Anthropic => anthropic::poll_batch(&self.wire, &id),
             };
-            match look {
+            match status {
                 BatchStatus::Running if out.since.elapsed() < LONGEST => {
                     out.unknown = None;
-                    self.out.insert(id, out);
+                    self.in_flight.insert(id, out);
                 }
                 BatchStatus::Running => {
                     let hours = LONGEST.as_secs() / 3600;
                     self.end(out, ItemResult::Later(format!("batch {id} did not finish within {hours} hours"), None));
                 }
-                BatchStatus::Ended(words) => {
-                    for (question, word) in words {
-                        if let Some(asked) = out.waiting.remove(&question) {
-                            self.known.remove(&question);
-                            asked.tell(word);
+                BatchStatus::Ended(results) => {
+                    for (item, result) in results {
+                        if let Some(queued) = out.waiting.remove(&item) {
+                            self.batch_of.remove(&item);
+                            queued.complete(result);
                         }
                     }
                     self.end(out, ItemResult::Later(format!("batch {id} ended without a reply to this request"), None));
                 }
-                BatchStatus::Failed(word) => self.end(out, word),
-                BatchStatus::Full(why) if left == 0 && self.out.is_empty() => {
+                BatchStatus::Failed(result) => self.end(out, result),
+                BatchStatus::Full(why) if left == 0 && self.in_flight.is_empty() => {
                     self.end(out, ItemResult::Later(format!("{why}. Try a smaller batch_size"), None));
                 }
                 BatchStatus::Full(_) => {
-                    self.again(out);
-                    self.held = true;
+                    self.requeue(out);
+                    self.is_backlogged = true;
                 }
-                BatchStatus::Gone if out.found => self.again(out),
+                BatchStatus::Gone if out.found => self.requeue(out),
                 BatchStatus::Gone => {
                     self.end(out, ItemResult::Later(format!("the provider no longer knows batch {id}"), None))
                 }
@@ -224,32 +228,32 @@ impl BatchCollector {
                 BatchStatus::Unknown(ItemResult::Later(..))
                     if out.unknown.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
                 {
-                    self.out.insert(id, out);
+                    self.in_flight.insert(id, out);
                 }
-                BatchStatus::Unknown(word) => out.waiting.values().for_each(|asked| asked.tell(word.clone())),
+                BatchStatus::Unknown(result) => out.waiting.values().for_each(|queued| queued.complete(result.clone())),
             }
         }
-        self.next_look = Instant::now() + self.terms.batching.poll;
+        self.next_poll = Instant::now() + self.settings.batching.poll;
         // With no batch in flight, nothing would lift the pause.
-        if self.out.is_empty() {
-            self.held = false;
+        if self.in_flight.is_empty() {
+            self.is_backlogged = false;
         }
     }
 
     /// Ends a batch, with this result for the requests without their own result.
-    fn end(&mut self, out: InFlightBatch, word: ItemResult) {
-        self.held = false;
-        for (question, asked) in out.waiting {
-            self.known.remove(&question);
-            asked.tell(word.clone());
+    fn end(&mut self, out: InFlightBatch, result: ItemResult) {
+        self.is_backlogged = false;
+        for (item, queued) in out.waiting {
+            self.batch_of.remove(&item);
+            queued.complete(result.clone());
         }
     }
 
     /// Queues the requests of a rejected batch again.
-    fn again(&mut self, out: InFlightBatch) {
-        for (question, asked) in out.waiting {
-            self.known.remove(&question);
-            self.gather(QueuedItem { at: Instant::now(), ..asked });
+    fn requeue(&mut self, out: InFlightBatch) {
+        for (item, queued) in out.waiting {
+            self.batch_of.remove(&item);
+            self.enqueue(QueuedItem { at: Instant::now(), ..queued });
         }
     }
 }

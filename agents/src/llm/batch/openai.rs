@@ -8,15 +8,15 @@ use super::{ItemResult, QueuedItem};
 use crate::llm::http::HttpResponse;
 
 /// Submits requests and returns the id of the batch.
-pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
+pub(super) fn create(wire: &BatchApi, items: &[QueuedItem]) -> Result<String, ItemResult> {
     // Request bodies are JSON already.
-    let line = |asked: &QueuedItem| {
+    let line = |queued: &QueuedItem| {
         format!(
             "{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}}\n",
-            asked.question.id, asked.body
+            queued.item.id, queued.body
         )
     };
-    let (kind, form) = form(&questions.iter().map(line).collect::<String>());
+    let (kind, form) = form(&items.iter().map(line).collect::<String>());
     let file = wire.post_for_id("/files", &kind, form.as_bytes())?;
     let batch = json!({ "input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h" });
     wire.post_for_id("/batches", "application/json", batch.to_string().as_bytes())
@@ -34,24 +34,24 @@ fn form(lines: &str) -> (String, String) {
 }
 
 /// Returns the status of a batch.
-pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
-    looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
+pub(super) fn poll_batch(wire: &BatchApi, id: &str) -> BatchStatus {
+    poll_status(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
 
-fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
-    let Some(batch) = wire.page(&format!("/batches/{id}"))? else { return Ok(BatchStatus::Gone) };
+fn poll_status(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
+    let Some(batch) = wire.get_json(&format!("/batches/{id}"))? else { return Ok(BatchStatus::Gone) };
     match batch["status"].as_str().unwrap_or_default() {
         "failed" => return Ok(failed(&batch["errors"]["data"][0])),
         "completed" | "expired" | "cancelled" => {}
         _ => return Ok(BatchStatus::Running),
     }
-    let mut words = Vec::new();
+    let mut results = Vec::new();
     for name in ["output_file_id", "error_file_id"] {
         let Some(file) = batch[name].as_str().filter(|file| !file.is_empty()) else { continue };
-        let Some(lines) = wire.lines(&format!("/files/{file}/content"))? else { return Ok(BatchStatus::Gone) };
-        words.extend(lines.into_iter().filter_map(word));
+        let Some(lines) = wire.get_json_lines(&format!("/files/{file}/content"))? else { return Ok(BatchStatus::Gone) };
+        results.extend(lines.into_iter().filter_map(parse_result));
     }
-    Ok(BatchStatus::Ended(words))
+    Ok(BatchStatus::Ended(results))
 }
 
 fn failed(error: &Value) -> BatchStatus {
@@ -63,10 +63,10 @@ fn failed(error: &Value) -> BatchStatus {
 }
 
 /// Parses a line of a result or error file.
-fn word(line: Value) -> Option<(String, ItemResult)> {
+fn parse_result(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let response = &line["response"];
-    let word = match response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok()) {
+    let result = match response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok()) {
         Some(status) => ItemResult::Answer(HttpResponse::new(status, response["body"].to_string())),
         None => {
             let error = &line["error"];
@@ -74,7 +74,7 @@ fn word(line: Value) -> Option<(String, ItemResult)> {
             ItemResult::Later(format!("the batch has no reply to this request: {why}"), None)
         }
     };
-    Some((id, word))
+    Some((id, result))
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn result_lines_are_parsed() {
-        let of = |text: &str| word(serde_json::from_str(text).unwrap());
+        let of = |text: &str| parse_result(serde_json::from_str(text).unwrap());
         let good = r#"{"id":"r","custom_id":"a","response":{"status_code":200,"request_id":"q","body":{"choices":[]}},"error":null}"#;
         let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
         assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"choices":[]}"#));

@@ -1,4 +1,5 @@
-use ludex_env::{AgentKey, Viewer, load};
+use ludex_env::{AgentKey, Viewer};
+use ludex_games::load;
 
 use super::*;
 
@@ -117,10 +118,10 @@ fn malformed_replies_are_not_moves() {
         "-1",
         "999999999999",
     ];
-    for entry in ludex_env::games() {
-        let game = load(entry.id).unwrap();
+    for entry in ludex_games::games() {
+        let game = load(entry.info.id).unwrap();
         // A clue in Undercover may be any line.
-        let speech = entry.id == "undercover";
+        let speech = entry.info.id == "undercover";
         let (mut state, mut draw) = (game.start(), ludex_env::Draw::new(game.id(), 0, 0));
         let mut outcomes = ludex_env::Outcomes::new();
         while state.turn() == ludex_env::ToMove::Chance {
@@ -137,13 +138,17 @@ fn malformed_replies_are_not_moves() {
                 Move::Id(a) => Move::Id(a),
                 _ if speech => continue,
                 said => {
-                    assert!(state.parse_move(seat, &said).is_err(), "{}: {answer:?} was read as {said:?}", entry.id);
+                    assert!(
+                        state.parse_move(seat, &said).is_err(),
+                        "{}: {answer:?} was read as {said:?}",
+                        entry.info.id
+                    );
                     continue;
                 }
             };
             assert!(state.parse_move(seat, &given).is_ok());
         }
-        assert!(state.parse_move(seat, &Move::Text(NOTHING.into())).is_err(), "{}", entry.id);
+        assert!(state.parse_move(seat, &Move::Text(NOTHING.into())).is_err(), "{}", entry.info.id);
         let text = view.action_text(seat, legal[0]);
         assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0].into())), "{text}");
         let json = serde_json::json!({ "move": text }).to_string();

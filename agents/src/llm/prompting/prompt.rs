@@ -4,12 +4,12 @@ use minijinja::context;
 
 use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
-use crate::llm::prompts::{Task, Wants};
+use crate::llm::prompts::{AnswerKind, Task};
 
-pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
-    asking.mv("move", &task())
+pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
+    attempt.request_move("move", &task())
 }
 
 pub(super) fn task() -> Task {
-    Task { template: "prompt.j2", wants: Wants::Move, more: context! {} }
+    Task { template: "prompt.j2", wants: AnswerKind::Move, more: context! {} }
 }

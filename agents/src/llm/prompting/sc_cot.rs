@@ -6,11 +6,11 @@ use crate::llm::call::{MoveAttempt, ParsedCall, most};
 
 /// Samples without a legal move do not vote. Ties go to the first move. If no sample has a move, the last one is
 /// returned.
-pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
-    let task = cot::task(asking.llm.prompts.wording.variant);
-    let mut samples = vec![asking.mv("sample", &task)?];
-    while samples.len() < asking.llm.endpoint.settings.n {
-        samples.push(asking.mv("sample", &task)?);
+pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
+    let task = cot::task(attempt.llm.prompts.wording.variant);
+    let mut samples = vec![attempt.request_move("sample", &task)?];
+    while samples.len() < attempt.llm.endpoint.settings.n {
+        samples.push(attempt.request_move("sample", &task)?);
     }
     let agree = |s: &ParsedCall| {
         let same = |other: &&ParsedCall| other.reading.mv == s.reading.mv;

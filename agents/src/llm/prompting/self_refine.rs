@@ -4,20 +4,21 @@ use minijinja::context;
 
 use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
-use crate::llm::prompts::{Task, Wants};
+use crate::llm::prompts::{AnswerKind, Task};
 
 /// If the refinement has no legal move, the draft is returned if it has one.
-pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
-    let first = asking.mv("draft", &draft())?;
+pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
+    let first = attempt.request_move("draft", &draft())?;
     let draft = first.call.answer.trim().to_owned();
-    let critique = Task { template: "critique.j2", wants: Wants::Words, more: context! { draft => draft.as_str() } };
-    let critique = asking.words("critique", &critique)?;
-    let refine = Task { template: "refine.j2", wants: Wants::Reasoned, more: context! { draft, critique } };
-    let refined = asking.mv("refine", &refine)?;
+    let critique =
+        Task { template: "critique.j2", wants: AnswerKind::Words, more: context! { draft => draft.as_str() } };
+    let critique = attempt.request_text("critique", &critique)?;
+    let refine = Task { template: "refine.j2", wants: AnswerKind::Reasoned, more: context! { draft, critique } };
+    let refined = attempt.request_move("refine", &refine)?;
     Ok(if !refined.reading.ok() && first.reading.ok() { first } else { refined })
 }
 
 /// Returns the task of the first call.
 pub(super) fn draft() -> Task {
-    Task { template: "prompt.j2", wants: Wants::Reasoned, more: context! {} }
+    Task { template: "prompt.j2", wants: AnswerKind::Reasoned, more: context! {} }
 }

@@ -5,35 +5,35 @@ use minijinja::context;
 
 use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
-use crate::llm::prompts::{Task, Wants};
+use crate::llm::prompts::{AnswerKind, Task};
 
-/// Only legal moves are candidates. If there is none, the last reply is returned.
-pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
-    let (width, votes) = (asking.llm.endpoint.settings.width, asking.llm.endpoint.settings.votes);
+/// Only legal moves are candidates. Without candidates, the last reply is returned.
+pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
+    let (width, votes) = (attempt.llm.endpoint.settings.width, attempt.llm.endpoint.settings.votes);
     let mut thoughts = Vec::new();
     for _ in 0..width {
-        thoughts.push(asking.words("thought", &thought())?);
+        thoughts.push(attempt.request_text("thought", &thought())?);
     }
-    let best = asking.elect("plans", &thoughts, votes)?;
+    let best = attempt.request_vote("plans", &thoughts, votes)?;
     let mut drafts = Vec::new();
     for _ in 0..width {
-        drafts.push(asking.mv("draft", &act(&thoughts[best]))?);
+        drafts.push(attempt.request_move("draft", &act(&thoughts[best]))?);
     }
     let mut legal: Vec<usize> = (0..drafts.len()).filter(|&k| drafts[k].reading.ok()).collect();
     if legal.is_empty() {
         legal.push(drafts.len() - 1);
     }
     let answers: Vec<String> = legal.iter().map(|&k| drafts[k].call.answer.trim().to_owned()).collect();
-    let best = asking.elect("answers", &answers, votes)?;
+    let best = attempt.request_vote("answers", &answers, votes)?;
     Ok(drafts.swap_remove(legal[best]))
 }
 
 /// Returns the task of the first step.
 pub(super) fn thought() -> Task {
-    Task { template: "thought.j2", wants: Wants::Words, more: context! {} }
+    Task { template: "thought.j2", wants: AnswerKind::Words, more: context! {} }
 }
 
 /// Returns the task of the second step.
 fn act(thought: &str) -> Task {
-    Task { template: "act.j2", wants: Wants::Reasoned, more: context! { thought } }
+    Task { template: "act.j2", wants: AnswerKind::Reasoned, more: context! { thought } }
 }

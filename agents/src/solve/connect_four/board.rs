@@ -22,7 +22,7 @@ const BOARD: u64 = BOTTOM * ((1 << ROWS) - 1);
 
 /// Position in which neither side has four in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
+pub struct BitBoard {
     /// Stones of the side to move.
     mine: u64,
     /// Stones of both sides.
@@ -44,9 +44,9 @@ fn fours(stones: u64, all: u64) -> u64 {
     cells & BOARD & !all
 }
 
-impl Position {
+impl BitBoard {
     /// Parses a position from rows of `.`, `x` and `o`, the top row first.
-    pub(super) fn from_rows(board: &[String]) -> Position {
+    pub(super) fn from_rows(board: &[String]) -> BitBoard {
         let (mut sides, mut all) = ([0u64; 2], 0u64);
         for (row, line) in (0..ROWS).zip(board.iter().rev()) {
             for (column, mark) in (0..COLUMNS).zip(line.chars()) {
@@ -59,7 +59,7 @@ impl Position {
                 all |= cell;
             }
         }
-        Position { mine: sides[all.count_ones() as usize & 1], all, ply: all.count_ones() }
+        BitBoard { mine: sides[all.count_ones() as usize & 1], all, ply: all.count_ones() }
     }
 
     /// Returns the cells on which a stone can be dropped.
@@ -92,13 +92,13 @@ impl Position {
     }
 
     /// Returns the open cells that would win immediately for the other side.
-    pub(super) fn parries(self) -> u64 {
+    pub(super) fn blocking_cells(self) -> u64 {
         fours(self.all ^ self.mine, self.all) & self.open()
     }
 
     /// Returns the position after a stone of the side to move on an open cell that does not win.
-    pub(super) fn after(self, cell: u64) -> Position {
-        Position { mine: self.all ^ self.mine, all: self.all | cell, ply: self.ply + 1 }
+    pub(super) fn after(self, cell: u64) -> BitBoard {
+        BitBoard { mine: self.all ^ self.mine, all: self.all | cell, ply: self.ply + 1 }
     }
 
     /// Returns the number of winning cells of the side to move after it plays `cell`, used for move ordering.
@@ -112,12 +112,12 @@ impl Position {
     }
 
     /// Returns the mirror image.
-    pub(super) fn mirrored(self) -> Position {
+    pub(super) fn mirrored(self) -> BitBoard {
         let flip = |bits: u64| {
             let file = |column: u32| bits >> (column * STRIDE) & ((1 << STRIDE) - 1);
             (0..COLUMNS).fold(0, |out, column| out | file(column) << ((COLUMNS - 1 - column) * STRIDE))
         };
-        Position { mine: flip(self.mine), all: flip(self.all), ply: self.ply }
+        BitBoard { mine: flip(self.mine), all: flip(self.all), ply: self.ply }
     }
 
     /// Returns the columns as base-3 digits: stones from the bottom, 1 for the side to move and 2 for the other, and a

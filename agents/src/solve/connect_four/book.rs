@@ -1,12 +1,12 @@
 //! Opening book: the solver's move in every early position that it can reach against any opponent.
 //!
-//! Created by `cargo run --release -p ludex-agents --example connect_four_book >
-//! agents/src/solve/connect_four/book.bin`. Entries are sorted and have four bytes, little-endian: eight times the
-//! position's base-3 number (`ternary`, the smaller of the position and its mirror image) plus the column to play.
+//! Created by `cargo run --release -p ludex-agents --example tables -- connect_four`. Entries are sorted and have four
+//! bytes, little-endian: eight times the position's base-3 number (`ternary`, the smaller of the position and its mirror
+//! image) plus the column to play.
 
 use std::collections::BTreeMap;
 
-use super::board::{COLUMNS, Position, column};
+use super::board::{BitBoard, COLUMNS, column};
 use super::search::{Search, first, ordered};
 
 /// Last ply in the book.
@@ -17,7 +17,7 @@ const SLOTS: usize = 134_217_689;
 static BOOK: &[u8] = include_bytes!("book.bin");
 
 /// Returns the cell to play, if the position is in the book.
-pub(super) fn find(p: Position) -> Option<u64> {
+pub(super) fn find(p: BitBoard) -> Option<u64> {
     if p.ply > LAST {
         return None;
     }
@@ -34,22 +34,22 @@ pub(super) fn find(p: Position) -> Option<u64> {
 }
 
 /// Returns the smaller number of the position and its mirror image. Returns true with it if that is the mirror image.
-fn number(p: Position) -> (u32, bool) {
+fn number(p: BitBoard) -> (u32, bool) {
     let (straight, mirrored) = (p.ternary(), p.mirrored().ternary());
     (straight.min(mirrored) as u32, mirrored < straight)
 }
 
-/// Solves the opening, which takes minutes on one core.
-pub fn make() -> Vec<u8> {
+/// Solves the opening, which takes about seven minutes on one core.
+pub fn generate() -> Vec<u8> {
     let (mut search, mut book) = (Search::sized(SLOTS, u64::MAX), BTreeMap::new());
     for seat in [0, 1] {
-        walk(Position::default(), seat, &mut search, &mut book);
+        walk(BitBoard::default(), seat, &mut search, &mut book);
     }
     book.into_iter().flat_map(|(number, column)| (number << 3 | column).to_le_bytes()).collect()
 }
 
 /// Stores the solver's moves in the given seat from `p` on.
-fn walk(p: Position, seat: u32, search: &mut Search, book: &mut BTreeMap<u32, u32>) {
+fn walk(p: BitBoard, seat: u32, search: &mut Search, book: &mut BTreeMap<u32, u32>) {
     if p.ply > LAST || p.wins() != 0 || p.safe() == 0 {
         return;
     }

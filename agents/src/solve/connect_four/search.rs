@@ -3,7 +3,7 @@
 //! Scores are those of Pons: 0 for a draw; for a win, the number of stones that the winner has left after it, plus one;
 //! negative for a loss. Faster wins and slower losses score more, and the sign is the game's result.
 
-use super::board::{CELLS, COLUMNS, Position, column};
+use super::board::{BitBoard, CELLS, COLUMNS, column};
 
 /// Slots of the table: a prime, to spread the keys.
 const SMALL: usize = 1_048_573;
@@ -39,7 +39,7 @@ impl Search {
     }
 
     /// Returns the exact score; `None` if the search gave up.
-    pub fn score(&mut self, p: Position) -> Option<i32> {
+    pub fn score(&mut self, p: BitBoard) -> Option<i32> {
         let stones = |left: u32| (left as i32) / 2;
         if p.wins() != 0 {
             return Some(stones(CELLS + 1 - p.ply));
@@ -53,7 +53,7 @@ impl Search {
             } else if middle >= 0 && high / 2 > middle {
                 middle = high / 2;
             }
-            let found = self.within(p, middle, middle + 1)?;
+            let found = self.alpha_beta(p, middle, middle + 1)?;
             if found <= middle {
                 high = found;
             } else {
@@ -65,12 +65,12 @@ impl Search {
 
     /// Returns true if the side that is not to move has at least `score`; `None` if the search gave up. The side to
     /// move must not have a win in one.
-    pub fn holds(&mut self, p: Position, score: i32) -> Option<bool> {
-        Some(self.within(p, -score, 1 - score)? <= -score)
+    pub fn holds(&mut self, p: BitBoard, score: i32) -> Option<bool> {
+        Some(self.alpha_beta(p, -score, 1 - score)? <= -score)
     }
 
     /// Returns the score of a position without a win in one if it lies between `alpha` and `beta`, otherwise a bound.
-    fn within(&mut self, p: Position, mut alpha: i32, mut beta: i32) -> Option<i32> {
+    fn alpha_beta(&mut self, p: BitBoard, mut alpha: i32, mut beta: i32) -> Option<i32> {
         self.nodes += 1;
         if self.nodes > self.most {
             return None;
@@ -115,7 +115,7 @@ impl Search {
         }
         let (moves, count) = ordered(p, safe);
         for &cell in &moves[..count] {
-            let found = -self.within(p.after(cell), -beta, -alpha)?;
+            let found = -self.alpha_beta(p.after(cell), -beta, -alpha)?;
             if found >= beta {
                 self.table[slot] = key << 8 | (found + RANGE - WORST + 1) as u64;
                 return Some(found);
@@ -128,7 +128,7 @@ impl Search {
 }
 
 /// Returns the moves of `cells`, most threats first, then the most central, with their number.
-pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usize) {
+pub(super) fn ordered(p: BitBoard, cells: u64) -> ([u64; COLUMNS as usize], usize) {
     let (mut moves, mut threats, mut count) = ([0; COLUMNS as usize], [0; COLUMNS as usize], 0);
     for c in ORDER {
         let cell = cells & p.cell(c);
@@ -149,7 +149,7 @@ pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usiz
 }
 
 /// Returns the first move in search order that wins, otherwise one that draws; `Some(None)` if all lose.
-pub(super) fn first(p: Position, search: &mut Search) -> Option<Option<u64>> {
+pub(super) fn first(p: BitBoard, search: &mut Search) -> Option<Option<u64>> {
     let (moves, count) = ordered(p, p.safe());
     for score in [1, 0] {
         for &cell in &moves[..count] {

@@ -3,9 +3,9 @@ use ludex_env::{DynState, Stream, ToMove};
 use super::*;
 
 /// Plays this many random plies; `None` if the game ends or the side to move could end it.
-fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
-    let mut state = ludex_env::load(GAME).unwrap().start();
-    let mut p = Position::default();
+fn random(ply: u32, rng: &mut Stream) -> Option<(BitBoard, Box<dyn DynState>)> {
+    let mut state = ludex_games::load(GAME).unwrap().start();
+    let mut p = BitBoard::default();
     for _ in 0..ply {
         let ToMove::Seat(seat) = state.turn() else {
             return None;
@@ -70,7 +70,7 @@ fn position_from_rows_matches_moves() {
         };
         let view = state.view(ludex_env::Viewer::Public);
         let view: &View = view.as_any().downcast_ref().unwrap();
-        assert_eq!(Position::from_rows(&view.board), p);
+        assert_eq!(BitBoard::from_rows(&view.board), p);
         assert_eq!(p.mirrored().mirrored(), p);
         for seat in [0, 1] {
             for a in state.legal_list(seat) {
@@ -82,8 +82,8 @@ fn position_from_rows_matches_moves() {
 
 #[test]
 fn search_takes_wins_and_parries_threats() {
-    let played = |columns: &[u32]| columns.iter().fold(Position::default(), |p, &c| p.after(p.cell(c)));
-    let columns = |cells: u64, p: Position| (0..7).filter(|&c| p.cell(c) & cells != 0).collect::<Vec<_>>();
+    let played = |columns: &[u32]| columns.iter().fold(BitBoard::default(), |p, &c| p.after(p.cell(c)));
+    let columns = |cells: u64, p: BitBoard| (0..7).filter(|&c| p.cell(c) & cells != 0).collect::<Vec<_>>();
     // Wins in a row, from both sides and in the middle; in a column; on a diagonal.
     for (moves, wanted) in [
         (&[0, 0, 1, 1, 2, 2][..], &[3][..]),
@@ -102,16 +102,16 @@ fn search_takes_wins_and_parries_threats() {
 
 #[test]
 fn search_stops_at_node_limit() {
-    assert_eq!(best(Position::default(), &mut Search::new(1_000)), None);
+    assert_eq!(best(BitBoard::default(), &mut Search::new(1_000)), None);
 }
 
 #[test]
 fn book_covers_replies_to_its_own_moves() {
-    assert_eq!(book::find(Position::default()).map(board::column), Some(3));
+    assert_eq!(book::find(BitBoard::default()).map(board::column), Some(3));
     let mut rng = Stream::from_text("book");
     let mut checked = 0;
     for game in 0..200 {
-        let (mut p, mut last) = (Position::default(), None);
+        let (mut p, mut last) = (BitBoard::default(), None);
         loop {
             let cell = if p.ply % 2 == game % 2 {
                 match book::find(p) {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_agents::programs::{self, Bot};
+use ludex_agents::programs::{self, BotProgram};
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::GameRef;
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) 
         anyhow::bail!("{why}");
     }
     let game = game.context("expected --game, e.g. --game connect_four")?;
-    check_all(&candidates, &ludex_env::load(game)?, as_json)
+    check_all(&candidates, &ludex_games::load(game)?, as_json)
 }
 
 fn check_all(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Result<bool> {
@@ -64,7 +64,7 @@ enum Candidate {
     },
     File {
         name: String,
-        bot: Bot,
+        bot: BotProgram,
     },
     /// Neither a name, a file nor a spec, with the reason.
     Unknown {
@@ -111,7 +111,7 @@ impl Candidate {
             Candidate::Spec { spec, .. } => play(&spec.to_string(), game),
             Candidate::File { bot, .. } => {
                 let folder = tempfile::tempdir().map_err(|e| format!("cannot create a temporary folder: {e}"));
-                let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.make(folder.path()));
+                let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.build(folder.path()));
                 match line {
                     Ok(line) => play(&agents_file::program(&line), game),
                     Err(why) => Some(why),

@@ -1,8 +1,8 @@
 //! Games as PGN and SGF.
 
-use ludex_env::games;
 use ludex_env::notation::Notation;
 use ludex_env::recording::in_notation;
+use ludex_games::games;
 use ludex_referee::read::RecordLines;
 
 use super::{print, records};
@@ -16,10 +16,10 @@ pub(super) fn texts(
 ) -> anyhow::Result<Vec<String>> {
     let (good, refused) = records::verify_records(lines, filter);
     records::warn(&refused);
-    let (fit, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| v.game().notation() == Some(notation));
+    let (fit, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| v.game().info().notation == Some(notation));
     if fit.is_empty() {
-        let all = games().iter().filter(|entry| entry.notation == Some(notation));
-        let ids: Vec<&str> = all.map(|entry| entry.id).collect();
+        let all = games().iter().filter(|entry| entry.info.notation == Some(notation));
+        let ids: Vec<&str> = all.map(|entry| entry.info.id).collect();
         anyhow::bail!("{}: expected a verified game of {}, got none in {name}", notation.name, ids.join(", "));
     }
     if !others.is_empty() {

@@ -42,7 +42,7 @@ fn error_json(issue: Issue) -> Value {
 
 /// Writes one line per line of standard input: the reply of the game, or `{"error": "...", "path": "..."}`.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut input, mut text) = (io::stdin().lock(), Vec::new());
     let (mut number, mut queries, mut failed) = (0u64, 0u64, 0u64);

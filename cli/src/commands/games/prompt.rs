@@ -47,7 +47,7 @@ const HINT_DELAY: Duration = Duration::from_secs(2);
 /// line: the prompt, or `{"error": ...}`. With empty input, the start position is printed.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params: expected a JSON object")?;
-    let game = ludex_env::load_with(&args.game, &params)?;
+    let game = ludex_games::load_with(&args.game, &params)?;
     let (_, spec) = agents_file::of_data(&args.data)?.resolve(&args.agent, &args.data.join("programs"))?;
     let chosen = args.seat.is_some() || !args.moves.is_empty() || args.random_moves.is_some() || args.seed.is_some();
     if !chosen && !io::stdin().is_terminal() && answer_lines(&spec, &game)? > 0 {

@@ -21,7 +21,7 @@ pub(super) async fn play(
 ) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
     let handler = ProgressAgent { agent, bar: print::progress(0, "playing") };
-    let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(stop).await;
+    let over = Player::for_run(client.clone(), events, enrol, handler).run_to_end(stop).await;
     client.close().await;
     Ok(over?)
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::report_files;
-use ludex_referee::Report;
-use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
+use ludex_report::Report;
+use ludex_report::ReportAbout;
 use serde_json::json;
 
 use super::Args;

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use html::{Heading, ReplayFrame};
 use ludex_env::recording::Replay;
 use ludex_env::{GameRef, Mark, Picture, Viewer};
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RecordLines, Source, SourcedRecord};
+use ludex_report::display;
 use serde_json::json;
 
 use super::Args;
 use crate::commands::print::{self, plain};
 use crate::commands::records;
-use html::{Heading, ReplayFrame};
-use ludex_play::display;
 use ludex_play::runs::archive::Archive;
 
 #[derive(clap::Args)]
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let count = lines.found.len();
     anyhow::ensure!(count > 0, "{} has no record", args.subject);
     anyhow::ensure!(args.html.is_none() || count == 1, "--html: expected one episode (FILE:LINE), got {count}");
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut refused = 0;
     for found in &lines.found {
         refused += usize::from(!show(args, &verifier, found)?);
@@ -107,7 +107,7 @@ fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Resu
     let Ok(record) = found.parts.clone().record() else {
         return print_verdict(&mut out, found, fault);
     };
-    let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) else {
+    let Ok(game) = ludex_games::load_with(&record.header.game, &record.header.params) else {
         return print_verdict(&mut out, found, fault);
     };
     if args.boards.marks {

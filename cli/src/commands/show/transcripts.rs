@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::Seat;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::settings::RunKind;
+use ludex_play::transcript::{Transcript, transcript};
 use ludex_protocol::record::{AgentKind, Outcome, Record};
 use ludex_referee::Verifier;
+use ludex_report::runs::episode::episode_of;
 
 use super::Args;
 use crate::commands::print;
 use crate::commands::records::{self, GameFilter};
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::episode::episode_of;
-use ludex_play::runs::settings::RunKind;
-use ludex_play::transcript::{Transcript, transcript};
 
 #[derive(clap::Args, Default)]
 pub(super) struct MatchFilterArgs {
@@ -85,7 +85,7 @@ fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Res
 fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow::Result<Vec<Transcript>> {
     let game = GameFilter::parse(filter.game.as_deref())?;
     let judge = judged_agent(run, filter)?;
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut out = Vec::new();
     for found in &run.found {
         if filter.episode.as_deref().is_some_and(|id| id != episode_of(&found.parts)) {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use ludex_play::runs::tournament::schedule::failed;
 use ludex_referee::suite::plan::MatchScore;
 use ludex_referee::tournament::Standing;
+use ludex_report::runs::RunSchedule as _;
 use serde_json::{Value, json};
 
 use super::print::{self, points};
 use super::{RunStatus, TournamentSchedule, TournamentTerms, results};
-use ludex_play::runs::RunSchedule as _;
-use ludex_play::runs::tournament::schedule::failed;
 
 /// Current table of a tournament.
 pub(super) struct TournamentTable<'a> {

@@ -14,5 +14,5 @@ use subtract_square::SubtractSquare;
 
 /// Returns the registries of Ludex with the games and the agent of this crate.
 pub fn registries() -> (Games, Roster) {
-    (Games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
+    (ludex_games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
 }

@@ -54,7 +54,7 @@ fn serve(listen: &str, data: PathBuf, json: bool) -> anyhow::Result<()> {
 
 fn verify(file: PathBuf) -> anyhow::Result<()> {
     let (games, _) = registries();
-    let verifier = Verifier::of(games);
+    let verifier = Verifier::new(games);
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     for (at, line) in text.lines().enumerate() {
         let verified = verifier.verify_line(line, Source::default());

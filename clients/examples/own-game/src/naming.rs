@@ -1,6 +1,9 @@
 #![doc = include_str!("naming.md")]
 
-use ludex_env::game::{Action, ActionSink, EventView, Facts, Game, ParsedMove, Seat, SeatSet, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
+    GameSearch, GameText, ParsedMove, Seat, SeatSet, ToMove, Viewer,
+};
 use ludex_env::{Issue, ParamError, Stream};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 use schemars::JsonSchema;
@@ -12,7 +15,7 @@ pub struct Naming {
     params: Params,
 }
 
-/// Parameters: none.
+/// Parameters of the game, which has none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
@@ -40,9 +43,7 @@ impl Game for Naming {
     type State = State;
     type View = State;
 
-    const ID: &'static str = "naming";
-    const TITLE: &'static str = "Naming";
-    const PAGE: &'static str = include_str!("naming.md");
+    const INFO: GameInfo = GameInfo::new("naming", "Naming", include_str!("naming.md"));
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(Naming { params })
@@ -108,6 +109,23 @@ impl Game for Naming {
         s.swapped = Some(a == SWAP);
     }
 
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        let ([a, b], Some(swapped)) = (s.numbers.unwrap_or_default(), s.swapped) else { return out.fill(0.0) };
+        let gain = (f64::from(a) - f64::from(b)) * if swapped { -1.0 } else { 1.0 };
+        out.copy_from_slice(&[gain, -gain]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> State {
+        s.clone()
+    }
+
+    fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
+        // Views can come from clients, so their numbers may be out of range.
+        State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
+    }
+}
+
+impl GameMoves for Naming {
     fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
         s.numbers = Some([joint[0] as u8, joint[1] as u8]);
     }
@@ -134,19 +152,10 @@ impl Game for Naming {
         };
         let say = document.get("say").unwrap_or(&Value::Null);
         if say.as_str().is_some_and(|words| words.to_lowercase().contains(SECRET)) {
-            let issue = Issue::new("/say", say, "other words", format!("nobody may say {SECRET:?}"));
+            let issue = Issue::new("/say", say, "other words", format!("expected another text than {SECRET:?}"));
             return Err(vec![issue.code("begging")]);
         }
         Ok(ParsedMove::Document(said.clone()))
-    }
-
-    /// Describes a document; numbers are revealed together.
-    fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
-        let text = match before.numbers {
-            None => format!("names {}", said["number"]),
-            Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
-        };
-        EventView { action: None, text: Some(text) }
     }
 
     fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
@@ -165,28 +174,11 @@ impl Game for Naming {
             Some(_) => ParsedMove::Action(KEEP),
         }
     }
+}
 
+impl GameText for Naming {
     fn phase(&self, s: &State) -> Option<&'static str> {
         Some(if s.numbers.is_none() { "name" } else { "swap" })
-    }
-
-    fn teams(&self, _s: &State) -> Option<Vec<usize>> {
-        Some(vec![0, 1])
-    }
-
-    fn returns(&self, s: &State, out: &mut [f64]) {
-        let ([a, b], Some(swapped)) = (s.numbers.unwrap_or_default(), s.swapped) else { return out.fill(0.0) };
-        let gain = (f64::from(a) - f64::from(b)) * if swapped { -1.0 } else { 1.0 };
-        out.copy_from_slice(&[gain, -gain]);
-    }
-
-    fn view(&self, s: &State, _who: Viewer) -> State {
-        s.clone()
-    }
-
-    fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
-        // Views can come from clients, so their numbers may be out of range.
-        State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
     }
 
     fn text(&self, view: &State) -> String {
@@ -209,15 +201,35 @@ impl Game for Naming {
     }
 }
 
+impl GameObservation for Naming {
+    /// Describes a document; numbers are revealed together.
+    fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
+        let text = match before.numbers {
+            None => format!("names {}", said["number"]),
+            Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
+        };
+        EventView { action: None, text: Some(text) }
+    }
+}
+
+impl GameDisplay for Naming {}
+
+impl GameSearch for Naming {}
+
+impl GameMarks for Naming {
+    fn teams(&self, _s: &State) -> Option<Vec<usize>> {
+        Some(vec![0, 1])
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ludex_env::Games;
 
     use super::*;
 
     #[test]
-    fn it_keeps_the_laws() {
-        let game = Games::builtin().with::<Naming>().load("naming").unwrap();
+    fn naming_satisfies_all_laws() {
+        let game = ludex_games::builtin().with::<Naming>().load("naming").unwrap();
         ludex_env::check::game(&game, 0..40).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
     }
 }

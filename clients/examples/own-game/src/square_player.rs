@@ -6,12 +6,12 @@ use std::time::Instant;
 use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, does_not_play};
 use ludex_env::{Game as _, MoveRequest};
 
-use crate::subtract_square::{SubtractSquare, View, squares, taken};
+use crate::subtract_square::{SubtractSquare, View, objects_of, squares};
 
 /// Roster entry; agent specs start with its name.
 pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
     let id = &game.spec().game;
-    if id != SubtractSquare::ID {
+    if id != SubtractSquare::INFO.id {
         return Err(does_not_play(spec.name(), id, "it knows one game", "it plays subtract_square"));
     }
     Ok(Arc::new(SquarePlayer))
@@ -21,24 +21,24 @@ struct SquarePlayer;
 
 /// Returns, for each pile size up to `pile`, true if the player to move loses against perfect play: no move leads to a size
 /// from which the opponent loses.
-pub fn lost(pile: u32) -> Vec<bool> {
-    let mut lost = vec![true; pile as usize + 1];
+pub fn losing_sizes(pile: u32) -> Vec<bool> {
+    let mut losing = vec![true; pile as usize + 1];
     for size in 1..=pile {
-        lost[size as usize] = (0..squares(size)).all(|a| !lost[(size - taken(a)) as usize]);
+        losing[size as usize] = (0..squares(size)).all(|a| !losing[(size - objects_of(a)) as usize]);
     }
-    lost
+    losing
 }
 
 impl Agent for SquarePlayer {
-    /// Leaves a size from which the opponent loses, or takes one object if there is none.
+    /// Leaves a size from which the opponent loses; without one, takes one object.
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {
             return Err(AgentError::failed(format!("square_player cannot play {}", view.spec().game)));
         };
-        let lost = lost(pile);
-        let wins = |a: &&u32| pile.checked_sub(taken(**a)).is_some_and(|left| lost[left as usize]);
+        let losing = losing_sizes(pile);
+        let wins = |a: &&u32| pile.checked_sub(objects_of(**a)).is_some_and(|left| losing[left as usize]);
         let choice = ask.legal.iter().find(wins).or(ask.legal.first());
-        choice.map(|&a| MoveReply::id(a)).ok_or_else(|| AgentError::failed("there is no legal action"))
+        choice.map(|&a| MoveReply::id(a)).ok_or_else(|| AgentError::failed("expected a legal action, got none"))
     }
 }

@@ -1,9 +1,12 @@
 #![doc = include_str!("subtract_square.md")]
 
-use ludex_env::board;
-use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
+use ludex_env::game::{
+    Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+    GameText, Seat, ToMove, Viewer,
+};
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_env::{ParamError, Stream};
+use ludex_games::board;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +30,7 @@ impl Default for Params {
     }
 }
 
-/// Position.
+/// Position: the pile and the seat to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pile: u32,
@@ -49,7 +52,7 @@ pub struct View {
 }
 
 /// Returns the number of objects that an action takes.
-pub fn taken(a: Action) -> u32 {
+pub fn objects_of(a: Action) -> u32 {
     (a + 1).saturating_mul(a + 1)
 }
 
@@ -63,10 +66,10 @@ impl Game for SubtractSquare {
     type State = State;
     type View = View;
 
-    const ID: &'static str = "subtract_square";
-    const TITLE: &'static str = "Subtract a square";
-    const PAGE: &'static str = include_str!("subtract_square.md");
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "square_player")];
+    const INFO: GameInfo = GameInfo {
+        ladder: &[(0, 1, "random"), (1, 1, "square_player")],
+        ..GameInfo::new("subtract_square", "Subtract a square", include_str!("subtract_square.md"))
+    };
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=1_000).contains(&params.pile) {
@@ -102,7 +105,7 @@ impl Game for SubtractSquare {
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        s.pile = s.pile.saturating_sub(taken(a));
+        s.pile = s.pile.saturating_sub(objects_of(a));
         s.seat = 1 - s.seat;
     }
 
@@ -120,7 +123,11 @@ impl Game for SubtractSquare {
         let seat = view.to_move.or(view.winner.map(|p| 1 - (p & 1))).unwrap_or(0) & 1;
         State { pile: view.pile.min(self.params.pile), seat }
     }
+}
 
+impl GameMoves for SubtractSquare {}
+
+impl GameText for SubtractSquare {
     fn text(&self, view: &View) -> String {
         match view.winner {
             Some(seat) => format!("the pile is empty; seat {seat} has won"),
@@ -129,33 +136,40 @@ impl Game for SubtractSquare {
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
-        format!("take {}", taken(a))
+        format!("take {}", objects_of(a))
     }
 
     /// Reads `take 9` and `9`.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let number: u32 = text.trim().trim_start_matches("take").trim().parse().ok()?;
-        legal.iter().copied().find(|&a| taken(a) == number)
+        legal.iter().copied().find(|&a| objects_of(a) == number)
     }
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
-        format!("{a} takes {} objects, but the pile has {}", taken(a), s.pile)
+        format!("{a} takes {} objects, but the pile has {}", objects_of(a), s.pile)
     }
+}
 
+impl GameObservation for SubtractSquare {
     fn tensor(&self, s: &State, _who: Viewer, out: &mut [u8]) {
         one_hot(out, Some(s.pile as usize));
     }
 }
 
+impl GameDisplay for SubtractSquare {}
+
+impl GameSearch for SubtractSquare {}
+
+impl GameMarks for SubtractSquare {}
+
 #[cfg(test)]
 mod tests {
-    use ludex_env::Games;
 
     use super::*;
 
     #[test]
-    fn it_keeps_the_laws() {
-        let games = Games::builtin().with::<SubtractSquare>();
+    fn subtract_square_satisfies_all_laws() {
+        let games = ludex_games::builtin().with::<SubtractSquare>();
         for text in ["subtract_square", "subtract_square(pile=1)", "subtract_square(pile=1000)"] {
             let game = games.load(text).unwrap();
             ludex_env::check::game(&game, 0..20).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
@@ -164,9 +178,9 @@ mod tests {
 
     /// Source of the losing sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
     #[test]
-    fn the_lost_sizes_are_known() {
+    fn losing_sizes_match_table() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
-        let ours = crate::square_player::lost(40);
+        let ours = crate::square_player::losing_sizes(40);
         assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);
     }
 }

@@ -16,13 +16,13 @@ use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{RejectedRecord, Source};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_referee::suite::starts::Excerpt;
+use ludex_report::runs::plan_progress::PlanProgress;
 use serde_json::Value;
 
 use crate::local::{HostOptions, Journals, Participant, play_match};
 use crate::machine::interface::{MatchSetup, SeatSetup};
 use crate::runs::answer_cache;
 use crate::runs::archive::Archive;
-use crate::runs::plan_progress::PlanProgress;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 use crate::runs::run_files::{CALLS, CallLine};
 
@@ -97,7 +97,8 @@ pub(super) fn replayed(
     if !run.about.calls_bound {
         let note = "calls are not bound to the records: the run was begun by an older build".to_owned();
         // Records of older builds have no digests. If all have them, somebody took the word out of the settings.
-        let digests = |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::DIGEST));
+        let digests =
+            |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::CALLS_DIGEST_NOTE));
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
         let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
         let forged = all.peek().is_some() && all.all(digests);
@@ -154,7 +155,7 @@ pub(super) fn replayed(
                 .map(|line| of_line(run, line, "a call of a question that the match did not ask".to_owned())),
         );
     }
-    let older = run.about.wording != llm::WORDING;
+    let older = run.about.wording != llm::PROMPT_VERSION;
     let note =
         older.then(|| "prompts were not rendered again: the run's are worded as an older build does it".to_owned());
     (wrong, note)

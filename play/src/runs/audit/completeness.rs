@@ -2,13 +2,13 @@
 
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
+use ludex_report::runs::episode::name_of;
+use ludex_report::runs::plan_progress::PlanProgress;
 use serde::Serialize;
 
 use crate::runs::archive::Archive;
 use crate::runs::driver::CI;
-use crate::runs::episode::name_of;
 use crate::runs::evaluation::choose_blocks;
-use crate::runs::plan_progress::PlanProgress;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 
 /// How a run came to its end, by its log.

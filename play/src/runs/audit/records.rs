@@ -8,12 +8,12 @@ use ludex_env::recording::steps;
 use ludex_protocol::record::{EndReason, MoveRecord, Record};
 use ludex_referee::suite::plan::{MatchKey, MatchScore, block_key};
 use ludex_referee::suite::starts::Excerpt;
+use ludex_report::runs::RunSchedule;
+use ludex_report::runs::episode::{AGAIN, key_of};
+use ludex_report::runs::plan_progress::PlanProgress;
 
 use crate::local::kind_of;
-use crate::runs::RunSchedule;
 use crate::runs::archive::Archive;
-use crate::runs::episode::{AGAIN, key_of};
-use crate::runs::plan_progress::PlanProgress;
 use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
 /// What in a record differs from the settings.
@@ -29,7 +29,7 @@ pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     if !about.ludex.is_empty() && record.header.server != about.ludex {
         wrong.push(format!("it was played by {}, the run by {}", record.header.server, about.ludex));
     }
-    if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
+    if let Ok(game) = ludex_games::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {
             Some(hash) if *hash != record.header.hash => {
                 wrong.push(format!("its rules have hash {}, those of the run {hash}", record.header.hash));
@@ -111,7 +111,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         if name != sat.name {
             return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
         }
-        let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::essence);
+        let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::without_transport_args);
         // A remote agent has no spec here, and says itself what kind it is.
         let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));

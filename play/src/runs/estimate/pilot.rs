@@ -68,7 +68,7 @@ impl Pilot {
 }
 
 fn key(spec: &AgentSpec, game: &str) -> (String, String) {
-    (llm::unpriced(&llm::essence(spec)).to_string(), game.to_owned())
+    (llm::without_prices(&llm::without_transport_args(spec)).to_string(), game.to_owned())
 }
 
 impl Spent {

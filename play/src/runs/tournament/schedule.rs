@@ -9,10 +9,9 @@ use ludex_referee::rating::PlayedGame;
 use ludex_referee::suite::MatchPolicy;
 use ludex_referee::suite::plan::{self, Block, DueMatch, MatchKey, MatchScore, key};
 use ludex_referee::tournament::{FinishedBlock, Tournament, TournamentFormat, TournamentResults, TournamentSettings};
+use ludex_report::runs::RunSchedule;
+use ludex_report::runs::episode::key_of;
 use serde::{Deserialize, Serialize};
-
-use crate::runs::RunSchedule;
-use crate::runs::episode::key_of;
 
 /// The name that a tournament has in the place of a suite's, for example where seeds are drawn.
 pub const NAME: &str = "tournament";

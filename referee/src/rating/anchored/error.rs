@@ -10,6 +10,8 @@
 //! sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965). Here one more block is
 //! added, with the model's variance for independent games: `H^-1 / G`.
 
+use ndarray::Array1;
+
 use super::{Problem, of_one, substitute};
 
 impl Problem {
@@ -47,7 +49,7 @@ impl Problem {
         let priors: Vec<Vec<(usize, f64)>> =
             players.iter().flat_map(|&p| [true, false].map(|won| prior(p, won))).collect();
         let error = |i: usize| {
-            let mut unit = vec![0.0; players.len()];
+            let mut unit = Array1::<f64>::zeros(players.len());
             unit[i] = 1.0;
             let inverse = substitute(&h, unit);
             let square = |g: &Vec<(usize, f64)>| g.iter().map(|&(j, v)| inverse[j] * v).sum::<f64>().powi(2);

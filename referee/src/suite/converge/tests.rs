@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use ludex_env::{Games, Stream};
+use ludex_env::Stream;
 
 use super::super::Suite;
 use super::super::plan::{Block, MatchScore, Plan, Results, key};
@@ -13,9 +13,9 @@ fn plan(candidates: usize, stop: &str, scale: f64) -> Plan {
     let text = format!(
         "name = \"s\"\nversion = 1\ntitle = \"S\"\nseed = 4\n[[part]]\nid = \"p\"\ngame = \"tic_tac_toe\"\nschedule = \"converge\"\nstop = {{ {stop} }}\n"
     );
-    let suite = Suite::parse(&text, &Games::builtin()).unwrap();
+    let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
     let all: Vec<(String, String)> = (0..candidates).map(|k| (format!("c{k}"), "random".to_owned())).collect();
-    Plan::new(suite, &all, scale, &Games::builtin()).unwrap()
+    Plan::new(suite, &all, scale, &ludex_games::builtin()).unwrap()
 }
 
 /// Returns a result that depends only on the match: the lower number is stronger.

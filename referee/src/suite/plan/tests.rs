@@ -7,7 +7,7 @@ use super::*;
 
 fn plan(parts: &str, scale: f64) -> Plan {
     let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{parts}");
-    let games = Games::builtin();
+    let games = ludex_games::builtin();
     Plan::new(Suite::parse(&text, &games).unwrap(), &[("me".into(), "random".into())], scale, &games).unwrap()
 }
 
@@ -41,7 +41,7 @@ const LADDER: &str =
 
 #[test]
 fn bisection_finds_the_level_that_climbing_finds() {
-    let levels = ludex_env::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
+    let levels = ludex_games::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
     for strength in 0..=levels + 1 {
         // Wins everything below its level and loses everything else.
         let rule = |_: usize, level: Option<u32>, _: u64, _: usize| {
@@ -140,7 +140,7 @@ fn invalid_matches_are_replayed_up_to_the_limit() {
 fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
     let text =
         format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\n{part}");
-    let games = Games::builtin();
+    let games = ludex_games::builtin();
     let agents: Vec<_> = (0..candidates).map(|k| (format!("c{k}"), "random".to_owned())).collect();
     let plan = Plan::new(Suite::parse(&text, &games).unwrap(), &agents, 1.0, &games).unwrap();
     let due = plan.next(&Results::new());
@@ -182,7 +182,7 @@ fn tables_seat_one_entrant_per_letter() {
 
 #[test]
 fn plan_resumes_from_any_point() {
-    let games = Games::builtin();
+    let games = ludex_games::builtin();
     let suite = Suite::parse(Suite::builtin_text("reference").unwrap(), &games).unwrap();
     let two = ["x", "y"].map(|name| (name.to_owned(), "random".to_owned()));
     let plan = Plan::new(suite, &two, 1.0, &games).unwrap();
@@ -233,7 +233,7 @@ const MIXED: &str = "\
 
 fn mixed() -> Plan {
     let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{MIXED}");
-    let (games, three) = (Games::builtin(), ["x", "y", "z"].map(|name| (name.to_owned(), "random".to_owned())));
+    let (games, three) = (ludex_games::builtin(), ["x", "y", "z"].map(|name| (name.to_owned(), "random".to_owned())));
     Plan::new(Suite::parse(&text, &games).unwrap(), &three, 1.0, &games).unwrap()
 }
 

@@ -1,4 +1,4 @@
-use ludex_env::{Games, recording};
+use ludex_env::recording;
 
 use super::super::Suite;
 use super::super::plan::Plan;
@@ -10,14 +10,14 @@ fn text(fields: &str, files: &[(&str, &str)]) -> String {
 }
 
 fn excerpts(fields: &str, lines: &str) -> Excerpts {
-    let suite = Suite::parse(&text(fields, &[("s.jsonl", lines)]), &Games::builtin()).unwrap();
+    let suite = Suite::parse(&text(fields, &[("s.jsonl", lines)]), &ludex_games::builtin()).unwrap();
     let me = [("me".to_owned(), "random".to_owned())];
-    Plan::new(suite, &me, 1.0, &Games::builtin()).unwrap().parts[0].excerpts.clone()
+    Plan::new(suite, &me, 1.0, &ludex_games::builtin()).unwrap().parts[0].excerpts.clone()
 }
 
 /// Returns the position after a start, as text.
-fn shown(game: &str, excerpt: &Excerpt) -> String {
-    let game = ludex_env::load(game).unwrap();
+fn render(game: &str, excerpt: &Excerpt) -> String {
+    let game = ludex_games::load(game).unwrap();
     recording::position(&*game, &excerpt.start).unwrap().view(ludex_env::Viewer::Public).text()
 }
 
@@ -34,7 +34,7 @@ fn block_uses_its_line_with_each_side_on_each_seat() {
         assert_eq!(first.start, all.of(0, 1 - turn).start);
         assert!(first.counts(turn) && !first.counts(1 - turn) && first.is_spent(2) && !first.is_spent(1));
     }
-    assert_eq!(shown("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
+    assert_eq!(render("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
     // The halves of a part use the same lines, and so do its cycles.
     let halves = excerpts(&part.replace("blocks = 2", "blocks = 2\norder = \"halves\""), lines);
     assert_eq!([0, 1, 2, 3].map(|index| halves.of(index, 0).start.len()), [2, 1, 2, 1]);
@@ -59,7 +59,7 @@ fn starts_hold_chance_and_joint_moves() {
 fn unplayable_start_reports_its_line() {
     let suite = |game: &str, lines: &str, more: &str| {
         let part = format!("game = \"{game}\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nblocks = 1\n{more}");
-        Suite::parse(&text(&part, &[("s.jsonl", lines)]), &Games::builtin()).map_err(|e| e.to_string())
+        Suite::parse(&text(&part, &[("s.jsonl", lines)]), &ludex_games::builtin()).map_err(|e| e.to_string())
     };
     for (game, lines, why) in [
         ("tic_tac_toe", "{}\n{\"moves\": [4, 4]}", "part \"p\": s.jsonl line 2: moves[1] 4:"),
@@ -89,11 +89,11 @@ fn suite_text_carries_its_files() {
         starts = \"a.jsonl\"\nblocks = 1\n[[part]]\nid = \"q\"\ngame = \"connect_four\"\nschedule = \"self_play\"\n\
         starts = \"reference-starts.jsonl\"\nblocks = 1\n";
     assert_eq!(missing(bare), BTreeSet::from(["a.jsonl".to_owned()]));
-    let error = Suite::parse(bare, &Games::builtin()).unwrap_err().to_string();
+    let error = Suite::parse(bare, &ludex_games::builtin()).unwrap_err().to_string();
     assert!(error.contains("starts = \"a.jsonl\": the suite does not carry this file"), "{error}");
     let lines = "{\"moves\": [], \"about\": \"it's '''all''' \\\"quoted\\\"\"}\n";
     let whole = carrying(bare, &BTreeMap::from([("a.jsonl".to_owned(), lines.to_owned())])).unwrap();
-    let suite = Suite::parse(&whole, &Games::builtin()).unwrap();
+    let suite = Suite::parse(&whole, &ludex_games::builtin()).unwrap();
     assert_eq!((suite.files["a.jsonl"].as_str(), missing(&whole).len()), (lines, 0));
     assert!(Suite::digest(&whole) != Suite::digest(bare));
     assert!(carrying(&whole, &BTreeMap::from([("b.jsonl".to_owned(), String::new())])).is_err());

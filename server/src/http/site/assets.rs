@@ -16,7 +16,7 @@ const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
 /// Style sheet of curves, drawn as in reports, in the colors of the pages.
 static CURVES: LazyLock<String> = LazyLock::new(|| {
     let colours = ":root { --soft: var(--faint); --line: var(--edge); --row: var(--panel); }\n";
-    [colours, ludex_referee::report::figure::STYLE].concat()
+    [colours, ludex_report::figure::STYLE].concat()
 });
 
 /// Returns the address of a file. It contains a hash of the bytes, so that browsers may cache the file.

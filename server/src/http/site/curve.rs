@@ -1,8 +1,10 @@
 //! Line charts, drawn as in reports.
 
 use ludex_referee::metric::Measurement;
-use ludex_referee::report::figure::FigureKind;
-use ludex_referee::report::figure::data::{Axis, ChartLine, Data, LineChart};
+use ludex_referee::suite::figure::FigureKind;
+use ludex_report::display::number;
+use ludex_report::figure;
+use ludex_report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
 
 /// Maximum number of points drawn per line.
@@ -25,12 +27,12 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
         points: series[at].1.iter().map(|&(at, value)| (at, Measurement::plain(value, 1))).collect(),
     };
     let lines = LineChart { x: axis(x, 0), y: axis(y, digits), lines: (0..series.len()).map(line).collect() };
-    let svg = FigureKind::find("lines")?.draw(&Data::Lines(lines), title);
+    let svg = figure::draw(FigureKind::Lines, &Data::Lines(lines), title);
     let mut places: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|(at, _)| *at)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     let at = |points: &[(f64, f64)], place: f64| {
-        points.iter().find(|(at, _)| *at == place).map(|(_, value)| written(*value, digits))
+        points.iter().find(|(at, _)| *at == place).map(|(_, value)| number(*value, digits))
     };
     let row = |place: &f64| {
         let values: Vec<Option<String>> = series.iter().map(|(_, points)| at(points, *place)).collect();
@@ -39,13 +41,6 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     let rows: Vec<Value> = places.iter().map(row).collect();
     let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
     Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
-}
-
-/// Formats a number with `digits` decimals. Values that round to zero get no sign.
-fn written(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
 /// Returns at most [`DRAWN`] points in even steps, including the last one.
@@ -70,11 +65,6 @@ mod tests {
         assert_eq!(made["rows"][1], json!({ "at": 2.0, "values": [null, "0.50"] }));
         assert_eq!(made["rows"].as_array().unwrap().len(), 3);
         assert!(curve("Values", "", ["step", "value"], 2, vec![("a".to_owned(), vec![(1.0, 1.0)])]).is_none());
-    }
-
-    #[test]
-    fn zero_is_formatted_without_sign() {
-        assert_eq!([-0.001, 0.0, -0.01, 12.345].map(|value| written(value, 2)), ["0.00", "0.00", "-0.01", "12.35"]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) async fn page(
             ratings = Some(pages);
         }
     }
-    let rules = text::rules(game.page());
+    let rules = text::rules(game.info().page);
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });
     show("game.html", context)
 }

@@ -139,7 +139,7 @@ pub(super) async fn page(
         })
         .collect();
     let released = look.record.is_some();
-    let notation = game.as_ref().filter(|_| released).and_then(|game| game.notation());
+    let notation = game.as_ref().filter(|_| released).and_then(|game| game.info().notation);
     let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
     let curve = if released { values(&steps.0, &called, game.as_deref()) } else { None };
     let verdict = look.footer.as_ref().map(|footer| result_text::verdict(footer, &called));

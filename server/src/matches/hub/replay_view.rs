@@ -71,7 +71,7 @@ impl Hub {
         let kept = self.stored_match(id).await.filter(|kept| kept.released)?;
         let record: Record = serde_json::from_str(&kept.end?.record).ok()?;
         let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
-        let notation = game.notation()?;
+        let notation = game.info().notation?;
         let made = self.compute.wait(move || in_notation(&*game, &record)).await.ok()?;
         made.map_err(|why| tracing::warn!(id, why, "notation export failed")).ok().map(|text| (notation, text))
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::standing_ladders::Partner;
 use ludex_protocol::message::Join;
-use ludex_referee::standing_ladder::Partner;
 
 use super::queue::QueueKey;
 use super::{Lobby, LobbyAction, WaitingJoin};

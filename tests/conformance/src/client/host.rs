@@ -18,13 +18,13 @@ use tokio::net::TcpListener;
 
 use self::run::Run;
 use super::program::{Program, TOKEN};
-use super::script::{Script, Trouble};
-use super::table::{Frame, Table};
+use super::script::{Disturbance, Script};
+use super::table::{ScriptFrame, ScriptMatch};
 use super::trace::Trace;
-use super::wire::{Said, Wire};
+use super::wire::{ReceivedMessage, ScriptSocket};
 use crate::CheckFault;
 
-/// How long a client may stay when its match is over. Many end by themselves, but none must.
+/// Longest stay of a client after its match. Many clients end by themselves; none must.
 const LINGERS: Duration = Duration::from_millis(1_500);
 
 /// Nonce of the `ping` that is sent among the extras.
@@ -33,7 +33,7 @@ const NONCE: u64 = 77;
 /// The own turn at which most troubles begin: the client has played, and will have to play again.
 const SECOND: u32 = 1;
 
-/// Why a connection is no longer served.
+/// The cause for the end of a connection.
 enum Stop {
     /// The client did something it may not do.
     Fault(CheckFault),
@@ -72,7 +72,7 @@ struct Request {
 }
 
 /// The server of one script.
-pub(super) struct Host<'a> {
+pub(super) struct ScriptServer<'a> {
     script: &'a Script,
     listener: TcpListener,
     program: Program,
@@ -81,7 +81,7 @@ pub(super) struct Host<'a> {
     connection: u32,
     session: Option<Session>,
     sessions: u32,
-    table: Option<Table>,
+    table: Option<ScriptMatch>,
     /// The run that the client is to play.
     run: Option<Run>,
     matches: u32,
@@ -94,15 +94,15 @@ pub(super) struct Host<'a> {
     passed: BTreeSet<String>,
     /// The last place at which the connection was broken.
     broken_at: Option<String>,
-    /// Whether the trouble is over.
+    /// True if the disturbance is over.
     done: bool,
-    /// Whether the client stays when its match is over; it need not end.
+    /// True if the client stays after its match; it need not end.
     stays: bool,
 }
 
-impl<'a> Host<'a> {
+impl<'a> ScriptServer<'a> {
     pub fn new(script: &'a Script, listener: TcpListener, program: Program, patience: Duration, trace: Trace) -> Self {
-        Host {
+        ScriptServer {
             script,
             listener,
             program,
@@ -124,7 +124,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether the client was ever greeted. One that was not will come no further in other scripts.
+    /// Returns true if the client ever received `welcome`. A client without one fails in all other scripts too.
     pub fn has_greeted(&self) -> bool {
         self.session.is_some()
     }
@@ -153,18 +153,18 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn has(&self, trouble: Trouble) -> bool {
+    fn has(&self, trouble: Disturbance) -> bool {
         self.script.trouble == trouble
     }
 
-    /// Where the connection was broken, for the words of a fault.
+    /// Returns the place at which the connection was cut, for the text of a fault.
     fn since_break(&self) -> String {
         self.broken_at.as_ref().map(|at| format!(" after the connection was cut ({at})")).unwrap_or_default()
     }
 
     // ---- connections ----------------------------------------------------------------------------------------------
 
-    async fn arrival(&mut self) -> Go<Wire> {
+    async fn arrival(&mut self) -> Go<ScriptSocket> {
         let expected = "a connection to LUDEX_URL";
         let back = self.since_break();
         let section = if self.broken_at.is_some() { 7 } else { 2 };
@@ -172,7 +172,7 @@ impl<'a> Host<'a> {
             accepted = self.listener.accept() => {
                 let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), expected))?;
                 self.connection += 1;
-                Ok(Wire::accept(stream, self.trace.clone()).await?)
+                Ok(ScriptSocket::accept(stream, self.trace.clone()).await?)
             }
             status = self.program.ended() => {
                 let words = self.program.last_words(status).await;
@@ -186,7 +186,7 @@ impl<'a> Host<'a> {
     }
 
     /// The next message of the client.
-    async fn next(&mut self, wire: &mut Wire) -> Go<Said> {
+    async fn next(&mut self, wire: &mut ScriptSocket) -> Go<ReceivedMessage> {
         let patience = if self.over() { LINGERS } else { self.patience };
         let waited = self.waited_for();
         let gone = tokio::select! {
@@ -246,7 +246,7 @@ impl<'a> Host<'a> {
     }
 
     /// A place in the script: breaks the connection here, if the script says so and has not done it yet.
-    async fn place(&mut self, wire: &mut Wire, at: String) -> Go<()> {
+    async fn place(&mut self, wire: &mut ScriptSocket, at: String) -> Go<()> {
         let first = self.passed.insert(at.clone());
         if self.over() {
             // A client may come back or not when its match is over.
@@ -256,14 +256,14 @@ impl<'a> Host<'a> {
         let turn = at == format!("sent turn {SECOND}");
         let act = at == format!("got act {SECOND}");
         let close = match self.script.trouble {
-            Trouble::Cuts if first && !at.starts_with(BEFORE) => None,
-            Trouble::LostAct if act && !self.done => None,
+            Disturbance::Cuts if first && !at.starts_with(BEFORE) => None,
+            Disturbance::LostAct if act && !self.done => None,
             // Only the resync contains the turn.
-            Trouble::Resync | Trouble::Forgotten if unseen && !self.done => None,
-            Trouble::Ended { .. } if turn && !self.done => None,
-            Trouble::Drain if act && !self.done => Some(close::RESTART),
+            Disturbance::Resync | Disturbance::Forgotten if unseen && !self.done => None,
+            Disturbance::Ended { .. } if turn && !self.done => None,
+            Disturbance::Drain if act && !self.done => Some(close::RESTART),
             _ => {
-                if self.has(Trouble::Drain) && turn && first {
+                if self.has(Disturbance::Drain) && turn && first {
                     let draining = Draining { until_ms: 60_000, resume: true };
                     wire.send(None, &ServerMessage::Draining(draining), false).await?;
                 }
@@ -274,7 +274,7 @@ impl<'a> Host<'a> {
         self.break_off(wire, at, close).await
     }
 
-    async fn break_off(&mut self, wire: &mut Wire, at: String, close: Option<Close>) -> Go<()> {
+    async fn break_off(&mut self, wire: &mut ScriptSocket, at: String, close: Option<Close>) -> Go<()> {
         let rest = match close {
             None => wire.cut().await?,
             Some(close) => wire.close(close).await?,
@@ -285,7 +285,7 @@ impl<'a> Host<'a> {
                 self.note(id, &message)?;
             }
         }
-        if let (Trouble::Ended { .. }, Some(table)) = (self.script.trouble, &mut self.table) {
+        if let (Disturbance::Ended { .. }, Some(table)) = (self.script.trouble, &mut self.table) {
             table.end(EndReason::Timeout, Some(table.seat));
             self.run.iter_mut().for_each(Run::end_early);
         }
@@ -295,7 +295,7 @@ impl<'a> Host<'a> {
 
     // ---- one connection -------------------------------------------------------------------------------------------
 
-    async fn serve(&mut self, wire: &mut Wire) -> Go<()> {
+    async fn serve(&mut self, wire: &mut ScriptSocket) -> Go<()> {
         let (id, message) = self.next(wire).await?;
         let ClientMessage::Hello(hello) = message else {
             return Err(
@@ -323,7 +323,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    async fn greet(&mut self, wire: &mut Wire, id: Option<Id>, hello: &Hello) -> Go<()> {
+    async fn greet(&mut self, wire: &mut ScriptSocket, id: Option<Id>, hello: &Hello) -> Go<()> {
         if !hello.protocol.contains(&VERSION) {
             let did = format!("offered the protocols {:?}", hello.protocol);
             return Err(CheckFault::new(2, did, format!("{VERSION} among them")).into());
@@ -337,7 +337,7 @@ impl<'a> Host<'a> {
         if let Some(token) = token.filter(|&token| token != TOKEN) {
             return Err(CheckFault::new(2, format!("showed the token {token:?}"), "the one of LUDEX_TOKEN").into());
         }
-        if self.has(Trouble::Token) && token.is_none() {
+        if self.has(Disturbance::Token) && token.is_none() {
             return Err(CheckFault::new(2, "showed no token", "the one of LUDEX_TOKEN").into());
         }
         match &hello.agent {
@@ -390,12 +390,12 @@ impl<'a> Host<'a> {
             agent: hello.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
             limits: Limits::default(),
             envs: Vec::new(),
-            matches: running.map(Table::resume_entry).into_iter().collect(),
+            matches: running.map(ScriptMatch::resume_entry).into_iter().collect(),
             joins: Vec::new(),
         };
         self.slow("welcome").await;
         self.send(wire, id, ServerMessage::Welcome(Box::new(welcome))).await?;
-        if self.has(Trouble::Extras) {
+        if self.has(Disturbance::Extras) {
             wire.value(&json!({ "type": "x_news", "text": "no version of the protocol has this message" })).await?;
             wire.send(None, &ServerMessage::Ping(ServerPing { nonce: NONCE }), true).await?;
         }
@@ -403,7 +403,7 @@ impl<'a> Host<'a> {
         if seated { self.catch_up(wire, cursor).await } else { Ok(()) }
     }
 
-    /// Whether the client resumes its session, with the right key.
+    /// Returns true if the client resumes its session. Fails if the key is wrong.
     fn resumes(&self, hello: &Hello) -> Result<bool, CheckFault> {
         let expected = "`resume` with the session and the key of the last `welcome`";
         match (&hello.resume, &self.session) {
@@ -418,18 +418,19 @@ impl<'a> Host<'a> {
                     let did = format!("came back with session {:?} and key {:?}", resume.session, resume.key);
                     return Err(CheckFault::new(7, did, format!("{:?} and {:?}", session.id, session.key)));
                 }
-                let forgotten = self.has(Trouble::Forgotten) && session.id == "s_kit1";
+                let forgotten = self.has(Disturbance::Forgotten) && session.id == "s_kit1";
                 Ok(!forgotten)
             }
         }
     }
 
     /// After a `welcome`: sends what the client has not seen, and the waiting turn.
-    async fn catch_up(&mut self, wire: &mut Wire, seen: Option<u64>) -> Go<()> {
+    async fn catch_up(&mut self, wire: &mut ScriptSocket, seen: Option<u64>) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
-        let whole = matches!(self.script.trouble, Trouble::Resync | Trouble::Ended { resync: true }) && self.done;
+        let whole =
+            matches!(self.script.trouble, Disturbance::Resync | Disturbance::Ended { resync: true }) && self.done;
         let Some(seen) = seen.filter(|_| !whole) else {
-            let last = table.log.last().map(Frame::seq);
+            let last = table.log.last().map(ScriptFrame::seq);
             let resync = table.resync();
             self.send(wire, None, resync).await?;
             self.told = last;
@@ -446,19 +447,19 @@ impl<'a> Host<'a> {
     }
 
     /// Sends the frames of the match from a number on.
-    async fn frames(&mut self, wire: &mut Wire, from: u64) -> Go<()> {
+    async fn frames(&mut self, wire: &mut ScriptSocket, from: u64) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let id = table.id.clone();
         for frame in table.log.iter().filter(|frame| frame.seq() >= from).cloned().collect::<Vec<_>>() {
             let seq = frame.seq();
             let at = match frame {
-                Frame::Unknown(seq) => {
+                ScriptFrame::Unknown(seq) => {
                     let strange =
                         json!({ "type": "event", "seq": seq, "match": id, "kind": "x_weather", "sky": "grey" });
                     wire.value(&strange).await?;
                     format!("sent event {seq}")
                 }
-                Frame::Known(frame) => {
+                ScriptFrame::Known(frame) => {
                     if let MatchFrame::Turn(turn) = &frame {
                         self.place(wire, before_turn(turn.turn)).await?;
                     }
@@ -480,13 +481,13 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    async fn send(&mut self, wire: &mut Wire, re: Option<Id>, message: ServerMessage) -> Go<()> {
-        Ok(wire.send(re, &message, self.has(Trouble::Extras)).await?)
+    async fn send(&mut self, wire: &mut ScriptSocket, re: Option<Id>, message: ServerMessage) -> Go<()> {
+        Ok(wire.send(re, &message, self.has(Disturbance::Extras)).await?)
     }
 
     /// Delays the first reply of each kind, if the script says so.
     async fn slow(&mut self, kind: &str) {
-        if let Trouble::Slow(pause) = self.script.trouble
+        if let Disturbance::Slow(pause) = self.script.trouble
             && self.passed.insert(format!("slow {kind}"))
         {
             tokio::time::sleep(pause).await;

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 
-/// The client's environment.
+/// Token and agent name in the client's environment.
 pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
 pub(super) const GAME: &str = "tic_tac_toe";
@@ -73,9 +73,9 @@ impl Program {
         self.child.wait().await.ok()
     }
 
-    /// How it ended, in words, with what it said last.
+    /// Returns the end of the program as text, with its last lines of output.
     pub async fn last_words(&mut self, status: Option<ExitStatus>) -> String {
-        // Its last lines may still be on their way.
+        // The last lines may still be in the pipe.
         let _ = tokio::time::timeout(Duration::from_millis(500), &mut self.reader).await;
         let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let status = status.map_or_else(|| "unknown exit".to_owned(), |status| status.to_string());
@@ -87,7 +87,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(group) = self.group {
-            // Nobody may be left in it.
+            // No process of the group may survive.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

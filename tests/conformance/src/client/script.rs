@@ -7,27 +7,27 @@ use super::program::GAME;
 /// The level that a client claims (`docs/protocol.md`, section 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
-    /// Plays matches.
+    /// Plays matches over a stable connection.
     Bot,
     /// Plays matches over connections that break.
     Resumable,
-    /// Also answers with documents, where a game hears them.
+    /// Also replies with documents in games that accept them.
     Documents,
     /// Plays a suite too, if LUDEX_SUITE names one.
     Runs,
 }
 
 impl Level {
-    /// Whether a client of this level passes the scripts of another. Documents and runs say nothing of each other.
+    /// Returns true if a client of this level must pass the scripts of `other`. Documents and runs are independent.
     pub(super) fn includes(self, other: Level) -> bool {
         other == self || other <= self.min(Level::Resumable)
     }
 }
 
-/// What disturbs the match.
+/// A disturbance of the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// Nothing.
+pub(super) enum Disturbance {
+    /// A match without any disturbance.
     None,
     /// The token is required.
     Token,
@@ -55,59 +55,59 @@ pub(super) enum Trouble {
     Ended { resync: bool },
 }
 
-/// One script.
+/// A script: one check of a client.
 pub(super) struct Script {
     pub section: u32,
     pub name: &'static str,
     pub level: Level,
-    pub trouble: Trouble,
-    /// What is played.
+    pub trouble: Disturbance,
+    /// Game string of the matches.
     pub game: &'static str,
-    /// Whether the client plays a run instead of one match.
+    /// True if the client plays a run instead of one match.
     pub run: bool,
 }
 
 impl Script {
-    /// Whether every turn wants a document.
+    /// Returns true if every turn requires a document.
     pub fn documents(&self) -> bool {
         self.level == Level::Documents
     }
 }
 
-const fn script(section: u32, level: Level, name: &'static str, trouble: Trouble) -> Script {
+const fn script(section: u32, level: Level, name: &'static str, trouble: Disturbance) -> Script {
     Script { section, name, level, trouble, game: GAME, run: false }
 }
 
 /// Four in line, by rules that are a document: each ply may be said as `{"move": "c3"}`.
-const fn said(section: u32, name: &'static str, trouble: Trouble) -> Script {
+const fn document_script(section: u32, name: &'static str, trouble: Disturbance) -> Script {
     Script { game: "free_style(rules=F0)", ..script(section, Level::Documents, name, trouble) }
 }
 
-const fn run(name: &'static str, trouble: Trouble) -> Script {
+const fn run(name: &'static str, trouble: Disturbance) -> Script {
     Script { run: true, ..script(12, Level::Runs, name, trouble) }
 }
 
 /// In the order of their lines.
 pub(super) const SCRIPTS: &[Script] = &[
-    script(5, Level::Bot, "plays a match", Trouble::None),
-    script(2, Level::Bot, "shows its token", Trouble::Token),
-    script(5, Level::Bot, "plays the second seat", Trouble::Second),
-    script(1, Level::Bot, "ignores what it does not know", Trouble::Extras),
-    script(5, Level::Bot, "acts again when refused", Trouble::Refusals { times: 2, legal: true }),
-    script(5, Level::Bot, "acts again when refused without a list", Trouble::Refusals { times: 1, legal: false }),
-    script(1, Level::Bot, "waits for slow replies", Trouble::Slow(Duration::from_millis(700))),
-    script(7, Level::Resumable, "comes back after a cut at every message", Trouble::Cuts),
-    script(7, Level::Resumable, "sends a lost act again", Trouble::LostAct),
-    script(7, Level::Resumable, "continues after a resync", Trouble::Resync),
-    script(7, Level::Resumable, "continues or joins again when its session is forgotten", Trouble::Forgotten),
-    script(6, Level::Resumable, "comes back to a server that restarts", Trouble::Drain),
-    script(7, Level::Resumable, "accepts the end of a match that it missed", Trouble::Ended { resync: false }),
-    script(7, Level::Resumable, "accepts a missed end in a resync", Trouble::Ended { resync: true }),
-    said(5, "answers with documents", Trouble::None),
-    said(5, "repairs a document with flaws", Trouble::Flaws),
-    said(7, "sends a lost document again", Trouble::LostAct),
-    run("plays a run to its end", Trouble::None),
-    run("enrols again after a cut at every message", Trouble::Cuts),
-    run("continues a run in a new session", Trouble::Forgotten),
-    run("accepts the end of a run that it missed", Trouble::Ended { resync: false }),
+    script(5, Level::Bot, "plays a match", Disturbance::None),
+    script(2, Level::Bot, "shows its token", Disturbance::Token),
+    script(5, Level::Bot, "plays the second seat", Disturbance::Second),
+    script(1, Level::Bot, "ignores what it does not know", Disturbance::Extras),
+    script(5, Level::Bot, "acts again when refused", Disturbance::Refusals { times: 2, legal: true }),
+    script(5, Level::Bot, "acts again when refused without a list", Disturbance::Refusals { times: 1, legal: false }),
+    script(1, Level::Bot, "waits for slow replies", Disturbance::Slow(Duration::from_millis(700))),
+    script(7, Level::Resumable, "comes back after a cut at every message", Disturbance::Cuts),
+    script(7, Level::Resumable, "sends a lost act again", Disturbance::LostAct),
+    script(7, Level::Resumable, "continues after a resync", Disturbance::Resync),
+    script(7, Level::Resumable, "continues or joins again when its session is forgotten", Disturbance::Forgotten),
+    script(6, Level::Resumable, "comes back to a server that restarts", Disturbance::Drain),
+    script(7, Level::Resumable, "accepts the end of a match that it missed", Disturbance::Ended { resync: false }),
+    script(7, Level::Resumable, "accepts a missed end in a resync", Disturbance::Ended { resync: true }),
+    document_script(5, "answers with documents", Disturbance::None),
+    document_script(5, "repairs a document with flaws", Disturbance::Flaws),
+    document_script(7, "sends a lost document again", Disturbance::LostAct),
+    run("plays a run to its end", Disturbance::None),
+    run("enrols again after a cut at every message", Disturbance::Cuts),
+    run("continues a run in a new session", Disturbance::Forgotten),
+    run("accepts the end of a run that it missed", Disturbance::Ended { resync: false }),
 ];

@@ -21,31 +21,31 @@ pub(super) const TRIES: u32 = 3;
 
 /// A message to the client, with its number.
 #[derive(Clone)]
-pub(super) enum Frame {
+pub(super) enum ScriptFrame {
     /// A frame of the match.
     Known(MatchFrame),
     /// An event of a kind that the protocol does not have, under a number.
     Unknown(u64),
 }
 
-impl Frame {
+impl ScriptFrame {
     pub fn seq(&self) -> u64 {
         match self {
-            Frame::Known(frame) => frame.seq(),
-            Frame::Unknown(seq) => *seq,
+            ScriptFrame::Known(frame) => frame.seq(),
+            ScriptFrame::Unknown(seq) => *seq,
         }
     }
 }
 
-/// The match.
-pub(super) struct Table {
+/// A match of a script, with the frames that were sent.
+pub(super) struct ScriptMatch {
     pub id: String,
     pub seat: Seat,
     game: GameRef,
     state: Box<dyn DynState>,
     join: Join,
     extras: bool,
-    pub log: Vec<Frame>,
+    pub log: Vec<ScriptFrame>,
     /// The turn that waits for the client.
     pub open: Option<TurnFrame>,
     turns: u32,
@@ -54,10 +54,10 @@ pub(super) struct Table {
     refused: BTreeSet<Action>,
 }
 
-impl Table {
+impl ScriptMatch {
     /// Begins the match that a join asked for.
     pub fn new(join: &Join, join_id: &str, seat: Seat, number: u32, extras: bool) -> Result<Self, String> {
-        let game = ludex_env::load_with(&join.game, &join.params).map_err(|e| e.message)?;
+        let game = ludex_games::load_with(&join.game, &join.params).map_err(|e| e.message)?;
         let spec = game.spec();
         let mut seats =
             vec![SeatInfo { name: "kit".into(), version: None, kind: AgentKind::Bot }; spec.players as usize];
@@ -81,10 +81,10 @@ impl Table {
             skip_forced: false,
             seed_commit: Some("00".repeat(32)),
         };
-        let log = vec![Frame::Known(MatchFrame::MatchStart(Box::new(start)))];
+        let log = vec![ScriptFrame::Known(MatchFrame::MatchStart(Box::new(start)))];
         let state = game.start();
         let join = join.clone();
-        let mut table = Table {
+        let mut table = ScriptMatch {
             id,
             seat,
             game,
@@ -109,7 +109,7 @@ impl Table {
     fn push(&mut self, mut frame: MatchFrame) -> u64 {
         let seq = self.next();
         frame.set_seq(seq);
-        self.log.push(Frame::Known(frame));
+        self.log.push(ScriptFrame::Known(frame));
         seq
     }
 
@@ -148,7 +148,7 @@ impl Table {
         }
         if self.extras {
             let seq = self.next();
-            self.log.push(Frame::Unknown(seq));
+            self.log.push(ScriptFrame::Unknown(seq));
         }
     }
 
@@ -201,7 +201,7 @@ impl Table {
         ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
     }
 
-    /// Whether this move of the waiting turn was refused before.
+    /// Returns true if this move of the open turn was refused before.
     pub fn was_refused(&self, action: Action) -> bool {
         self.refused.contains(&action)
     }
@@ -243,7 +243,7 @@ impl Table {
         }))
     }
 
-    /// What is left of the legal moves.
+    /// Returns the legal moves that were not refused.
     fn legal(&self) -> Legal {
         if self.refused.is_empty() {
             return legal_of(&*self.state, self.seat);
@@ -252,7 +252,7 @@ impl Table {
         Legal::Ids(left.collect())
     }
 
-    /// Ends the match.
+    /// Ends the match, unless it is over.
     pub fn end(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         if self.over {
             return;
@@ -281,26 +281,26 @@ impl Table {
         self.push(MatchFrame::MatchEnd(Box::new(end)));
     }
 
-    /// For `welcome`.
+    /// Returns the entry of the match in a `welcome`.
     pub fn resume_entry(&self) -> ResumedMatch {
-        let seq = self.log.last().map_or(0, Frame::seq);
+        let seq = self.log.last().map_or(0, ScriptFrame::seq);
         ResumedMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
     }
 
     /// Everything so far in one message.
     pub fn resync(&self) -> ServerMessage {
         let mut resync = Resync {
-            seq: self.log.last().map_or(0, Frame::seq),
+            seq: self.log.last().map_or(0, ScriptFrame::seq),
             match_id: self.id.clone(),
             turn: self.open.clone().map(Box::new),
             ..Resync::default()
         };
         for frame in &self.log {
             match frame {
-                Frame::Known(MatchFrame::MatchStart(start)) => resync.start = start.clone(),
-                Frame::Known(MatchFrame::MatchEnd(end)) => resync.end = Some(end.clone()),
-                Frame::Known(MatchFrame::Turn(_)) | Frame::Unknown(_) => {}
-                Frame::Known(event) => resync.events.push(event.clone()),
+                ScriptFrame::Known(MatchFrame::MatchStart(start)) => resync.start = start.clone(),
+                ScriptFrame::Known(MatchFrame::MatchEnd(end)) => resync.end = Some(end.clone()),
+                ScriptFrame::Known(MatchFrame::Turn(_)) | ScriptFrame::Unknown(_) => {}
+                ScriptFrame::Known(event) => resync.events.push(event.clone()),
             }
         }
         ServerMessage::Resync(Box::new(resync))

@@ -18,14 +18,14 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::trace::{self, Trace};
 use crate::CheckFault;
 
-/// How long a client may take to notice that the connection was cut.
+/// Longest time in which a client must notice a cut connection.
 const LETS_GO: Duration = Duration::from_secs(1);
 
 /// A message of the client, with its `id`.
-pub(super) type Said = (Option<Id>, ClientMessage);
+pub(super) type ReceivedMessage = (Option<Id>, ClientMessage);
 
-/// A connection.
-pub(super) struct Wire {
+/// A connection with the client.
+pub(super) struct ScriptSocket {
     ws: WebSocketStream<TcpStream>,
     encoding: Encoding,
     /// The token of the `Authorization` header.
@@ -35,9 +35,9 @@ pub(super) struct Wire {
     trace: Trace,
 }
 
-impl Wire {
-    /// Accepts the upgrade.
-    pub async fn accept(stream: TcpStream, mut trace: Trace) -> Result<Wire, CheckFault> {
+impl ScriptSocket {
+    /// Accepts the WebSocket upgrade of a client.
+    pub async fn accept(stream: TcpStream, mut trace: Trace) -> Result<ScriptSocket, CheckFault> {
         let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
         let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
             uri = request.uri().to_string();
@@ -55,10 +55,10 @@ impl Wire {
         let ws =
             accepted.map_err(|e| CheckFault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
         trace.note(&format!("connected to {uri}, {}", encoding.subprotocol()));
-        Ok(Wire { ws, encoding, bearer, uri, trace })
+        Ok(ScriptSocket { ws, encoding, bearer, uri, trace })
     }
 
-    /// Whether views with tensors can be decorated: bins cannot.
+    /// Returns true for JSON, in which views with tensors can be decorated; bins cannot.
     fn is_text(&self) -> bool {
         self.encoding == Encoding::Json
     }
@@ -99,7 +99,7 @@ impl Wire {
     }
 
     /// The next message; `None` when the client is gone. Nothing is lost when the future is dropped.
-    pub async fn read(&mut self) -> Result<Option<Said>, CheckFault> {
+    pub async fn read(&mut self) -> Result<Option<ReceivedMessage>, CheckFault> {
         loop {
             let frame = match self.ws.next().await {
                 None | Some(Ok(Message::Close(_))) => {
@@ -136,7 +136,7 @@ impl Wire {
         }
     }
 
-    /// What the client did wrong, if the connection ended because of that. A line that breaks is not its fault.
+    /// Returns the client's fault, if it ended the connection. A cut connection is not the client's fault.
     fn broken(&self, error: &Error) -> Option<CheckFault> {
         let name = self.encoding.subprotocol();
         Some(match error {
@@ -158,21 +158,21 @@ impl Wire {
     }
 
     /// Cuts the line, and returns what was on its way.
-    pub async fn cut(&mut self) -> Result<Vec<Said>, CheckFault> {
+    pub async fn cut(&mut self) -> Result<Vec<ReceivedMessage>, CheckFault> {
         self.trace.note("the kit cuts the line");
         let _ = self.ws.get_mut().shutdown().await;
         self.rest().await
     }
 
     /// Closes the connection as a server does, and returns what was on its way.
-    pub async fn close(&mut self, close: Close) -> Result<Vec<Said>, CheckFault> {
+    pub async fn close(&mut self, close: Close) -> Result<Vec<ReceivedMessage>, CheckFault> {
         self.trace.note(&format!("the kit closes with {} {}", close.code, close.name));
         let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
         let _ = self.ws.send(Message::Close(Some(frame))).await;
         self.rest().await
     }
 
-    async fn rest(&mut self) -> Result<Vec<Said>, CheckFault> {
+    async fn rest(&mut self) -> Result<Vec<ReceivedMessage>, CheckFault> {
         let mut rest = Vec::new();
         let _ = tokio::time::timeout(LETS_GO, async {
             while let Ok(Some(said)) = self.read().await {

@@ -34,7 +34,7 @@ impl MoveSource {
         if let Some(cached) = agents.get(game) {
             return Ok(cached.clone());
         }
-        let loaded = ludex_env::load(game).map_err(|e| StubError::bad(format!("metadata.ludex: game: {e}")))?;
+        let loaded = ludex_games::load(game).map_err(|e| StubError::bad(format!("metadata.ludex: game: {e}")))?;
         let agent = self.spec.build(&loaded).map_err(|e| StubError::bad(format!("the stub's agent: {e}")))?;
         if agents.len() == MAX_GAMES {
             agents.clear();

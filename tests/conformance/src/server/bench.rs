@@ -13,13 +13,13 @@ use tokio::sync::OnceCell;
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use super::link::Link;
-use super::{Done, ServerCheckOptions, Stop, wrong};
+use super::{LawFailure, LawResult, ServerCheckOptions, wrong};
 
 /// The name without a token.
 const NAME: &str = "conformance";
 
-/// See the module.
-pub(super) struct Bench {
+/// The context of the laws: the server's address, and its games and scopes.
+pub(super) struct LawContext {
     /// The address without its path.
     base: Uri,
     /// The path, if the user gave one of their own.
@@ -28,12 +28,12 @@ pub(super) struct Bench {
     agent: Option<String>,
     pub patience: Duration,
     tls: Option<Arc<rustls::ClientConfig>>,
-    /// What the first `welcome` granted; `None` if there was no welcome.
+    /// Scopes of the first `welcome`; `None` without one.
     scopes: Option<Vec<Scope>>,
     games: OnceCell<Vec<(GameEntry, Spec)>>,
 }
 
-impl Bench {
+impl LawContext {
     /// Connects once, to see whether there is a server.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Bench {
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
         let path = Some(base.path().to_owned()).filter(|path| !matches!(path.as_str(), "" | "/" | "/ws"));
         let agent = plan.agent.clone().or_else(|| plan.token.is_none().then(|| NAME.to_owned()));
-        let mut bench = Bench {
+        let mut bench = LawContext {
             base,
             path,
             token: plan.token.clone(),
@@ -55,21 +55,21 @@ impl Bench {
         };
         let mut link = match bench.mute(&[Encoding::MsgPack]).await {
             Ok(link) => link,
-            Err(Stop::Fault(fault)) => anyhow::bail!("{url}: {}", fault.did),
-            Err(Stop::Skip(why)) => anyhow::bail!("{url}: {why}"),
+            Err(LawFailure::Fault(fault)) => anyhow::bail!("{url}: {}", fault.did),
+            Err(LawFailure::Skip(why)) => anyhow::bail!("{url}: {why}"),
         };
         // Faults of the handshake are reported by its own laws.
         bench.scopes = bench.greet(&mut link).await.ok().map(|welcome| welcome.scopes);
         Ok(bench)
     }
 
-    /// Whether a law that needs the scope can be tried.
+    /// Returns true if a law that needs the scope can be checked.
     pub fn grants(&self, needs: Option<Scope>) -> bool {
         let (Some(needs), Some(scopes)) = (needs, &self.scopes) else { return true };
         scopes.contains(&needs) || scopes.contains(&Scope::Admin)
     }
 
-    /// Whether the user gave no path, so that both paths of the protocol must work.
+    /// Returns true if the user gave no path, so that both paths of the protocol must work.
     pub fn has_both_paths(&self) -> bool {
         self.path.is_none()
     }
@@ -82,16 +82,16 @@ impl Bench {
     }
 
     /// A connection that has said nothing yet.
-    pub async fn mute(&self, offer: &[Encoding]) -> Done<Link> {
+    pub async fn mute(&self, offer: &[Encoding]) -> LawResult<Link> {
         self.mute_at("/ws", offer).await
     }
 
     /// The same at another path.
-    pub async fn mute_at(&self, path: &str, offer: &[Encoding]) -> Done<Link> {
+    pub async fn mute_at(&self, path: &str, offer: &[Encoding]) -> LawResult<Link> {
         Link::open(&self.url(path), offer, self.patience, self.tls.clone()).await
     }
 
-    /// Our first message.
+    /// Returns the first message of every connection.
     pub fn hello(&self) -> Hello {
         Hello {
             protocol: vec![VERSION],
@@ -103,24 +103,24 @@ impl Bench {
     }
 
     /// Says hello on a connection.
-    pub async fn greet(&self, link: &mut Link) -> Done<Box<Welcome>> {
+    pub async fn greet(&self, link: &mut Link) -> LawResult<Box<Welcome>> {
         link.greet(self.hello()).await
     }
 
     /// A connection after `hello`, and its `welcome`.
-    pub async fn link_in(&self, encoding: Encoding) -> Done<(Link, Box<Welcome>)> {
+    pub async fn link_in(&self, encoding: Encoding) -> LawResult<(Link, Box<Welcome>)> {
         let mut link = self.mute(&[encoding]).await?;
         let welcome = self.greet(&mut link).await?;
         Ok((link, welcome))
     }
 
     /// A connection after `hello` that speaks MessagePack.
-    pub async fn link(&self) -> Done<Link> {
+    pub async fn link(&self) -> LawResult<Link> {
         Ok(self.link_in(Encoding::MsgPack).await?.0)
     }
 
     /// The games with their default parameters, each as it is listed and as it is described.
-    pub async fn games(&self) -> Done<&[(GameEntry, Spec)]> {
+    pub async fn games(&self) -> LawResult<&[(GameEntry, Spec)]> {
         let games = self.games.get_or_try_init(|| async {
             let mut link = self.link().await?;
             let mut games = Vec::new();
@@ -135,13 +135,13 @@ impl Bench {
     }
 
     /// The first game of the list.
-    pub async fn a_game(&self) -> Done<&Spec> {
+    pub async fn a_game(&self) -> LawResult<&Spec> {
         let first = self.games().await?.first();
         first.map(|(_, spec)| spec).ok_or_else(|| wrong("listed no game", "at least one"))
     }
 
     /// The shortest sequential game for two, without chance, in which each seat moves several times.
-    pub async fn game_of_turns(&self) -> Done<&Spec> {
+    pub async fn game_of_turns(&self) -> LawResult<&Spec> {
         let games = self.games().await?.iter().map(|(_, spec)| spec);
         let fits = games.filter(|spec| {
             let open = spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic;
@@ -149,16 +149,16 @@ impl Bench {
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
         fits.min_by_key(|spec| spec.max_length)
-            .ok_or_else(|| Stop::Skip("the list has no sequential game of perfect information for two".into()))
+            .ok_or_else(|| LawFailure::Skip("the list has no sequential game of perfect information for two".into()))
     }
 
     /// Tries a law on every game of the list. Skipped if every game skips it.
-    pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> Done) -> Done {
+    pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> LawResult) -> LawResult {
         let (mut link, mut tried, mut skipped) = (self.link().await?, false, Ok(()));
         for (_, spec) in self.games().await? {
             match law(&mut link, spec).await {
                 Ok(()) => tried = true,
-                Err(skip @ Stop::Skip(_)) => {
+                Err(skip @ LawFailure::Skip(_)) => {
                     skipped = Err(skip);
                     // A fault may leave environments open.
                     link = self.link().await?;
@@ -170,9 +170,9 @@ impl Bench {
     }
 
     /// A page over plain HTTP: its status and body.
-    pub async fn page(&self, path: &str) -> Done<(u16, String)> {
+    pub async fn page(&self, path: &str) -> LawResult<(u16, String)> {
         if self.base.scheme_str() != Some("ws") {
-            return Err(Stop::Skip("pages are read over plain HTTP only".into()));
+            return Err(LawFailure::Skip("pages are read over plain HTTP only".into()));
         }
         let read = async {
             let host = self.base.host().unwrap_or_default();

@@ -8,10 +8,10 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Params, Spec};
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::bench::LawContext;
 use super::link::Link;
 use super::strict::alike;
-use super::{Done, Law, Stop, law, law_holds, same, wrong};
+use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(3, "describes every game that it lists", None, |b| listed(b).boxed_local()),
@@ -52,12 +52,12 @@ const FIELDS: [&str; 20] = [
 ];
 const VIEW_FIELDS: [&str; 3] = ["struct", "text", "layouts"];
 
-async fn listed(b: &Bench) -> Done {
+async fn listed(b: &LawContext) -> LawResult {
     let games = b.games().await?;
     let ids: BTreeSet<&str> = games.iter().map(|(entry, _)| entry.game.as_str()).collect();
     law_holds(ids.len() == games.len(), || "listed a game twice".into(), "each game once")?;
     for (entry, spec) in games {
-        let of = |stop: Stop| stop.of(&entry.game);
+        let of = |stop: LawFailure| stop.of(&entry.game);
         same(&spec.game, &entry.game, || "spec.game".into()).map_err(of)?;
         same(&spec.rules, &entry.rules, || "spec.rules, beside the list".into()).map_err(of)?;
         let kinds = (spec.dynamics, spec.chance, spec.information);
@@ -73,7 +73,7 @@ async fn listed(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn complete(b: &Bench) -> Done {
+async fn complete(b: &LawContext) -> LawResult {
     let mut link = b.link().await?;
     for (entry, spec) in b.games().await? {
         let raw = link.demand(json!({"type": "describe", "game": entry.game})).await?.raw;
@@ -89,7 +89,7 @@ async fn complete(b: &Bench) -> Done {
 }
 
 /// Checks what every spec must have.
-fn sane(spec: &Spec) -> Done {
+fn sane(spec: &Spec) -> LawResult {
     same(&spec.seats.len(), &(spec.players as usize), || "names of seats".into())?;
     law_holds(
         spec.min_return < spec.max_return,
@@ -120,11 +120,11 @@ fn sane(spec: &Spec) -> Done {
     Ok(())
 }
 
-async fn list(link: &mut Link, filter: GameFilter) -> Done<Vec<GameEntry>> {
+async fn list(link: &mut Link, filter: GameFilter) -> LawResult<Vec<GameEntry>> {
     link.call(ClientMessage::ListGames(ListGames { filter: Some(filter) })).await?.games()
 }
 
-async fn filters(b: &Bench) -> Done {
+async fn filters(b: &LawContext) -> LawResult {
     type Fits = Box<dyn Fn(&GameEntry) -> bool>;
     let mut filters: Vec<(GameFilter, Fits)> = Vec::new();
     let none = GameFilter::default;
@@ -158,12 +158,12 @@ async fn filters(b: &Bench) -> Done {
     law_holds(found.iter().any(|e| e.game == *name), || format!("did not find {name} by its name"), "it")
 }
 
-async fn describe(link: &mut Link, game: &str, params: &Params) -> Done<Spec> {
+async fn describe(link: &mut Link, game: &str, params: &Params) -> LawResult<Spec> {
     let describe = Describe { game: game.to_owned(), params: params.clone(), rules_text: false };
     link.call(ClientMessage::Describe(describe)).await?.spec()
 }
 
-async fn strings(link: &mut Link, spec: &Spec) -> Done {
+async fn strings(link: &mut Link, spec: &Spec) -> LawResult {
     same(&describe(link, &spec.string, &Params::new()).await?, spec, || format!("describe {}", spec.string))?;
     same(&describe(link, &spec.game, &spec.params).await?, spec, || format!("describe with {}", json!(spec.params)))?;
     for (name, preset) in &spec.presets {
@@ -187,7 +187,7 @@ async fn strings(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-async fn pages(link: &mut Link, spec: &Spec) -> Done {
+async fn pages(link: &mut Link, spec: &Spec) -> LawResult {
     let describe = Describe { game: spec.game.clone(), rules_text: true, ..Describe::default() };
     let text = link.call(ClientMessage::Describe(describe)).await?.spec()?.text;
     law_holds(text.is_some_and(|text| !text.trim().is_empty()), || "sent no rules page".into(), "`text`")?;
@@ -195,7 +195,7 @@ async fn pages(link: &mut Link, spec: &Spec) -> Done {
 }
 
 /// Checks that an error about a name says the name, the known names, and the most similar one.
-fn instead(error: &Refusal, got: &str, nearest: &str) -> Done {
+fn instead(error: &Refusal, got: &str, nearest: &str) -> LawResult {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
     law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?} in it"))?;
@@ -205,7 +205,7 @@ fn instead(error: &Refusal, got: &str, nearest: &str) -> Done {
     law_holds(near, || format!("`nearest` to {got:?} is {:?}", error.nearest), &format!("{nearest:?}"))
 }
 
-async fn unknown_games(b: &Bench) -> Done {
+async fn unknown_games(b: &LawContext) -> LawResult {
     let mut link = b.link().await?;
     for (entry, _) in b.games().await? {
         let mut name = entry.game.clone();
@@ -216,12 +216,12 @@ async fn unknown_games(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn wrong_params(b: &Bench) -> Done {
+async fn wrong_params(b: &LawContext) -> LawResult {
     let (mut link, mut tried) = (b.link().await?, 0);
     for (_, spec) in b.games().await? {
         let Some((name, value)) = spec.params.iter().next() else { continue };
         tried += 1;
-        let of = |stop: Stop| stop.of(&spec.game);
+        let of = |stop: LawFailure| stop.of(&spec.game);
         let odd = format!("{name}q");
         let refused =
             link.demand(json!({"type": "describe", "game": spec.game, "params": {odd.clone(): value}})).await?;
@@ -238,5 +238,5 @@ async fn wrong_params(b: &Bench) -> Done {
             law_holds(error.allowed.is_some(), || format!("no `allowed` for {name}"), "what it may be").map_err(of)?;
         }
     }
-    if tried > 0 { Ok(()) } else { Err(Stop::Skip("no game has parameters".into())) }
+    if tried > 0 { Ok(()) } else { Err(LawFailure::Skip("no game has parameters".into())) }
 }

@@ -7,12 +7,12 @@ use ludex_protocol::spec::Spec;
 use ludex_protocol::{ErrorCode, Move};
 use serde_json::{Map, Value, json};
 
-use super::gym::handle::{Handle, plain};
+use super::gym::handle::{CheckedHandle, plain};
 use super::incoming::IncomingMessage;
 use super::link::Link;
-use super::matches::table::Table;
+use super::matches::table::CheckedSeat;
 use super::matches::terms::join;
-use super::{Done, Law, Stop, law, law_holds, same, wrong};
+use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(4, "hears documents in environments", Some(Scope::Gym), |b| b.each(in_environments).boxed_local()),
@@ -27,9 +27,9 @@ const SEED: u64 = 20_261_122;
 /// Turns of an episode that are looked at.
 const TURNS: usize = 12;
 
-fn speaks(spec: &Spec) -> Done {
+fn speaks(spec: &Spec) -> LawResult {
     let some = spec.proposals.as_ref().is_some_and(|all| !all.is_empty());
-    if some { Ok(()) } else { Err(Stop::Skip("no game of the list takes documents".into())) }
+    if some { Ok(()) } else { Err(LawFailure::Skip("no game of the list takes documents".into())) }
 }
 
 /// A document that no game understands.
@@ -37,7 +37,7 @@ fn nonsense() -> Value {
     json!({ "conformance": { "is": ["no", "move"] } })
 }
 
-/// The smallest document that a schema allows, as far as its plain keywords say.
+/// Returns the smallest document that the plain keywords of a schema allow.
 fn smallest(schema: &Value) -> Option<Value> {
     if let Some(value) = schema.get("const").or_else(|| schema.get("enum")?.get(0)) {
         return Some(value.clone());
@@ -67,7 +67,7 @@ fn smallest(schema: &Value) -> Option<Value> {
 }
 
 /// Flaws say where they are, in order.
-fn explained(issues: &[Issue]) -> Done {
+fn explained(issues: &[Issue]) -> LawResult {
     let paths: Vec<&str> = issues.iter().map(|issue| issue.path.as_str()).collect();
     let pointers = paths.iter().all(|path| path.is_empty() || path.starts_with('/'));
     let good = !issues.is_empty() && issues.len() <= 64 && paths.is_sorted() && pointers;
@@ -76,7 +76,7 @@ fn explained(issues: &[Issue]) -> Done {
 }
 
 /// The schema of a turn, by the key that it names.
-fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> Done<&'a Value> {
+fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> LawResult<&'a Value> {
     let stem = key.split('/').next();
     same(&stem, &phase, || format!("the phase, beside the schema {key:?}"))?;
     let found = spec.proposals.as_ref().and_then(|all| all.get(key));
@@ -85,20 +85,20 @@ fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> Done<&'a Val
 
 // ---- environments ---------------------------------------------------------------------------------------------------
 
-/// One environment.
+/// An environment of a game with documents.
 struct Room<'a> {
     link: &'a mut Link,
-    h: Handle,
+    h: CheckedHandle,
 }
 
 impl Room<'_> {
-    async fn schema(&mut self, seat: usize) -> Done<Viewed> {
+    async fn schema(&mut self, seat: usize) -> LawResult<Viewed> {
         let view = ViewEnv { env: self.h.env, seat: Some(seat as u32), ..ViewEnv::default() };
         Ok(*self.link.call(ClientMessage::View(view)).await?.viewed()?)
     }
 
     /// Moves by ids, but one seat says a document.
-    async fn say(&mut self, ids: &[i32], column: usize, said: Value) -> Done<IncomingMessage> {
+    async fn say(&mut self, ids: &[i32], column: usize, said: Value) -> LawResult<IncomingMessage> {
         let id = |id: &i32| if *id < 0 { None } else { Some(Move::Id((*id).into())) };
         let mut moves: Vec<Option<Move>> = ids.iter().map(id).collect();
         moves[column] = Some(Move::Document(said));
@@ -108,7 +108,7 @@ impl Room<'_> {
 
     /// In a turn with documents: nonsense is refused with its flaws and moves nothing; a document is refused so too, or is
     /// played, and then a snapshot brings the same state again.
-    async fn turn(&mut self, batch: &Batch, ids: &[i32]) -> Done<bool> {
+    async fn turn(&mut self, batch: &Batch, ids: &[i32]) -> LawResult<bool> {
         let mut spoken = false;
         for (seat, _) in self.h.acting(batch, 0) {
             let column = if ids.len() == 1 { 0 } else { seat };
@@ -146,21 +146,21 @@ impl Room<'_> {
         Ok(spoken)
     }
 
-    async fn snapshot(&mut self) -> Done<Vec<ludex_protocol::Bytes>> {
+    async fn snapshot(&mut self) -> LawResult<Vec<ludex_protocol::Bytes>> {
         let request = SnapshotEnvs { env: self.h.env, ..SnapshotEnvs::default() };
         Ok(self.link.call(ClientMessage::Snapshot(request)).await?.snapshots()?.items)
     }
 
-    async fn restore(&mut self, items: Vec<ludex_protocol::Bytes>) -> Done {
+    async fn restore(&mut self, items: Vec<ludex_protocol::Bytes>) -> LawResult {
         let request = Restore { env: self.h.env, items, ..Restore::default() };
         let heard = self.link.call(ClientMessage::Restore(request)).await?;
         self.h.batch(heard, None).map(drop)
     }
 }
 
-async fn in_environments(link: &mut Link, spec: &Spec) -> Done {
+async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
     speaks(spec)?;
-    let h = Handle::open(link, plain(spec, 1)).await?;
+    let h = CheckedHandle::open(link, plain(spec, 1)).await?;
     let mut room = Room { link, h };
     room.h.reset(room.link, SEED).await?;
     let mut tried = false;
@@ -187,9 +187,9 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> Done {
 // ---- matches --------------------------------------------------------------------------------------------------------
 
 /// Refused with all its flaws, refused as unparsed, then an id: each costs what the page says.
-async fn in_matches(b: &super::bench::Bench, spec: &Spec) -> Done {
+async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
     speaks(spec)?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let mut tried = false;
     while let Some(turn) = table.turn().await? {
         let Some(key) = turn.schema.clone().filter(|_| !tried) else {

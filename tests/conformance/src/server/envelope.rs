@@ -5,10 +5,10 @@ use ludex_protocol::message::{ClientMessage, Ping};
 use ludex_protocol::{Encoding, ErrorCode, MAX_INT, ServerMessage};
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::bench::LawContext;
 use super::incoming::IncomingMessage;
 use super::link::Link;
-use super::{Done, Law, law, law_holds, same};
+use super::{Law, LawResult, law, law_holds, same};
 
 /// Requests that are sent at once, if the window allows.
 const MANY: usize = 64;
@@ -24,7 +24,7 @@ pub(super) const LAWS: &[Law] = &[
     law(1, "answers nothing to messages without an id", None, |b| both(b, no_reply).boxed_local()),
 ];
 
-/// What requests need.
+/// Values for the fields of requests.
 struct Sample {
     /// A game of the list.
     game: String,
@@ -33,7 +33,7 @@ struct Sample {
 }
 
 /// Tries a law in both encodings.
-async fn both(b: &Bench, law: impl AsyncFn(&mut Link, &Sample) -> Done) -> Done {
+async fn both(b: &LawContext, law: impl AsyncFn(&mut Link, &Sample) -> LawResult) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let (mut link, welcome) = b.link_in(encoding).await?;
         let sample = Sample { game: b.a_game().await?.game.clone(), window: welcome.limits.window as usize };
@@ -44,7 +44,7 @@ async fn both(b: &Bench, law: impl AsyncFn(&mut Link, &Sample) -> Done) -> Done 
     Ok(())
 }
 
-async fn unknown_fields(link: &mut Link, sample: &Sample) -> Done {
+async fn unknown_fields(link: &mut Link, sample: &Sample) -> LawResult {
     let odd = json!({"is": ["not", {"known": 1.5}, null]});
     link.demand(json!({"type": "ping", "x_later": odd})).await?.pong()?;
     let plain = link.demand(json!({"type": "describe", "game": sample.game})).await?;
@@ -52,7 +52,7 @@ async fn unknown_fields(link: &mut Link, sample: &Sample) -> Done {
     same(&more.message, &plain.message, || "describe with unknown fields".into())
 }
 
-async fn nulls(link: &mut Link, sample: &Sample) -> Done {
+async fn nulls(link: &mut Link, sample: &Sample) -> LawResult {
     let plain = link.demand(json!({"type": "describe", "game": sample.game})).await?;
     let nulls = json!({"type": "describe", "game": sample.game, "params": null, "rules_text": null});
     let nulls = link.demand(nulls).await?;
@@ -65,7 +65,7 @@ async fn nulls(link: &mut Link, sample: &Sample) -> Done {
     link.demand(json!({"type": "list_matches", "game": null, "live": null, "limit": null})).await?.matches().map(drop)
 }
 
-async fn field_order(b: &Bench) -> Done {
+async fn field_order(b: &LawContext) -> LawResult {
     let mut link = b.link_in(Encoding::Json).await?.0;
     let game = &b.a_game().await?.game;
     let orders = [
@@ -82,14 +82,14 @@ async fn field_order(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn unknown_types(link: &mut Link, _: &Sample) -> Done {
+async fn unknown_types(link: &mut Link, _: &Sample) -> LawResult {
     for kind in ["describ", "x_new", ""] {
         link.demand(json!({"type": kind, "x": 1})).await?.error_at(ErrorCode::UnknownType, "type")?;
     }
     Ok(())
 }
 
-async fn wrong_fields(link: &mut Link, sample: &Sample) -> Done {
+async fn wrong_fields(link: &mut Link, sample: &Sample) -> LawResult {
     let game = &sample.game;
     for (message, path) in [
         (json!({"type": "describe"}), "game"),
@@ -107,7 +107,7 @@ async fn wrong_fields(link: &mut Link, sample: &Sample) -> Done {
     Ok(())
 }
 
-async fn wrong_ids(link: &mut Link, _: &Sample) -> Done {
+async fn wrong_ids(link: &mut Link, _: &Sample) -> LawResult {
     for message in [
         json!({"type": "ping"}),
         json!({"type": "ping", "id": null}),
@@ -125,7 +125,7 @@ async fn wrong_ids(link: &mut Link, _: &Sample) -> Done {
     Ok(())
 }
 
-async fn many(link: &mut Link, sample: &Sample) -> Done {
+async fn many(link: &mut Link, sample: &Sample) -> LawResult {
     let describe = json!({"type": "describe", "game": sample.game});
     let kinds = [
         json!({"type": "ping"}),
@@ -162,7 +162,7 @@ async fn many(link: &mut Link, sample: &Sample) -> Done {
     Ok(())
 }
 
-async fn no_reply(link: &mut Link, _: &Sample) -> Done {
+async fn no_reply(link: &mut Link, _: &Sample) -> LawResult {
     link.say_only(&json!({"type": "pong"})).await;
     link.say_only(&json!({"type": "pong", "nonce": 5})).await;
     link.say_only(&json!({"type": "ack", "match": "m_conformance", "seq": 3})).await;

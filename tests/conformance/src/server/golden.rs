@@ -8,11 +8,11 @@ use ludex_protocol::spec::Spec;
 use ludex_protocol::{Encoding, ErrorCode};
 use serde_json::{Value, json};
 
-use super::bench::Bench;
-use super::gym::handle::{Handle, plain};
+use super::bench::LawContext;
+use super::gym::handle::{CheckedHandle, plain};
 use super::incoming::IncomingMessage;
 use super::link::Link;
-use super::{Done, Law, law, law_holds, same, short, wrong};
+use super::{Law, LawResult, law, law_holds, same, short, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(11, "understands the golden frames, alike in both encodings", None, |b| frames(b).boxed_local()),
@@ -41,7 +41,7 @@ const ONCE: &str = "withdraw";
 /// A frame that would leave something behind on a server that lets us do it.
 const LASTING: &str = "organise";
 
-async fn frames(b: &Bench) -> Done {
+async fn frames(b: &LawContext) -> LawResult {
     for line in FRAMES.lines() {
         let frame: Value = serde_json::from_str(line).map_err(|e| wrong(format!("golden frames: {e}"), "JSON"))?;
         if frame["from"] != "client" {
@@ -51,7 +51,7 @@ async fn frames(b: &Bench) -> Done {
         if frame["json"]["type"] == LASTING && b.grants(Some(Scope::Admin)) {
             continue;
         }
-        let in_frame = |stop: super::Stop| stop.of(&format!("golden frame {name}"));
+        let in_frame = |stop: super::LawFailure| stop.of(&format!("golden frame {name}"));
         let json = answer(b, Encoding::Json, &frame).await.map_err(in_frame)?;
         let packed = answer(b, Encoding::MsgPack, &frame).await.map_err(in_frame)?;
         if name == ONCE {
@@ -63,7 +63,7 @@ async fn frames(b: &Bench) -> Done {
 }
 
 /// Sends a golden frame on a connection of its own; the type of the reply, with the code of an error.
-async fn answer(b: &Bench, encoding: Encoding, frame: &Value) -> Done<(String, Option<ErrorCode>)> {
+async fn answer(b: &LawContext, encoding: Encoding, frame: &Value) -> LawResult<(String, Option<ErrorCode>)> {
     let message = &frame["json"];
     let bytes = match encoding {
         Encoding::Json => message.to_string().into_bytes(),
@@ -97,7 +97,7 @@ async fn answer(b: &Bench, encoding: Encoding, frame: &Value) -> Done<(String, O
 }
 
 /// Leaves the match that a golden `join` may have begun.
-async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &Value) -> Done {
+async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &Value) -> LawResult {
     let ServerMessage::Joined(joined) = &joined.message else { return Ok(()) };
     link.last = id;
     while message["against"].is_array() {
@@ -122,7 +122,7 @@ fn bare(heard: IncomingMessage) -> ServerMessage {
     message
 }
 
-async fn exchange(b: &Bench) -> Done {
+async fn exchange(b: &LawContext) -> LawResult {
     let (mut json, mut packed) = (b.link_in(Encoding::Json).await?.0, b.link_in(Encoding::MsgPack).await?.0);
     for (_, spec) in b.games().await? {
         let done = exchange_of(&mut json, &mut packed, spec).await;
@@ -131,13 +131,13 @@ async fn exchange(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> Done {
+async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> LawResult {
     let mut open = plain(spec, 2);
     open.views = Some(vec![GymView::Struct, GymView::Text, GymView::Returns]);
     if spec.views.tensor.is_some() {
         open.views.get_or_insert_default().push(GymView::Tensor);
     }
-    let handles = [Handle::open(json, open.clone()).await?, Handle::open(packed, open).await?];
+    let handles = [CheckedHandle::open(json, open.clone()).await?, CheckedHandle::open(packed, open).await?];
     let [a, b] = &handles;
     let mut batches = [a.reset(json, 9).await?, b.reset(packed, 9).await?];
     for ply in 0..8 {

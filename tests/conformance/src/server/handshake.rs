@@ -6,10 +6,10 @@ use ludex_protocol::message::{AgentId, ClientMessage, Hello, Ping};
 use ludex_protocol::{Encoding, ErrorCode, Limits, ServerMessage, VERSION};
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::bench::LawContext;
 use super::incoming::IncomingMessage;
 use super::link::LinkEnd;
-use super::{Done, Law, Stop, law, law_holds, same, wrong};
+use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(2, "says welcome in both encodings, and in JSON if none is offered", None, |b| welcome(b).boxed_local()),
@@ -24,7 +24,7 @@ pub(super) const LAWS: &[Law] = &[
     law(2, "answers ping with a clock that does not go back", None, |b| clock(b).boxed_local()),
 ];
 
-async fn welcome(b: &Bench) -> Done {
+async fn welcome(b: &LawContext) -> LawResult {
     let both = [Encoding::MsgPack, Encoding::Json];
     for offer in [&both[..1], &both[1..], &both[..], &[]] {
         let mut link = b.mute(offer).await?;
@@ -48,9 +48,9 @@ async fn welcome(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn paths(b: &Bench) -> Done {
+async fn paths(b: &LawContext) -> LawResult {
     if !b.has_both_paths() {
-        return Err(Stop::Skip("the address has a path of its own".into()));
+        return Err(LawFailure::Skip("the address has a path of its own".into()));
     }
     for path in ["/", "/ws"] {
         let mut link = b.mute_at(path, &[Encoding::Json]).await?;
@@ -59,7 +59,7 @@ async fn paths(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn limits(b: &Bench) -> Done {
+async fn limits(b: &LawContext) -> LawResult {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.ask_as(Some(0), &ClientMessage::Hello(Box::new(b.hello()))).await?;
     let heard = link.reply(0).await?;
@@ -75,14 +75,14 @@ async fn limits(b: &Bench) -> Done {
     law_holds(kept >= window, || format!("keeps {kept} replies and has a window of {window}"), "at least `window`")
 }
 
-async fn own_names(b: &Bench) -> Done {
+async fn own_names(b: &LawContext) -> LawResult {
     let ((_a, one), (_b, two)) = (b.link_in(Encoding::Json).await?, b.link_in(Encoding::Json).await?);
     law_holds(one.session != two.session, || format!("two sessions are called {:?}", one.session), "two names")?;
     law_holds(one.key != two.key, || "two sessions have the same key".into(), "a key of its own for each")
 }
 
 /// Sends a wrong first message, and returns the error that comes before the connection is closed.
-async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> Done<IncomingMessage> {
+async fn turned_away(b: &LawContext, first: &Value, code: ErrorCode, with: Close) -> LawResult<IncomingMessage> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.say(first).await;
     let expected = format!("error {code}, then close {} {}", with.code, with.name);
@@ -96,7 +96,7 @@ async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> 
     }
 }
 
-fn hello(b: &Bench, change: impl FnOnce(&mut Hello)) -> Value {
+fn hello(b: &LawContext, change: impl FnOnce(&mut Hello)) -> Value {
     let mut hello = b.hello();
     change(&mut hello);
     let mut message = json!(ClientMessage::Hello(Box::new(hello)));
@@ -104,14 +104,14 @@ fn hello(b: &Bench, change: impl FnOnce(&mut Hello)) -> Value {
     message
 }
 
-async fn hello_first(b: &Bench) -> Done {
+async fn hello_first(b: &LawContext) -> LawResult {
     for first in [json!({"type": "ping", "id": 7}), json!({"type": "list_games", "id": 7})] {
         turned_away(b, &first, ErrorCode::HelloFirst, close::PROTOCOL).await?;
     }
     Ok(())
 }
 
-async fn versions(b: &Bench) -> Done {
+async fn versions(b: &LawContext) -> LawResult {
     let first = hello(b, |hello| hello.protocol = vec![998, 999]);
     let told = turned_away(b, &first, ErrorCode::ProtocolVersion, close::PROTOCOL).await?;
     law_holds(told.raw["allowed"] == json!([VERSION]), || format!("says {}", told.raw), "`allowed`: [1]")?;
@@ -119,7 +119,7 @@ async fn versions(b: &Bench) -> Done {
     link.greet(Hello { protocol: vec![999, VERSION], ..b.hello() }).await.map(drop)
 }
 
-async fn names(b: &Bench) -> Done {
+async fn names(b: &LawContext) -> LawResult {
     for name in ["no spaces", "slash/es", &"x".repeat(41)] {
         let agent = Some(AgentId { name: name.to_owned(), ..AgentId::default() });
         let first = hello(b, |hello| hello.agent = agent);
@@ -130,13 +130,13 @@ async fn names(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn tokens(b: &Bench) -> Done {
-    let Some(token) = &b.token else { return Err(Stop::Skip("no token was given".into())) };
+async fn tokens(b: &LawContext) -> LawResult {
+    let Some(token) = &b.token else { return Err(LawFailure::Skip("no token was given".into())) };
     let first = hello(b, |hello| hello.token = Some(format!("{token}0")));
     turned_away(b, &first, ErrorCode::Unauthorized, close::UNAUTHORIZED).await.map(drop)
 }
 
-async fn one_go(b: &Bench) -> Done {
+async fn one_go(b: &LawContext) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let mut link = b.mute(&[encoding]).await?;
         // The ids of a session begin where its client likes. The id of hello is not one of them.
@@ -152,7 +152,7 @@ async fn one_go(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn clock(b: &Bench) -> Done {
+async fn clock(b: &LawContext) -> LawResult {
     let mut link = b.link().await?;
     let mut before = 0;
     for _ in 0..20 {

@@ -8,9 +8,9 @@ use ludex_protocol::{Encoding, ErrorCode, ServerMessage};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::bench::Bench;
+use super::bench::LawContext;
 use super::link::{Link, LinkEnd};
-use super::{Done, Law, Stop, law, wrong};
+use super::{Law, LawFailure, LawResult, law, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(6, "survives garbage", None, |b| garbage(b).boxed_local()),
@@ -24,7 +24,7 @@ pub(super) const LAWS: &[Law] = &[
 const LARGEST: u64 = 64 << 20;
 
 /// Checks that other connections, and new ones, work as before.
-async fn still_serves(b: &Bench, bystander: &mut Link, after: &str) -> Done {
+async fn still_serves(b: &LawContext, bystander: &mut Link, after: &str) -> LawResult {
     let well = async {
         bystander.call(ClientMessage::Ping(Ping {})).await?.pong()?;
         b.link().await?.call(ClientMessage::Ping(Ping {})).await?.pong()
@@ -32,7 +32,7 @@ async fn still_serves(b: &Bench, bystander: &mut Link, after: &str) -> Done {
     well.await.map(drop).map_err(|stop| stop.of(&format!("another connection, after {after}")))
 }
 
-async fn garbage(b: &Bench) -> Done {
+async fn garbage(b: &LawContext) -> LawResult {
     let texts: [&[u8]; 9] = [
         b"",
         b"{",
@@ -74,7 +74,7 @@ async fn garbage(b: &Bench) -> Done {
 }
 
 /// A coded error, after which the connection works as before, or a close that the page names.
-async fn answered_or_closed(link: &mut Link) -> Done {
+async fn answered_or_closed(link: &mut Link) -> LawResult {
     let expected = "a coded error, or a close that section 6 names";
     match link.hear_or_end().await? {
         Ok(heard) if matches!(heard.message, ServerMessage::Error(_)) => {
@@ -94,7 +94,7 @@ fn nested(depth: u32) -> Value {
     json!({ "type": "ping", "id": 0, "x_deep": inner })
 }
 
-async fn nesting(b: &Bench) -> Done {
+async fn nesting(b: &LawContext) -> LawResult {
     let mut bystander = b.link().await?;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let (mut link, welcome) = b.link_in(encoding).await?;
@@ -109,7 +109,7 @@ async fn nesting(b: &Bench) -> Done {
 }
 
 /// Sends a frame that must end its connection with this code.
-async fn ends(b: &Bench, encoding: Encoding, frame: Message, with: Close) -> Done {
+async fn ends(b: &LawContext, encoding: Encoding, frame: Message, with: Close) -> LawResult {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(encoding).await?;
     link.frame(frame).await;
@@ -117,20 +117,20 @@ async fn ends(b: &Bench, encoding: Encoding, frame: Message, with: Close) -> Don
     still_serves(b, &mut bystander, with.name).await
 }
 
-async fn is_closed(link: &mut Link, with: Close) -> Done {
+async fn is_closed(link: &mut Link, with: Close) -> LawResult {
     match link.ended().await?.0 {
         LinkEnd::Closed(code, _) if code == with.code => Ok(()),
         ended => Err(wrong(format!("ended with {ended:?}"), format!("close {} {}", with.code, with.name))),
     }
 }
 
-async fn kinds(b: &Bench) -> Done {
+async fn kinds(b: &LawContext) -> LawResult {
     let ping = r#"{"type":"ping","id":1}"#;
     ends(b, Encoding::Json, Message::binary(ping), close::UNSUPPORTED).await?;
     ends(b, Encoding::MsgPack, Message::text(ping), close::UNSUPPORTED).await
 }
 
-async fn no_text(b: &Bench) -> Done {
+async fn no_text(b: &LawContext) -> LawResult {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(Encoding::Json).await?;
     // A whole text frame of two bytes that are not UTF-8, masked with zeros.
@@ -139,10 +139,10 @@ async fn no_text(b: &Bench) -> Done {
     still_serves(b, &mut bystander, "invalid UTF-8").await
 }
 
-async fn too_large(b: &Bench) -> Done {
+async fn too_large(b: &LawContext) -> LawResult {
     let most = b.link_in(Encoding::Json).await?.1.limits.frame_bytes;
     if most >= LARGEST {
-        return Err(Stop::Skip(format!("limits.frame_bytes is {most}")));
+        return Err(LawFailure::Skip(format!("limits.frame_bytes is {most}")));
     }
     let text = " ".repeat(usize::try_from(most).unwrap_or_default() + 1);
     ends(b, Encoding::Json, Message::text(text), close::TOO_LARGE).await

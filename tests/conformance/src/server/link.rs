@@ -18,12 +18,12 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use super::incoming::IncomingMessage;
-use super::{Done, Stop, strict, wrong};
+use super::{LawFailure, LawResult, strict, wrong};
 
 /// Batches may be large; what a server sends is the server's decision.
 const LARGEST: usize = 1 << 30;
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LinkEnd {
     /// With a close frame.
@@ -32,12 +32,12 @@ pub(super) enum LinkEnd {
     Lost,
 }
 
-/// A connection.
+/// A connection to the server, with checks of every frame.
 pub(super) struct Link {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     pub encoding: Encoding,
     patience: Duration,
-    /// The last `id`.
+    /// The `id` of the last request.
     pub last: Id,
     /// Requests without a reply, in a few words each.
     waiting: BTreeMap<Id, String>,
@@ -52,7 +52,7 @@ impl Link {
         offer: &[Encoding],
         patience: Duration,
         tls: Option<Arc<rustls::ClientConfig>>,
-    ) -> Done<Link> {
+    ) -> LawResult<Link> {
         let offered: Vec<&str> = offer.iter().map(|encoding| encoding.subprotocol()).collect();
         let offered = offered.join(", ");
         let expected = || format!("a WebSocket at {url} for the sub-protocols [{offered}]");
@@ -123,16 +123,16 @@ impl Link {
     }
 
     /// Sends a request under the next `id`, which it returns.
-    pub async fn ask(&mut self, message: &ClientMessage) -> Done<Id> {
+    pub async fn ask(&mut self, message: &ClientMessage) -> LawResult<Id> {
         self.last += 1;
         self.ask_as(Some(self.last), message).await?;
         Ok(self.last)
     }
 
     /// Sends a message under this `id`.
-    pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> Done {
+    pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> LawResult {
         let unwritten =
-            |e: &dyn std::fmt::Display| Stop::Skip(format!("one of our own messages cannot be written: {e}"));
+            |e: &dyn std::fmt::Display| LawFailure::Skip(format!("one of our own messages cannot be written: {e}"));
         let bytes = self.encoding.encode_client(id, message).map_err(|e| unwritten(&e))?;
         if let Some(id) = id {
             let words = Encoding::Json.encode_client(None, message).map_err(|e| unwritten(&e))?;
@@ -143,13 +143,13 @@ impl Link {
     }
 
     /// Sends a request and waits for its reply.
-    pub async fn call(&mut self, message: ClientMessage) -> Done<IncomingMessage> {
+    pub async fn call(&mut self, message: ClientMessage) -> LawResult<IncomingMessage> {
         let id = self.ask(&message).await?;
         self.reply(id).await
     }
 
     /// Sends a map as a request under the next `id` and waits for its reply.
-    pub async fn demand(&mut self, mut message: Value) -> Done<IncomingMessage> {
+    pub async fn demand(&mut self, mut message: Value) -> LawResult<IncomingMessage> {
         self.last += 1;
         message["id"] = self.last.into();
         self.say(&message).await;
@@ -157,7 +157,7 @@ impl Link {
     }
 
     /// Says hello. Its `id` does not count among those of the session.
-    pub async fn greet(&mut self, hello: Hello) -> Done<Box<Welcome>> {
+    pub async fn greet(&mut self, hello: Hello) -> LawResult<Box<Welcome>> {
         self.ask_as(Some(0), &ClientMessage::Hello(Box::new(hello))).await?;
         self.reply(0).await?.welcome()
     }
@@ -165,7 +165,7 @@ impl Link {
     // ---- in ---------------------------------------------------------------------------------------------------------
 
     /// The reply to a request.
-    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
+    pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
             return self.early.remove(at).ok_or_else(|| wrong("lost a message", "every message"));
         }
@@ -178,15 +178,15 @@ impl Link {
         }
     }
 
-    /// The next message.
-    pub async fn hear(&mut self) -> Done<IncomingMessage> {
+    /// Returns the next message, buffered or read.
+    pub async fn hear(&mut self) -> LawResult<IncomingMessage> {
         match self.early.pop_front() {
             Some(heard) => Ok(heard),
             None => self.read().await,
         }
     }
 
-    async fn read(&mut self) -> Done<IncomingMessage> {
+    async fn read(&mut self) -> LawResult<IncomingMessage> {
         match self.read_or_end().await? {
             Ok(heard) => Ok(heard),
             Err(LinkEnd::Lost) => Err(wrong("broke the connection", self.waited_for())),
@@ -196,20 +196,20 @@ impl Link {
         }
     }
 
-    /// Whether a message came that was not read yet.
+    /// Returns true if a received message is not read yet.
     pub fn has_early(&self) -> bool {
         !self.early.is_empty()
     }
 
     /// The next message, or the end of the connection.
-    pub async fn hear_or_end(&mut self) -> Done<Result<IncomingMessage, LinkEnd>> {
+    pub async fn hear_or_end(&mut self) -> LawResult<Result<IncomingMessage, LinkEnd>> {
         match self.early.pop_front() {
             Some(heard) => Ok(Ok(heard)),
             None => self.read_or_end().await,
         }
     }
 
-    async fn read_or_end(&mut self) -> Done<Result<IncomingMessage, LinkEnd>> {
+    async fn read_or_end(&mut self) -> LawResult<Result<IncomingMessage, LinkEnd>> {
         loop {
             let frame = tokio::time::timeout(self.patience, self.ws.next()).await;
             let frame = frame.map_err(|_| {
@@ -226,7 +226,7 @@ impl Link {
         }
     }
 
-    fn take(&mut self, encoding: Encoding, frame: &[u8]) -> Done<IncomingMessage> {
+    fn take(&mut self, encoding: Encoding, frame: &[u8]) -> LawResult<IncomingMessage> {
         if encoding != self.encoding {
             let name = self.encoding.subprotocol();
             return Err(wrong(format!("sent a frame of {encoding:?} under {name}"), "one encoding per connection"));
@@ -258,7 +258,7 @@ impl Link {
     }
 
     /// Reads until the connection ends, and returns the messages before the end.
-    pub async fn ended(&mut self) -> Done<(LinkEnd, Vec<IncomingMessage>)> {
+    pub async fn ended(&mut self) -> LawResult<(LinkEnd, Vec<IncomingMessage>)> {
         let mut said = Vec::new();
         loop {
             match self.hear_or_end().await? {

@@ -13,9 +13,9 @@ use ludex_protocol::message::{
 use ludex_protocol::{Encoding, ErrorCode};
 use serde_json::json;
 
-use self::seat::Seat;
-use super::bench::Bench;
-use super::{Done, Law, Stop, Trial, law, law_holds, same};
+use self::seat::RunSeat;
+use super::bench::LawContext;
+use super::{Law, LawFailure, LawResult, Trial, law, law_holds, same};
 
 const fn of_runs(name: &'static str, tried: Trial) -> Law {
     law(12, name, Some(Scope::Play), tried)
@@ -44,12 +44,12 @@ fn fresh() -> String {
     format!("conformance-{now:x}-{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-async fn listed(b: &Bench) -> Done<Vec<SuiteEntry>> {
+async fn listed(b: &LawContext) -> LawResult<Vec<SuiteEntry>> {
     b.link().await?.call(ClientMessage::Suites(ListSuites {})).await?.suites()
 }
 
 /// A run of the smallest part that one agent can play alone, under a name of its own.
-async fn smallest(b: &Bench) -> Done<Enrol> {
+async fn smallest(b: &LawContext) -> LawResult<Enrol> {
     let suites = listed(b).await?;
     let parts = suites.iter().flat_map(|suite| suite.parts.iter().map(move |part| (suite, part)));
     let alone = parts.filter(|(_, part)| part.candidates == 1 && part.matches > 1);
@@ -57,7 +57,7 @@ async fn smallest(b: &Bench) -> Done<Enrol> {
     let (suite, part) = alone
         .filter(|(_, part)| steady(&part.metrics))
         .min_by_key(|(_, part)| part.matches)
-        .ok_or_else(|| Stop::Skip("no suite is offered that an agent can play alone".into()))?;
+        .ok_or_else(|| LawFailure::Skip("no suite is offered that an agent can play alone".into()))?;
     Ok(Enrol { scale: SCALE, only: vec![part.part.clone()], ..Enrol::new(&suite.suite, fresh()) })
 }
 
@@ -69,7 +69,7 @@ fn withdraw(run: &str) -> ClientMessage {
     ClientMessage::Withdraw(Withdraw { run: run.to_owned() })
 }
 
-async fn suites(b: &Bench) -> Done {
+async fn suites(b: &LawContext) -> LawResult {
     let suites = listed(b).await?;
     let names: BTreeSet<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
     same(&names.len(), &suites.len(), || "different names among the suites".into())?;
@@ -95,7 +95,7 @@ async fn suites(b: &Bench) -> Done {
     Ok(())
 }
 
-async fn wrong_enrolments(b: &Bench) -> Done {
+async fn wrong_enrolments(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut link = b.link().await?;
     let misspelt = Enrol { suite: format!("{}q", run.suite), ..run.clone() };
@@ -127,9 +127,9 @@ async fn wrong_enrolments(b: &Bench) -> Done {
 }
 
 /// The same enrolment is the same run, and other settings are refused by name.
-async fn settings(b: &Bench) -> Done {
+async fn settings(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
-    let mut seat = Seat::new(b, &run).await?;
+    let mut seat = RunSeat::new(b, &run).await?;
     let (join, due) = (seat.join.clone(), seat.due);
     let again = seat.enrol(&run).await?;
     same(&(again.run, again.join), &(run.run.clone(), join), || "run and join of the same `enrol` again".into())?;
@@ -154,9 +154,9 @@ async fn settings(b: &Bench) -> Done {
     seat.give_up().await
 }
 
-async fn strangers(b: &Bench) -> Done {
+async fn strangers(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
-    let seat = Seat::new(b, &run).await?;
+    let seat = RunSeat::new(b, &run).await?;
     let mut hello = b.hello();
     let name = format!("{}.x", b.link_in(Encoding::Json).await?.1.agent);
     hello.agent = Some(AgentId { name, ..AgentId::default() });
@@ -168,15 +168,15 @@ async fn strangers(b: &Bench) -> Done {
         }
         Err(_) => {
             seat.give_up().await?;
-            return Err(Stop::Skip("the token grants one name only".into()));
+            return Err(LawFailure::Skip("the token grants one name only".into()));
         }
     }
     seat.give_up().await
 }
 
-async fn to_the_end(b: &Bench) -> Done {
+async fn to_the_end(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
-    let mut seat = Seat::new(b, &run).await?;
+    let mut seat = RunSeat::new(b, &run).await?;
     let due = seat.due;
     law_holds(due > 0, || "answered `enrol` with nothing due".into(), "the matches of the run")?;
     let over = seat.play().await?;
@@ -189,7 +189,7 @@ async fn to_the_end(b: &Bench) -> Done {
     let ping = seat.link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = seat.link.hear().await?;
     law_holds(heard.re == Some(ping), || format!("sent {} after `run_end`", heard.raw), "nothing")?;
-    let mut again = Seat::new(b, &run).await?;
+    let mut again = RunSeat::new(b, &run).await?;
     same(&(&again.join, again.due, again.done), &(&None, 0, due), || {
         "join, due and done of a run that is over".into()
     })?;
@@ -201,9 +201,9 @@ async fn to_the_end(b: &Bench) -> Done {
 }
 
 /// An agent that was cut off finds its run, and its match, in a new session.
-async fn back(b: &Bench) -> Done {
+async fn back(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
-    let mut seat = Seat::new(b, &run).await?;
+    let mut seat = RunSeat::new(b, &run).await?;
     let due = seat.due;
     while seat.done == 0 {
         seat.next().await?;
@@ -212,7 +212,7 @@ async fn back(b: &Bench) -> Done {
     let waits = seat.turn().await?;
     let (begun, done) = (seat.begun.clone(), seat.done);
     seat.link.cut();
-    let mut seat = Seat::new(b, &run).await?;
+    let mut seat = RunSeat::new(b, &run).await?;
     same(&(seat.due, seat.done), &(due - done, done), || "due and done after the return".into())?;
     seat.begun = begun;
     let turn = seat.turn().await?;
@@ -223,9 +223,9 @@ async fn back(b: &Bench) -> Done {
     same(&seat.begun.len(), &(due as usize), || "matches that were played in both sessions".into())
 }
 
-async fn withdrawal(b: &Bench) -> Done {
+async fn withdrawal(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
-    let mut seat = Seat::new(b, &run).await?;
+    let mut seat = RunSeat::new(b, &run).await?;
     seat.turn().await?;
     let id = seat.link.ask(&withdraw(&run.run)).await?;
     seat.reply(id).await?.ok()?;
@@ -233,7 +233,7 @@ async fn withdrawal(b: &Bench) -> Done {
     same(&over.reason, &RunReason::Withdrawn, || "run_end.reason".into())?;
     law_holds(seat.lost > 0, || "did not end the match under way".into(), "`match_end`, and the match lost")?;
     seat.link.call(withdraw(&run.run)).await?.error(ErrorCode::UnknownRun)?;
-    let mut again = Seat::new(b, &run).await?;
+    let mut again = RunSeat::new(b, &run).await?;
     same(&again.join, &None, || "join of a run that is over".into())?;
     same(&again.over().await?, &over, || "`run_end`, told again".into())
 }

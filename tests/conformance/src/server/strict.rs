@@ -22,7 +22,7 @@ const DEFAULTED: [&str; 1] = ["illegal"];
 /// A frame as it was understood, and as it came: bins of MessagePack are `{"bin": hex}` in it.
 pub(super) type Read = (Option<Id>, ServerMessage, Value);
 
-/// Reads a frame. The error says in one sentence what is wrong, with the frame as far as it could be read.
+/// Reads a frame. The error is one sentence, with the part of the frame that could be read.
 pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Value)> {
     let came = plain(encoding, frame).map_err(|why| (why, Value::Null))?;
     let understood = encoding.decode_server(frame, DEPTH);
@@ -60,11 +60,11 @@ fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), Strin
         }
         (Value::Number(a), Value::Number(b)) if near(a.as_f64(), b.as_f64()) => Ok(()),
         _ if ours == came => Ok(()),
-        _ => Err(format!("{path} is {}, but should be {}", shown(came), shown(ours))),
+        _ => Err(format!("{path} is {}, but should be {}", value_text(came), value_text(ours))),
     }
 }
 
-/// Whether two values are equal; 5 is 5.0.
+/// Returns true if two values are equal; 5 equals 5.0.
 pub(super) fn alike(a: &Value, b: &Value) -> bool {
     fits(a, b, "", true).and_then(|()| fits(b, a, "", true)).is_ok()
 }
@@ -74,7 +74,7 @@ fn near(a: Option<f64>, b: Option<f64>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a == b || a as f32 == b as f32 && a.fract() != 0.0)
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     ludex_protocol::error::truncate_text(&value.to_string())
 }
 
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_more_than_the_page_says_does_not_matter() {
+    fn unknown_fields_are_accepted() {
         let (re, ..) = json(r#"{"type":"pong","re":1,"now_ms":5,"later":{"a":[1]},"never":null}"#).expect("a pong");
         assert_eq!(re, Some(1));
         assert!(json(r#"{"type":"ok","re":1}"#).is_ok());
     }
 
     #[test]
-    fn what_is_missing_or_of_another_form_is_named() {
+    fn missing_or_mistyped_fields_are_named() {
         let why = |text: &str| json(text).expect_err("a fault").0;
         assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","turn":0,"text":"a"}"#), "bank_ms is missing");
         assert!(why(r#"{"type":"pong","re":1}"#).contains("now_ms"));

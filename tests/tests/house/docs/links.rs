@@ -1,4 +1,4 @@
-//! Links of Markdown pages, as far as our pages use them: `[text](target)` outside of code.
+//! Links of Markdown pages: `[text](target)` outside of code.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(id).collect()
 }
 
-/// Whether `target`, a link on `page` (relative to `root`), leads to a file and a heading of it. Addresses of other
+/// Checks that `target`, a link on `page` (relative to `root`), leads to a file and a heading of it. Addresses of other
 /// hosts are not checked.
 pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if target.starts_with("https://") {
@@ -51,7 +51,7 @@ pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     let here = root.join(page);
     let path = if file.is_empty() { here } else { here.with_file_name(file) };
     if !path.exists() {
-        return Err("there is no such file".into());
+        return Err("the file does not exist".into());
     }
     // The book contains nothing from outside its folder.
     let book = root.join("docs").canonicalize().unwrap();
@@ -64,7 +64,7 @@ pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if anchor.is_empty() || anchors(&super::read(&path)).iter().any(|a| a == anchor) {
         return Ok(());
     }
-    Err("there is no such heading".into())
+    Err("the heading does not exist".into())
 }
 
 #[test]

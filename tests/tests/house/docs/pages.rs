@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use ludex_agents::{AgentClass, ArgDef, ArgKind};
 use ludex_env::{MarkDoc, RegisteredGame};
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
-use ludex_referee::import::LAYOUTS;
 use ludex_referee::metric::{METRICS, Takes};
 use ludex_referee::rows::COLUMNS;
+use ludex_report::import::LAYOUTS;
 use serde_json::Value;
 
 /// The random game from which the examples of views are taken, and after how many turns at most.
@@ -25,13 +25,14 @@ pub fn all() -> Vec<(String, String)> {
         ("clients/python/src/ludex/catalogue.py", catalogue()),
     ];
     let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
-    let games = ludex_env::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
+    let games = ludex_games::games().iter().map(|e| (format!("docs/games/{}.md", e.info.id), game(e)));
     fixed.into_iter().chain(games).collect()
 }
 
 /// The games that the Python client registers with Gymnasium, with their rules versions.
 fn catalogue() -> String {
-    let games: String = ludex_env::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
+    let games: String =
+        ludex_games::games().iter().map(|e| format!("    \"{}\": {},\n", e.info.id, e.info.rules)).collect();
     format!(
         "\"\"\"The games and the versions of their rules; a test checks that this list is current.\n\n\
          Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
@@ -44,17 +45,19 @@ pub fn with_games(summary: &str) -> String {
     for line in summary.lines().filter(|line| !line.contains("](games/") || line.contains("](games/README.md)")) {
         out += &format!("{line}\n");
         if line.contains("](games/README.md)") {
-            out.extend(ludex_env::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.title, e.id)));
+            out.extend(
+                ludex_games::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.info.title, e.info.id)),
+            );
         }
     }
     out
 }
 
 fn spec(e: &RegisteredGame) -> Spec {
-    ludex_env::load(e.id).expect("a game loads with its defaults").spec().clone()
+    ludex_games::load(e.info.id).expect("a game loads with its defaults").spec().clone()
 }
 
-/// A value of an enumeration as it stands on the wire, with spaces.
+/// Returns the wire word of an enumeration's value, with spaces.
 fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| Some(v.as_str()?.replace('_', " "))).unwrap_or_default()
 }
@@ -68,19 +71,19 @@ fn index() -> String {
         "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games explain <id>`, `describe` on the wire and the library's \
          documentation show the same text.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
     );
-    for e in ludex_env::games() {
+    for e in ludex_games::games() {
         let s = spec(e);
-        let presets: Vec<String> = e.presets.iter().map(|p| format!("`{}`", p.0)).collect();
-        let (players, moves, chance) = (range(e.players), word(s.dynamics), word(s.chance));
+        let presets: Vec<String> = e.info.presets.iter().map(|p| format!("`{}`", p.0)).collect();
+        let (players, moves, chance) = (range(e.info.players), word(s.dynamics), word(s.chance));
         let row = [players, moves, chance, word(s.information), presets.join(", ")].join(" | ");
-        let _ = writeln!(page, "| [{}]({id}.md) `{id}` | {row} |", e.title, id = e.id);
+        let _ = writeln!(page, "| [{}]({id}.md) `{id}` | {row} |", e.info.title, id = e.info.id);
     }
     page
 }
 
 /// The table of what the rules count, if they count anything.
 fn marks(e: &RegisteredGame) -> String {
-    let docs = ludex_env::load(e.id).expect("a game loads with its defaults").marks_docs();
+    let docs = ludex_games::load(e.info.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {
         return String::new();
     }
@@ -153,7 +156,7 @@ fn game(e: &RegisteredGame) -> String {
     let s = spec(e);
     let mut page = format!(
         "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
-        e.page,
+        e.info.page,
         marks(e)
     );
     let mut row = |what: &str, value: String| {
@@ -161,11 +164,11 @@ fn game(e: &RegisteredGame) -> String {
     };
     let names = |all: Vec<&str>| all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
     row("game string", format!("`{}`", s.string));
-    if !e.aliases.is_empty() {
-        row("also accepted as", names(e.aliases.iter().map(|a| a.name).collect()));
+    if !e.info.aliases.is_empty() {
+        row("also accepted as", names(e.info.aliases.iter().map(|a| a.name).collect()));
     }
     row("rules", format!("version {}, hash `{}`", s.rules, s.hash));
-    row("players", range(e.players));
+    row("players", range(e.info.players));
     row("seats", names(s.seats.iter().map(String::as_str).collect()));
     row("moves", word(s.dynamics));
     row("chance", word(s.chance));
@@ -190,9 +193,9 @@ fn game(e: &RegisteredGame) -> String {
     for a in &s.anchors {
         let _ = writeln!(page, "| level {}, bot {} | `{}` |", a.level, a.bot, a.agent);
     }
-    if !e.presets.is_empty() {
+    if !e.info.presets.is_empty() {
         page.push_str("\n| preset | parameters | note |\n|---|---|---|\n");
-        for (name, params, note) in e.presets {
+        for (name, params, note) in e.info.presets {
             let params: Value = serde_json::from_str(params).expect("a preset is JSON");
             let _ = writeln!(page, "| `{name}` | `{params}` | {note} |");
         }
@@ -202,7 +205,7 @@ fn game(e: &RegisteredGame) -> String {
 
 /// An example of the structured view, a field in each line.
 fn example(e: &RegisteredGame, s: &Spec) -> String {
-    let game = ludex_env::load(e.id).expect("a game loads with its defaults");
+    let game = ludex_games::load(e.info.id).expect("a game loads with its defaults");
     let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
     let fields: Vec<String> = view
         .as_object()
@@ -233,7 +236,7 @@ fn agents() -> String {
     for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
         match e.class {
-            AgentClass::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
+            AgentClass::Person => page.push_str("\nOnly at a terminal: servers never seat it.\n"),
             AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }

@@ -1,5 +1,5 @@
 //! The pages of the protocol and of its records: every message has its section, every example is a golden frame, every
-//! golden value follows from the text beside it, every paragraph is short.
+//! golden value follows from its text, every paragraph is short.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn golden() -> Vec<Value> {
     text.lines().map(|line| object(line)["json"].take()).collect()
 }
 
-/// Whether the example is the frame, or the frame with less in one of its long maps.
+/// Returns true if the example is the frame, or the frame with less in one of its long maps.
 fn shows(example: &Value, frame: &Value) -> bool {
     let mut frame = frame.clone();
     for name in SHORTENED {
@@ -90,7 +90,7 @@ fn paragraphs_are_short() {
 }
 
 #[test]
-fn golden_values_of_seeds_follow_from_the_text() {
+fn golden_seed_values_follow_from_text() {
     let page = records();
     let key = hex::encode(Sha256::digest(b"ludex.v1:chance:kuhn_poker:42:0"));
     assert!(page.contains(&format!("| key | `{key}` |")), "the chance key of kuhn_poker is {key}");
@@ -100,7 +100,7 @@ fn golden_values_of_seeds_follow_from_the_text() {
 }
 
 #[test]
-fn the_golden_digest_is_the_chain_over_the_lines_below_it() {
+fn golden_digest_chains_following_lines() {
     let page = records();
     let (_, golden) = page.split_once("Golden: this header").unwrap();
     let mut chain = Vec::new();
@@ -114,7 +114,7 @@ fn the_golden_digest_is_the_chain_over_the_lines_below_it() {
 }
 
 #[test]
-fn the_example_of_a_record_has_fields_of_the_schema() {
+fn record_example_fits_schema() {
     let page = records();
     let example = page.split("```").find(|part| part.trim_start().starts_with("{\"ludex\"")).unwrap();
     let schema = object(&read(&root().join("docs/protocol.schema.json")));

@@ -11,7 +11,7 @@ fn code(answer: &Value) -> (&str, &str, &Value) {
 }
 
 #[tokio::test]
-async fn searches_are_bounded_and_owners_take_turns() {
+async fn searches_are_bounded_and_shared_by_owners() {
     let server = Server::start(|config| {
         config.workers = 1;
         config.limits.grace_ms = 200;
@@ -67,7 +67,7 @@ async fn lists_texts_and_views_are_bounded() {
 }
 
 #[tokio::test]
-async fn joins_and_environments_are_bounded_and_come_free_again() {
+async fn joins_and_environments_are_bounded_and_released() {
     let server = Server::start(|config| {
         config.limits.joins = 3;
         config.limits.owner_envs = 10;
@@ -99,7 +99,7 @@ async fn joins_and_environments_are_bounded_and_come_free_again() {
 }
 
 #[tokio::test]
-async fn little_is_read_before_hello_and_connections_are_counted() {
+async fn input_before_hello_and_connections_are_bounded() {
     let server = Server::start(|config| config.limits.address_connections = 2).await;
     let mut c = Client::mute(server.address).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "agent": {"name": "x".repeat(70_000)}});
@@ -125,7 +125,7 @@ async fn let_in(server: &Server) -> Client {
 }
 
 #[tokio::test]
-async fn kept_documents_are_bounded_and_come_free_again() {
+async fn stored_documents_are_bounded_and_released() {
     let server = Server::start(|config| {
         config.games = own_game::registries().0;
         config.limits.owner_said_bytes = 1_000;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ludex_env::{Games, Stream, check};
+use ludex_env::{Stream, check};
 use ludex_protocol::ClientMessage;
 use ludex_protocol::error::close;
 use ludex_tests::bot::first;
@@ -42,11 +42,11 @@ const PATIENCE: Duration = Duration::from_secs(12);
 /// Panics on threads of servers.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// What was answered: by type of the request and of the reply, or the code of an error.
+/// Number of replies, by type of the request and of the reply, or the code of an error.
 type Tally = BTreeMap<(String, String), u64>;
 
 #[tokio::test]
-async fn a_hundred_thousand_mutated_messages_do_no_harm() {
+async fn mutated_messages_never_break_the_server() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();
@@ -82,7 +82,7 @@ async fn a_hundred_thousand_mutated_messages_do_no_harm() {
                 if seed >= end {
                     return tally;
                 }
-                let _told = Told(seed);
+                let _reporter = SeedReporter(seed);
                 let random = Stream::from_text(&format!("fuzz {seed}"));
                 let packed = seed % 2 == 0;
                 let live = Live::default();
@@ -133,9 +133,9 @@ async fn a_hundred_thousand_mutated_messages_do_no_harm() {
 }
 
 /// Names the script that failed.
-struct Told(u64);
+struct SeedReporter(u64);
 
-impl Drop for Told {
+impl Drop for SeedReporter {
     fn drop(&mut self) {
         if std::thread::panicking() {
             println!("this was the script of seed {0}: LUDEX_FUZZ_ONLY={0} plays it again", self.0);
@@ -162,17 +162,17 @@ fn games() -> Vec<(String, Vec<String>)> {
         let properties = game.spec().params_schema["properties"].as_object();
         (game.spec().game.clone(), properties.map(|p| p.keys().cloned().collect()).unwrap_or_default())
     };
-    let games = Games::builtin();
-    games.iter().map(|entry| about(&games.load(entry.id).expect("a game"))).collect()
+    let games = ludex_games::builtin();
+    games.iter().map(|entry| about(&games.load(entry.info.id).expect("a game"))).collect()
 }
 
-/// What the server has told this client of, so that requests can name what exists.
+/// Ids from the server's messages, so that requests can name existing things.
 #[derive(Default)]
 struct Live {
     envs: Vec<Value>,
     items: Vec<Vec<u8>>,
     joins: Vec<Value>,
-    /// Match and turn.
+    /// Match id and turn number of open turns.
     turns: Vec<(Value, Value)>,
     session: Value,
     key: Value,
@@ -213,7 +213,7 @@ struct Script<'a> {
     games: &'a [(String, Vec<String>)],
     live: Live,
     tally: &'a mut Tally,
-    /// Cases to come.
+    /// Number of remaining cases.
     left: usize,
     /// The last `id`; they continue in a session that is resumed.
     id: i64,
@@ -306,7 +306,7 @@ impl Script<'_> {
                 let (payload, kind) = self.request(id, |_| None);
                 match kind {
                     Some(kind) => drop(asked.insert(id, kind)),
-                    // Nobody knows what its answer will be.
+                    // The reply cannot be predicted.
                     None => drop(asked.remove(&id)),
                 }
                 self.frames(&payload, &mut bytes);
@@ -354,7 +354,7 @@ impl Script<'_> {
         (payload, good.then_some(kind))
     }
 
-    /// Names what exists in the place of what the template names.
+    /// Replaces ids of the template by existing ones.
     fn revive(&mut self, fields: &mut Value) {
         let (random, live) = (&mut self.random, &self.live);
         let (game, params) = one(random, self.games);

@@ -11,10 +11,10 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::sockets::{TEXT, frame};
 
-/// See the module.
+/// A misbehaving client; returns the number of its requests.
 pub type Hog = fn(SocketAddr, Instant) -> Pin<Box<dyn Future<Output = usize>>>;
 
-/// All of them.
+/// All misbehaving clients, by name.
 pub const HOGS: [(&str, Hog); 6] = [
     ("a flood of searches", |address, until| Box::pin(searches(address, until))),
     ("huge lists", |address, until| Box::pin(lists(address, until))),
@@ -32,8 +32,8 @@ fn is_over(until: Instant, refused: usize) -> bool {
     Instant::now() >= if refused == 0 { until + PATIENCE } else { until }
 }
 
-/// Whether a reply is a refusal with this code; nothing else may be refused.
-fn refused(reply: &Value, code: &str) -> usize {
+/// Returns 1 if a reply is a refusal with this code, else 0. Panics on other refusals.
+fn count_refusal(reply: &Value, code: &str) -> usize {
     assert!(reply["type"] != "error" || reply["code"] == code, "{reply}");
     usize::from(reply["type"] == "error")
 }
@@ -45,7 +45,7 @@ async fn searches(address: SocketAddr, until: Instant) -> usize {
     for _ in 0..4 {
         let mut hog = Client::hello(address).await;
         let open = |count: u32| json!({"game": "connect_four", "count": count, "seats": ["mcts sims=100000", "agent"], "views": []});
-        count += refused(&hog.call("open", open(16_384)).await, "limit");
+        count += count_refusal(&hog.call("open", open(16_384)).await, "limit");
         let env = hog.call("open", open(40)).await["env"].clone();
         let asked = hog.ask("reset", json!({"env": env})).await;
         hogs.push((hog, env, asked));
@@ -74,9 +74,9 @@ async fn lists(address: SocketAddr, until: Instant) -> usize {
     while !is_over(until, count) {
         for _ in 0..20 {
             assert_eq!(hog.call("view", allowed.clone()).await["type"], "viewed");
-            count += refused(&hog.call("view", long.clone()).await, "too_large");
+            count += count_refusal(&hog.call("view", long.clone()).await, "too_large");
         }
-        count += refused(&hog.call("view", huge.clone()).await, "too_large");
+        count += count_refusal(&hog.call("view", huge.clone()).await, "too_large");
         let answer = hog.call("step", steps.clone()).await;
         assert_eq!(answer["type"], "error", "{answer}");
     }
@@ -95,7 +95,7 @@ async fn joins(address: SocketAddr, until: Instant) -> usize {
         for (hog, held) in &mut hogs {
             queue += 1;
             let reply = hog.call("join", json!({"game": "chess", "queue": format!("q{queue}")})).await;
-            match refused(&reply, "limit") {
+            match count_refusal(&reply, "limit") {
                 0 => held.push(reply["join"].clone()),
                 _ => {
                     count += 1;
@@ -111,7 +111,7 @@ async fn joins(address: SocketAddr, until: Instant) -> usize {
             queue += 1;
             held.push(hog.call("join", json!({"game": "chess", "queue": format!("q{queue}")})).await["join"].clone());
         }
-        count += refused(&hog.call("join", json!({"game": "chess"})).await, "limit");
+        count += count_refusal(&hog.call("join", json!({"game": "chess"})).await, "limit");
     }
     count
 }
@@ -173,7 +173,7 @@ async fn bombs(address: SocketAddr, until: Instant) -> usize {
     let bad = json!({"env": small, "items": ["A".repeat(4 << 20), "A".repeat(4 << 20)]});
     let many = json!({"env": wide, "items": vec![items[0].clone(); ROWS]});
     while !is_over(until, count) {
-        count += refused(&hog.call("restore", bad.clone()).await, "bad_snapshot");
+        count += count_refusal(&hog.call("restore", bad.clone()).await, "bad_snapshot");
         let batch = hog.call("restore", many.clone()).await;
         assert_eq!(batch["type"], "batch", "{batch}");
     }

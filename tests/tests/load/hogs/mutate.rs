@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::node::Node;
 
-/// What no text of JSON or no usual MessagePack says: numbers that are not finite or too long, lists and maps without end, text
+/// Bytes outside JSON or usual MessagePack: numbers that are not finite or too long, lists and maps without end, text
 /// that is not UTF-8, types that do not exist.
 const RAW: &[(&str, &[u8])] = &[
     ("NaN", b"\xcb\x7f\xf8\0\0\0\0\0\0"),
@@ -32,7 +32,7 @@ pub fn one<'a, T>(random: &mut Stream, of: &'a [T]) -> &'a T {
     &of[random.below(of.len())]
 }
 
-/// Whether something happens that happens `n` times in a hundred.
+/// Returns true with a probability of `n` percent.
 pub fn often(random: &mut Stream, n: usize) -> bool {
     random.below(100) < n
 }

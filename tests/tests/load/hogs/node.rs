@@ -12,7 +12,7 @@ pub enum Node {
     Bytes(Vec<u8>),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
-    /// What is written as it stands, in JSON and in MessagePack.
+    /// Literal bytes in JSON and in MessagePack.
     Raw(&'static str, &'static [u8]),
 }
 

@@ -21,14 +21,14 @@ use serde_json::{Value, json};
 use super::kinds::{HOGS, Hog};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
-/// What is waited for.
+/// Kinds of measured waits.
 const QUEUE: &str = "turn in a queue";
 const AGENT: &str = "turn against mcts";
 const STEP: &str = "step of a batch";
-/// What a good client thinks of its move.
+/// Time that a good client takes for a move.
 const THINKS: Duration = Duration::from_millis(5);
 
-/// What is happening now: the place in [`HOGS`] and one, 0 while the good clients are alone; what a hog left behind; and the end.
+/// The current phase: 1 plus the index in [`HOGS`], 0 while the good clients are alone; the rest of a hog; and the end.
 struct Now(AtomicUsize);
 
 const SETTLES: usize = usize::MAX - 1;
@@ -41,13 +41,13 @@ impl Now {
 }
 
 /// Waits by what was waited for and what was happening when it began.
-type Waits = Mutex<BTreeMap<(&'static str, usize), Vec<Duration>>>;
+type WaitTimes = Mutex<BTreeMap<(&'static str, usize), Vec<Duration>>>;
 
 #[derive(Clone)]
 struct Soak {
     address: SocketAddr,
     now: Arc<Now>,
-    waits: Arc<Waits>,
+    waits: Arc<WaitTimes>,
 }
 
 impl Soak {
@@ -68,7 +68,7 @@ impl Soak {
                 let answer = bot.call("leave", json!({"join": join})).await;
                 assert_eq!(answer["type"], "ok", "{answer}");
             }
-            // Nothing comes while nobody plays; the end is seen all the same. A match may have begun just before the join was left.
+            // No frame arrives between matches; the end is noticed all the same. A match may have started just before the join was left.
             let Ok(message) = tokio::time::timeout(Duration::from_secs(1), bot.next()).await else {
                 if left && bot.over() == bot.matches.len() {
                     break;
@@ -133,7 +133,7 @@ fn seconds() -> f64 {
 }
 
 #[tokio::test]
-async fn good_clients_beside_hogs_lose_nothing() {
+async fn good_clients_lose_no_match_next_to_hogs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=64"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());
@@ -155,7 +155,7 @@ async fn good_clients_beside_hogs_lose_nothing() {
         now.0.store(0, Ordering::Relaxed);
         tokio::time::sleep(slice).await;
         now.0.store(at + 1, Ordering::Relaxed);
-        refused.push((name, beside(*hog, server.address, slice).await));
+        refused.push((name, run_hog(*hog, server.address, slice).await));
     }
     now.0.store(OVER, Ordering::Relaxed);
     steps.await.expect("steps");
@@ -173,7 +173,7 @@ async fn good_clients_beside_hogs_lose_nothing() {
 }
 
 /// A hog on a thread of its own, for a while; how often it was refused.
-async fn beside(hog: Hog, address: SocketAddr, slice: Duration) -> usize {
+async fn run_hog(hog: Hog, address: SocketAddr, slice: Duration) -> usize {
     let until = Instant::now() + slice;
     let runs = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -219,7 +219,8 @@ async fn verified(address: SocketAddr, matches: &BTreeSet<String>) {
         lines.push_str(&record);
         lines.push('\n');
     }
-    let (good, refused) = Verifier::new().verify_all(&read_lines("server", lines.as_bytes()).found);
+    let (good, refused) =
+        Verifier::new(ludex_games::builtin()).verify_all(&read_lines("server", lines.as_bytes()).found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), matches.len());
     // And a match more.

@@ -44,7 +44,7 @@ fn announced(first: u8, length: u64, masked: bool) -> Vec<u8> {
     out
 }
 
-/// What ends a connection: a name, the bytes, and the codes that it may be closed with.
+/// An attack that ends a connection: a name, the bytes, and the allowed close codes.
 pub type Strike = (&'static str, Vec<u8>, &'static [u16]);
 
 /// Everything that ends a connection which speaks JSON, or MessagePack (`packed`).
@@ -78,7 +78,7 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
         strikes.push(("a kind that does not exist", frame(FIN | kind, b"{}"), WRONG));
     }
     for code in [0u16, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, u16::MAX] {
-        strikes.push(("a code that nobody may send", frame(FIN | CLOSE, &code.to_be_bytes()), WRONG));
+        strikes.push(("a reserved code", frame(FIN | CLOSE, &code.to_be_bytes()), WRONG));
     }
     strikes.push(("a reason that is not UTF-8", frame(FIN | CLOSE, b"\x03\xe8\xff\xfe"), &[1002, 1007]));
     for text in [&b"\xff"[..], b"{\"a\":\"\xc0\xaf\"}", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce"] {
@@ -95,12 +95,12 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
     strikes
 }
 
-/// What the two encodings are called.
+/// Returns the subprotocol of an encoding.
 pub fn subprotocol(packed: bool) -> Option<&'static str> {
     Some(if packed { "ludex.v1.msgpack" } else { "ludex.v1.json" })
 }
 
-/// How the server ended a connection, whatever came before that.
+/// Returns the server's end of a connection; skips earlier frames.
 pub async fn end(client: &mut Client) -> ClientEnd {
     loop {
         match client.next_frame().await {
@@ -150,7 +150,7 @@ async fn odd_but_allowed_frames_are_read() {
         bytes.extend(frame(FIN | PING, &[*byte; 125]));
     }
     bytes.extend(frame(FIN | CONTINUED, &[]));
-    // Pongs that nobody asked for, and a flood of pings.
+    // Unrequested pongs, and a flood of pings.
     bytes.extend(frame(FIN | PONG, b"?").repeat(100));
     bytes.extend(frame(FIN | PING, &[7; 125]).repeat(2_000));
     // A mask of zeros, and a length in eight bytes where one would do.

@@ -92,7 +92,7 @@ pub fn list(v: &Value) -> String {
     v.as_array().into_iter().flatten().map(Value::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The round, who is to move, the pot and what everybody has: 100 at first.
+/// Returns the round, the seat to move, the pot and the chips of every seat (100 at first).
 pub fn leduc_money(s: &dyn DynState) -> (u8, i64, u64, String) {
     let v = view(s, 0);
     let chips: Vec<u64> = v["chips"].as_array().unwrap().iter().map(|c| c.as_u64().unwrap()).collect();
@@ -191,7 +191,7 @@ pub fn holdem_cards(list: &Value) -> String {
     cards.into_iter().rev().collect()
 }
 
-/// What OpenSpiel's two strings begin with: the pot there is the highest bet times the players who are in.
+/// Returns the start of OpenSpiel's two strings: its pot is the highest bet times the active players.
 pub fn holdem_head(s: &dyn DynState, v: &Value) -> String {
     let spent: Vec<u64> = v["spent"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let players = spent.len() as u64 - v["folded"].as_array().map_or(0, Vec::len) as u64;
@@ -268,7 +268,7 @@ pub fn dou_dizhu_observation(s: &dyn DynState, seat: usize) -> String {
     let played = numbers(&v["plays"]).into_iter().flat_map(|p| cards(&p["cards"]));
     let face_up = v["face_up"]["card"].as_i64();
     let first = face_up.and_then(|_| v["face_up"]["position"].as_i64()).map(|p| p % 3);
-    // The last bidder counts as the landlord; -3 means nobody.
+    // The last bidder counts as the landlord; -3: no bidder.
     let bids = cards(&v["bids"]);
     let last = (0..).zip(&bids).filter(|(_, b)| **b > 0).last();
     let landlord = first.zip(last).map_or(-3, |(first, (k, _)): (i64, (i64, _))| (first + k) % 3);

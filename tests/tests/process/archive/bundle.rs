@@ -35,7 +35,7 @@ fn wrong(at: &Path, what: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_bundle_is_checked_with_nothing_but_itself() {
+fn bundle_verifies_without_other_files() {
     let at = one();
     let folder = ludex(at.path(), &["verify", "one", "--json"]).json();
     assert_eq!((&folder["verified"], &folder["refused"]), (&json!(12), &json!([])));
@@ -88,7 +88,7 @@ fn a_bundle_is_checked_with_nothing_but_itself() {
 }
 
 #[test]
-fn a_changed_bundle_is_named() {
+fn verify_names_changed_bundle() {
     let at = one();
     ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
     let mut files = unpacked(&at.path().join("one.tar.gz"));
@@ -108,7 +108,7 @@ fn a_changed_bundle_is_named() {
 }
 
 #[test]
-fn records_must_be_those_of_the_settings() {
+fn bundle_records_must_match_settings() {
     let at = one();
     change(at.path(), "run.json", |text| text.replace("\"open\": 11", "\"open\": 12"));
     let seeds = wrong(at.path(), "one");
@@ -142,7 +142,7 @@ fn records_must_be_those_of_the_settings() {
 }
 
 #[test]
-fn calls_belong_to_matches() {
+fn bundle_calls_must_match_records() {
     let at = one();
     change(at.path(), "calls.jsonl", |text| {
         let first = text.lines().next().unwrap().to_owned();
@@ -172,7 +172,7 @@ fn calls_belong_to_matches() {
 }
 
 #[test]
-fn a_key_in_a_run_is_not_handed_on() {
+fn export_refuses_files_with_keys() {
     let at = one();
     change(at.path(), "calls.jsonl", |text| text.replace("thought 0", "the key is sk-not-a-real-one"));
     let run = |args: &[&str]| {

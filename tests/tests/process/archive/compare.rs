@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 use super::{change, failed, ludex, one};
 
 #[test]
-fn a_run_is_equal_to_itself() {
+fn run_equals_itself() {
     let at = one();
     let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
     assert_eq!((&same["all"]["pairs"], &same["unpaired"]), (&json!(12), &json!([0, 0])));
     assert_eq!((&same["all"]["score"]["value"], &same["all"]["mcnemar"]["p"]), (&json!(0.0), &json!(1.0)));
-    // If nothing differs, there is no interval.
+    // Equal runs have no interval.
     assert_eq!(same["all"]["score"]["low"], Value::Null);
     assert_eq!(same["games"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn differences_are_those_of_the_records() {
+fn differences_follow_from_records() {
     let at = one();
     let data = at.path().join("ludex-data");
     let parts = &[("ttt", "tic_tac_toe", "random")];
@@ -49,13 +49,13 @@ fn differences_are_those_of_the_records() {
     assert!(text.contains("  0 and 6: kuhn: kuhn_poker"), "{text}");
 }
 
-/// How many games have a p that is not below this one.
+/// Returns the number of games with a p-value of at least `p`.
 fn p_at_least(p: f64, games: &[Value]) -> usize {
     games.iter().filter(|game| game["p"].as_f64().is_some_and(|other| other >= p)).count()
 }
 
 #[test]
-fn several_games_are_corrected_and_long_names_are_short() {
+fn several_games_are_corrected_and_long_names_shortened() {
     let at = one();
     let data = at.path().join("ludex-data");
     let long = "connect_four(columns=6,rows=5)";
@@ -82,7 +82,7 @@ fn several_games_are_corrected_and_long_names_are_short() {
 }
 
 #[test]
-fn a_comparison_without_an_interval_says_why() {
+fn comparison_without_interval_has_reason() {
     let at = one();
     let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
     let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
@@ -95,7 +95,7 @@ fn a_comparison_without_an_interval_says_why() {
 }
 
 #[test]
-fn two_agents_of_one_run() {
+fn agents_of_one_run_are_compared() {
     let at = one();
     let models = &[("good", "alphabeta depth=9"), ("poor", "random")];
     let parts = &[("ttt", "tic_tac_toe", "random")];
@@ -113,8 +113,8 @@ fn two_agents_of_one_run() {
 
     let err = ludex(at.path(), &["compare", "one"]).fails();
     assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
-    let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "nobody"]).fails();
-    assert!(err.contains("in one, got \"nobody\""), "{err}");
+    let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "stranger"]).fails();
+    assert!(err.contains("in one, got \"stranger\""), "{err}");
     // They have only met each other, so there are no matches to compare on equal terms.
     let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
     assert!(err.contains("random has no match that counts"), "{err}");
@@ -126,7 +126,7 @@ fn two_agents_of_one_run() {
 }
 
 #[test]
-fn without_pairs_it_says_so() {
+fn comparison_without_pairs_has_reason() {
     let at = one();
     // The same games in other parts: there are no pairs.
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
@@ -137,7 +137,7 @@ fn without_pairs_it_says_so() {
 }
 
 #[test]
-fn what_does_not_count_is_not_compared() {
+fn discarded_matches_are_not_compared() {
     let at = one();
     change(at.path(), "episodes.jsonl", |text| text.lines().map(failed).collect());
     // They are due again, so the run is not done.

@@ -32,7 +32,7 @@ fn parsed(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn tables_read_back_the_same() {
+fn exported_tables_read_back_equal() {
     let at = one();
     for what in ["episodes", "decisions", "calls"] {
         let file = format!("{what}.parquet");
@@ -52,7 +52,7 @@ fn tables_read_back_the_same() {
 }
 
 #[test]
-fn episodes_are_the_records() {
+fn exported_episodes_equal_records() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
@@ -66,7 +66,7 @@ fn episodes_are_the_records() {
 }
 
 #[test]
-fn a_decision_has_prompt_answer_and_verdict() {
+fn decision_row_has_prompt_reply_and_verdict() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
     let decisions = parsed(&ludex(at.path(), &["export", "one", "--table", "decisions"]).well());
@@ -100,7 +100,7 @@ fn a_decision_has_prompt_answer_and_verdict() {
 }
 
 #[test]
-fn a_card_describes_what_was_written() {
+fn data_card_describes_exported_tables() {
     let at = one();
     ludex(at.path(), &["export", "one", "--table", "decisions", "--format", "parquet", "--out", "d.parquet"]).well();
     let card = std::fs::read_to_string(at.path().join("d.parquet.card.md")).unwrap();
@@ -124,7 +124,7 @@ fn a_card_describes_what_was_written() {
 }
 
 #[test]
-fn games_of_stones_are_written_as_sgf() {
+fn stone_games_export_as_sgf() {
     let at = tempfile::tempdir().unwrap();
     let parts =
         &[("go", "go(board_size=5,komi=0.5)", "random"), ("five", "gomoku", "random"), ("turn", "reversi", "random")];
@@ -145,7 +145,7 @@ fn games_of_stones_are_written_as_sgf() {
 }
 
 #[test]
-fn bad_exports_say_what_to_do() {
+fn invalid_export_errors_name_remedy() {
     let at = one();
     for (args, said) in [
         (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet for --table"),

@@ -60,7 +60,7 @@ fn bundled(folder: &Path, more: &[&str]) -> Files {
     bundle::read(&folder.join("r.tar.gz")).unwrap()
 }
 
-/// What `verify` says of files.
+/// Returns the result of `verify`.
 fn verdict(files: &Files) -> Audit {
     let place = Path::new("b");
     let mut audit = match Archive::of_files(place, files.clone()) {
@@ -83,7 +83,7 @@ fn put(files: &mut Files, name: &str, text: String) {
     files.insert(name.to_owned(), text.into_bytes());
 }
 
-/// Changes a document.
+/// Changes one JSON document of the files.
 fn document(files: &mut Files, name: &str, with: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_str(&text(files, name)).unwrap();
     with(&mut value);
@@ -130,7 +130,7 @@ type Change = (&'static str, fn(&mut Files));
 const EPISODES: &str = "episodes.jsonl";
 const CALLS: &str = "calls.jsonl";
 
-/// Sixty-three changes.
+/// Changes that `verify` must find.
 const CHANGES: &[Change] = &[
     // Settings.
     ("half the scale", |f| document(f, "run.json", |v| v["scale"] = json!(0.5))),
@@ -225,7 +225,7 @@ const CHANGES: &[Change] = &[
 ];
 
 #[test]
-fn changes_with_every_sum_made_anew_are_found() {
+fn forged_files_with_new_sums_are_found() {
     let at = tempfile::tempdir().unwrap();
     let files = bundled(at.path(), &[]);
     let whole = verdict(&files);
@@ -244,9 +244,9 @@ fn changes_with_every_sum_made_anew_are_found() {
     assert_eq!(missed.map(|(name, _)| *name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// What cannot be computed again is bound by digests. Who computes those anew too is found by the signature.
+/// Data that cannot be recomputed is bound by digests; forged digests are found by the signature.
 #[test]
-fn a_signature_binds_what_nobody_can_compute_again() {
+fn signature_binds_data_that_cannot_be_recomputed() {
     let at = tempfile::tempdir().unwrap();
     let mut files = bundled(at.path(), &[]);
     let key = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
@@ -264,7 +264,7 @@ fn a_signature_binds_what_nobody_can_compute_again() {
     let told = check("r.tar.gz").well();
     assert!(told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches of the plan\n"), "{told}");
 
-    // A thought that nobody had, with the digest of the calls, that of the record and all sums made anew.
+    // Forged reasoning, with new digests of the calls and the record, and new sums.
     line(&mut files, CALLS, 0, |v| v["call"]["reasoning"] = json!("I am sure."));
     let call: Value = serde_json::from_str(text(&files, CALLS).lines().next().unwrap()).unwrap();
     let digest = Sha256::digest(ludex_env::recording::canonical(&call["call"]).unwrap());
@@ -286,7 +286,7 @@ fn a_signature_binds_what_nobody_can_compute_again() {
 }
 
 #[test]
-fn only_a_whole_run_is_called_complete() {
+fn only_whole_run_is_complete() {
     let at = tempfile::tempdir().unwrap();
     bundled(at.path(), &["--budget", "games=5", "--jobs", "1"]);
     let told = ludex(at.path(), &["verify", "r"]).well();

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::{Ran, ludex, one};
 
 #[test]
-fn without_a_run_the_kind_of_the_game_decides() {
+fn plan_without_run_uses_kind_of_game() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let plan = |args: &[&str]| ludex(at.path(), &[&["power", "--json", "--game"], args].concat());
     // The deviation of a block of two independent matches is 1600 / ln 10 / sqrt(8) = 245.67 points:
@@ -29,7 +29,7 @@ fn without_a_run_the_kind_of_the_game_decides() {
 }
 
 #[test]
-fn a_run_tells_how_its_blocks_vary() {
+fn plan_uses_variance_of_run() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let models = &[("good", "mcts sims=20"), ("poor", "random")];
     let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
@@ -60,7 +60,7 @@ fn a_run_tells_how_its_blocks_vary() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_said() {
+fn invalid_plan_errors_name_reason() {
     let at = one();
     let plan = |args: &[&str]| -> Ran { ludex(at.path(), &[&["power", "--game"], args].concat()) };
     for (args, said) in [

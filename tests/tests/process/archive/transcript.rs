@@ -3,7 +3,7 @@ use ludex_tests::run::{SYSTEM, lines};
 use super::{change, ludex, one, write};
 
 #[test]
-fn a_transcript_tells_moves_prompts_and_refusals() {
+fn transcript_has_moves_prompts_and_refusals() {
     let at = one();
     let text = ludex(at.path(), &["show", "one"]).well();
     let run = at.path().join("ludex-data/runs/one");
@@ -20,7 +20,7 @@ fn a_transcript_tells_moves_prompts_and_refusals() {
     let moves: usize =
         records.iter().flat_map(|r| r["events"].as_array().unwrap()).filter(|e| e["kind"] == "move").count();
     let bots = moves - text.matches("\nplays ").count();
-    assert!(bots > 0, "moves of bots are told as what was seen");
+    assert!(bots > 0, "moves of bots are shown as their observers saw them");
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
     // The end shows what followed the last decision, not the whole match again.
@@ -36,7 +36,7 @@ fn a_transcript_tells_moves_prompts_and_refusals() {
 }
 
 #[test]
-fn a_transcript_shows_what_the_mover_saw() {
+fn transcript_shows_mover_view() {
     let at = one();
     let text = ludex(at.path(), &["show", "one", "--game", "kuhn_poker"]).well();
     assert!(!text.contains("tic_tac_toe"));
@@ -56,7 +56,7 @@ fn a_transcript_shows_what_the_mover_saw() {
 }
 
 #[test]
-fn lost_and_won_are_the_model_s() {
+fn transcript_result_is_the_model_result() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
@@ -79,7 +79,7 @@ fn lost_and_won_are_the_model_s() {
 }
 
 #[test]
-fn a_page_is_escaped_and_whole() {
+fn transcript_page_is_escaped_and_complete() {
     let at = one();
     let said = ludex(at.path(), &["show", "one", "--html"]).well();
     assert_eq!(said, "one.html: 12 matches\n");
@@ -98,7 +98,7 @@ fn a_page_is_escaped_and_whole() {
 }
 
 #[test]
-fn an_answer_changes_neither_terminal_nor_page() {
+fn control_characters_are_replaced_in_terminal_and_page() {
     let at = one();
     change(at.path(), "calls.jsonl", |text| text.replace("<i>hard", "h\\u001b[2J\\u0007\\u0000\\u202eard"));
     let text = ludex(at.path(), &["show", "one"]).well();
@@ -111,7 +111,7 @@ fn an_answer_changes_neither_terminal_nor_page() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn transcript_errors_name_reason() {
     let at = one();
     write(at.path(), "two", "model-b", "random");
     let err = ludex(at.path(), &["show", "tow"]).fails();

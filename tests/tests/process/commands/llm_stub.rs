@@ -14,7 +14,7 @@ pub(super) struct Stub {
     child: Child,
 }
 
-/// The reply.
+/// Sends a request to the stub and returns its reply.
 struct Reply {
     status: u16,
     head: String,
@@ -123,7 +123,7 @@ fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
 
 /// Tic-tac-toe where the first seat, which is to move, can complete a row.
 fn almost_won() -> Box<dyn DynState> {
-    let mut state = ludex_env::load("tic_tac_toe").unwrap().start();
+    let mut state = ludex_games::load("tic_tac_toe").unwrap().start();
     for (k, a) in [0, 3, 1, 4].into_iter().enumerate() {
         state.play(k % 2, a).unwrap();
     }
@@ -131,7 +131,7 @@ fn almost_won() -> Box<dyn DynState> {
 }
 
 #[test]
-fn the_agent_answers_in_every_form() {
+fn stub_replies_in_every_form() {
     let stub = Stub::start(&["--agent", "alphabeta depth=9"]);
     let state = almost_won();
     let view = state.view(Viewer::Seat(0));
@@ -168,11 +168,11 @@ fn the_agent_answers_in_every_form() {
 }
 
 #[test]
-fn every_game_is_answered() {
+fn stub_replies_in_every_game() {
     let stub = Stub::start(&[]);
-    for entry in ludex_env::games() {
-        let mut state = ludex_env::load(entry.id).unwrap().start();
-        let mut luck = ludex_env::Stream::from_text(entry.id);
+    for entry in ludex_games::games() {
+        let mut state = ludex_games::load(entry.info.id).unwrap().start();
+        let mut luck = ludex_env::Stream::from_text(entry.info.id);
         let mut outcomes = ludex_env::Outcomes::new();
         let seat = loop {
             match state.turn() {
@@ -190,12 +190,12 @@ fn every_game_is_answered() {
         let answer = stub.chat(&body("Your move?", metadata(&*state, seat, "move"))).well();
         let said = text(&answer).rsplit_once("Answer: ").expect("a label").1.to_owned();
         let read = state.view(Viewer::Seat(seat)).parse(seat, &legal, &said);
-        assert!(read.is_some_and(|a| legal.contains(&a)), "{}: {said}", entry.id);
+        assert!(read.is_some_and(|a| legal.contains(&a)), "{}: {said}", entry.info.id);
     }
 }
 
 #[test]
-fn the_same_question_gets_the_same_answer() {
+fn equal_requests_get_equal_replies() {
     let ask = |stub: &Stub, k: u32| {
         let body = body(&format!("Question {k}.\n{LISTED}"), json!({}));
         text(&stub.chat(&body).well()).lines().last().unwrap().to_owned()
@@ -211,7 +211,7 @@ fn the_same_question_gets_the_same_answer() {
     let other = Stub::start(&["--seed", "6"]);
     assert_ne!(forth, (0..20).map(|k| ask(&other, k)).collect::<Vec<_>>());
     // The agent's randomness also depends on the question alone.
-    let state = ludex_env::load("connect_four").unwrap().start();
+    let state = ludex_games::load("connect_four").unwrap().start();
     let ask = |stub: &Stub, k| text(&stub.chat(&body(&format!("{k}"), metadata(&*state, 0, "move"))).well()).to_owned();
     let forth: Vec<String> = (0..8).map(|k| ask(&one, k)).collect();
     assert_eq!(forth, (0..8).map(|k| ask(&two, k)).collect::<Vec<_>>());
@@ -238,7 +238,7 @@ fn figures_count_four_characters_as_a_token() {
 }
 
 #[test]
-fn other_purposes_have_their_answers() {
+fn other_purposes_have_own_replies() {
     let stub = Stub::start(&[]);
     let state = almost_won();
     let ask = |purpose: &str, prompt: &str, more: Value| {
@@ -273,7 +273,7 @@ fn other_purposes_have_their_answers() {
 }
 
 #[test]
-fn faults_of_content_come_as_the_apis_write_them() {
+fn content_faults_have_api_format() {
     let ask = |fault: &str, more: Value| {
         let stub = Stub::start(&[fault, "1"]);
         [stub.chat(&body(LISTED, more)).well(), stub.messages(&body(LISTED, with_tool())).well()]
@@ -303,7 +303,7 @@ fn faults_of_content_come_as_the_apis_write_them() {
 }
 
 #[test]
-fn faults_of_the_way_pass_when_it_is_tried_again() {
+fn transport_faults_pass_on_retry() {
     let stub = Stub::start(&["--rate-limit", "1", "--retry-after", "7"]);
     let late = stub.chat(&body(LISTED, json!({})));
     assert_eq!(late.status, 429);
@@ -329,7 +329,7 @@ fn faults_of_the_way_pass_when_it_is_tried_again() {
 }
 
 #[test]
-fn bad_requests_are_told_what_is_wrong() {
+fn bad_requests_get_reason() {
     let stub = Stub::start(&["--context", "50"]);
     let state = almost_won();
     let about = |change: &dyn Fn(&mut Value)| {
@@ -392,7 +392,7 @@ fn bad_requests_are_told_what_is_wrong() {
 }
 
 #[test]
-fn keys_and_schemas_are_asked_for() {
+fn keys_and_schemas_are_required() {
     let stub = Stub::start(&["--key", "secret", "--no-schema"]);
     let text = body(LISTED, json!({})).to_string();
     let ask = |path: &str, headers: &str| stub.send("POST", path, headers, &text).status;
@@ -409,7 +409,7 @@ fn keys_and_schemas_are_asked_for() {
 }
 
 #[test]
-fn it_goes_down_when_it_is_told_to() {
+fn stub_stops_after_given_number_of_calls() {
     let stub = Stub::start(&["--down-after", "2"]);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
@@ -419,7 +419,7 @@ fn it_goes_down_when_it_is_told_to() {
 }
 
 #[test]
-fn people_are_told_what_the_spec_of_an_agent_needs() {
+fn stub_prints_agent_spec() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
         .args(["check", "llm-stub", "--agent", "solver", "--down-after", "1"])
         .stdout(Stdio::piped())
@@ -435,7 +435,7 @@ fn people_are_told_what_the_spec_of_an_agent_needs() {
 }
 
 #[test]
-fn its_options_are_checked() {
+fn stub_options_are_checked() {
     let at = folder();
     for (args, code, said) in [
         (&["check", "llm-stub", "--agent", "randon"][..], 1, "did you mean random?"),
@@ -470,7 +470,7 @@ fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn batches_of_openai_are_files() {
+fn openai_batches_are_files() {
     let stub = Stub::start(&[]);
     let upload = |lines: &[Value]| {
         let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -513,7 +513,7 @@ fn batches_of_openai_are_files() {
 }
 
 #[test]
-fn batches_of_anthropic_are_one_request() {
+fn anthropic_batches_are_one_request() {
     let stub = Stub::start(&["--batch-expire", "0.5", "--seed", "3"]);
     let create = |requests: Vec<Value>| {
         stub.send("POST", "/v1/messages/batches", "", &json!({ "requests": requests }).to_string())

@@ -11,7 +11,7 @@ const LADDER: &str = "part,agent,opponent,wins,draws,losses,level\n\
                       gomoku,M,anchor 1,5,0,27,1\n";
 
 #[test]
-fn tables_are_measured() {
+fn measure_prints_tables() {
     let at = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(at.path().join(name), text).unwrap();
     write("ladder.csv", LADDER);
@@ -53,7 +53,7 @@ fn tables_are_measured() {
 }
 
 #[test]
-fn records_are_measured_with_marks_and_labels() {
+fn measure_uses_marks_and_labels() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
     let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();

@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use super::{feed, folder, ludex};
 
-/// What the command prints when a person types these lines.
+/// Returns the output of the command for typed lines.
 fn play(args: &[&str], input: &str) -> String {
     let at = folder();
     feed(at.path(), &[&["play"], args].concat(), input).well()
 }
 
 #[test]
-fn with_no_other_word_a_person_meets_the_middle_of_the_ladder() {
+fn default_opponent_is_middle_of_ladder() {
     let shown = play(&["tic_tac_toe"], "quit\n");
     assert!(shown.starts_with("Tic-tac-toe: x human, o anchor level="), "{shown}");
     assert!(shown.contains("x to move: "), "{shown}");
@@ -24,7 +24,7 @@ fn with_no_other_word_a_person_meets_the_middle_of_the_ladder() {
 }
 
 #[test]
-fn seats_have_names() {
+fn prompt_names_seats() {
     let shown = play(&["chess", "--seat", "Black=human", "--seed", "1"], "quit\n");
     assert!(shown.contains(": black human, white anchor level="), "{shown}");
     let shown = play(&["chess(max_plies=4)", "--seat", "white=random", "--seat", "black=mcts sims=2"], "");
@@ -49,19 +49,19 @@ fn seats_have_names() {
 }
 
 #[test]
-fn chance_is_told_in_one_line() {
+fn chance_takes_one_line() {
     let shown = play(&["fight_the_landlord", "--seed", "1"], "quit\n");
     let chance: Vec<&str> = shown.lines().filter(|line| line.starts_with("chance: ")).collect();
     assert_eq!(chance.len(), 1, "{shown}");
     assert!(chance[0].contains("(17 times)"), "{shown}");
-    assert!(shown.find("chance: ") < shown.find(" to move"), "before the person is asked: {shown}");
+    assert!(shown.find("chance: ") < shown.find(" to move"), "before the first request: {shown}");
     // Two people see what spectators see, also before the first move.
     let shown = play(&["kuhn_poker", "--seat", "human", "--seat", "human", "--seed", "1"], "quit\n");
     assert!(shown.find("chance: ").is_some_and(|at| Some(at) < shown.find("p0 to move")), "{shown}");
 }
 
 #[test]
-fn nothing_is_shown_that_is_for_programs() {
+fn terminal_hides_program_fields() {
     let shown = play(&["go(board_size=5)", "--seed", "1"], "c3\nquit\n");
     assert!(!shown.contains("GoState"), "{shown}");
     assert!(shown.contains("Move 1: Black (X) to play; White gets 7.5 points more at the end"), "{shown}");
@@ -70,7 +70,7 @@ fn nothing_is_shown_that_is_for_programs() {
 }
 
 #[test]
-fn a_board_is_seen_from_the_side_of_the_person() {
+fn board_faces_the_person() {
     // Black is seat 0 and sits at the top of the board.
     let first = |seat: &str, game: &str, line: &str| {
         let shown = play(&[game, "--seat", &format!("{seat}=human"), "--seed", "1"], "quit\n");
@@ -82,12 +82,12 @@ fn a_board_is_seen_from_the_side_of_the_person() {
     first("white", "breakthrough", "  a b c d e f g h").unwrap();
     // Of two people at one terminal each sees it from their own side when asked.
     let shown = play(&["chess", "--seat", "human", "--seat", "human", "--seed", "1"], "e4\nquit\n");
-    let white = shown.find("  a b c d e f g h").expect("White is asked first");
+    let white = shown.find("  a b c d e f g h").expect("White moves first");
     assert!(shown.find("  h g f e d c b a").is_some_and(|black| black > white), "{shown}");
 }
 
 #[test]
-fn bets_have_amounts() {
+fn bets_show_amounts() {
     let args = ["texas_holdem", "--seat", "human", "--seat", "human", "--seed", "1"];
     let shown = play(&args, "Call\nCall\nquit\n");
     assert!(shown.contains("Call (50 more, 100 in all)"), "{shown}");
@@ -97,14 +97,14 @@ fn bets_have_amounts() {
 }
 
 #[test]
-fn moves_that_hold_commas_stand_in_lines() {
+fn moves_with_commas_take_own_lines() {
     let shown = play(&["bargaining", "--seed", "1"], "?\nquit\n");
     let listed = shown.lines().filter(|line| line.contains("Offer: ")).count();
     assert!(listed > 3, "{shown}");
     assert!(shown.lines().all(|line| line.matches("Offer: ").count() <= 1), "{shown}");
 }
 
-/// Presses Ctrl-C when the person is asked for the second time; returns what the command printed as an error.
+/// Presses Ctrl-C at the second request for a move; returns the command's error output.
 #[cfg(unix)]
 fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
@@ -133,7 +133,7 @@ fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_keeps_the_record() {
+fn ctrl_c_stores_the_record() {
     let at = folder();
     let err = interrupted(at.path(), &["--out", "mine.jsonl"]);
     assert!(err.contains("the match was stopped") && !err.contains("--out"), "{err}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::{feed, folder, ludex};
 
 #[test]
-fn a_prompt_is_printed_whole() {
+fn prompt_is_printed_completely() {
     let at = folder();
     let printed = |args: &[&str]| ludex(at.path(), &[&["games", "prompt"][..], args].concat()).well();
     let chess = printed(&["chess", "--moves", "e4", "e5", "Nf3"]);
@@ -44,18 +44,18 @@ fn a_prompt_is_printed_whole() {
 }
 
 #[test]
-fn without_options_the_prompt_at_the_start_is_printed() {
+fn prompt_defaults_to_initial_position() {
     let at = folder();
     let plain = ludex(at.path(), &["games", "prompt", "tic_tac_toe"]).well();
     assert!(plain.starts_with("[system]\n\n"), "{plain}");
     assert_eq!(plain, ludex(at.path(), &["games", "prompt", "tic_tac_toe", "--seed", "0"]).well());
-    // What stands on standard input is still answered line by line.
+    // Lines on standard input are still answered one by one.
     let answer = feed(at.path(), &["games", "prompt", "tic_tac_toe"], "{}\n").json();
     assert_eq!((&answer["seat"], answer["legal"].as_array().unwrap().len()), (&0.into(), 9));
 }
 
 #[test]
-fn who_waits_for_questions_says_so() {
+fn prompt_announces_that_it_reads_stdin() {
     let at = folder();
     let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
         .args(["games", "prompt", "tic_tac_toe"])
@@ -74,7 +74,7 @@ fn who_waits_for_questions_says_so() {
 }
 
 #[test]
-fn a_named_agent_chooses_the_wording() {
+fn named_agent_sets_prompt_wording() {
     let at = folder();
     let spec = "llm model=m base_url=http://127.0.0.1:9/v1 prompting=parts format=text";
     ludex(at.path(), &["agents", "add", "mine", "--spec", spec]).well();

@@ -42,7 +42,7 @@ fn tournament<'a>(format: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&args[..], more].concat()
 }
 
-fn named<'v>(table: &'v Value, name: &str) -> &'v Value {
+fn row_of<'v>(table: &'v Value, name: &str) -> &'v Value {
     let entrants = table["entrants"].as_array().expect("a table");
     entrants.iter().find(|e| e["name"] == name).unwrap_or_else(|| panic!("{name}: {table}"))
 }
@@ -54,7 +54,7 @@ fn records(at: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_class_of_bots_with_bad_ones_among_them() {
+fn tournament_excludes_broken_bots() {
     let here = folder();
     let at = here.path();
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone/tic_tac_toe.py");
@@ -84,21 +84,21 @@ file = \"broken.py\"
     assert_eq!((&table["over"], &table["tie_break"]), (&json!(true), &json!("Sonneborn-Berger")));
     assert_eq!(table["matches"].as_u64().unwrap() as usize, records(at).len());
 
-    let out = named(&table, "broken");
+    let out = row_of(&table, "broken");
     assert_eq!((&out["rank"], &out["wins"], &out["walkovers"]), (&Value::Null, &json!(0), &json!(10)));
     assert!(out["out"].as_str().unwrap().contains("nothing_of_this_name"), "{out}");
-    let out = named(&table, "stumbler");
+    let out = row_of(&table, "stumbler");
     let why = out["out"].as_str().unwrap();
     assert!(why.contains("disqualified") && why.contains("RE: ") && why.contains("the middle"), "{why}");
     assert!(out["failures"].as_u64().unwrap() >= 2 && out["rank"].is_null(), "{out}");
     // The table of the four who are left is that of their twelve matches.
-    let left = ["chance", "second", "solid", "sample"].map(|name| named(&table, name));
+    let left = ["chance", "second", "solid", "sample"].map(|name| row_of(&table, name));
     assert_eq!(left.iter().map(|e| e["points"].as_f64().unwrap()).sum::<f64>(), 12.0);
     for line in left {
         let games = ["wins", "draws", "losses"].map(|what| line[what].as_u64().unwrap());
         assert_eq!((games.iter().sum::<u64>(), line["walkovers"].as_u64()), (6, Some(4)), "{line}");
     }
-    assert_eq!((&named(&table, "solid")["losses"], &named(&table, "chance")["rank"]), (&json!(0), &json!(4)));
+    assert_eq!((&row_of(&table, "solid")["losses"], &row_of(&table, "chance")["rank"]), (&json!(0), &json!(4)));
 
     // The same command again, for people: nothing is tried or played again.
     let lines = records(at);
@@ -112,7 +112,7 @@ file = \"broken.py\"
 }
 
 #[test]
-fn whatever_a_kill_leaves_the_table_is_the_same() {
+fn table_is_equal_after_any_kill() {
     for format in ["round_robin", "double_round_robin", "swiss", "ladder"] {
         let here = folder();
         let at = here.path();
@@ -135,7 +135,7 @@ fn whatever_a_kill_leaves_the_table_is_the_same() {
 }
 
 #[test]
-fn a_tournament_that_is_killed_goes_on() {
+fn killed_tournament_resumes() {
     let (one, two) = (folder(), folder());
     [&one, &two].iter().for_each(|at| fs::write(at.path().join("agents.toml"), QUICK).unwrap());
     let args = tournament("double_round_robin", &["--blocks", "10", "--jobs", "1", "--json"]);
@@ -161,7 +161,7 @@ fn a_tournament_that_is_killed_goes_on() {
 }
 
 #[test]
-fn more_than_two_seats_meet_in_sets() {
+fn games_of_many_seats_are_played_in_sets() {
     let here = folder();
     let at = here.path();
     let specs = [("a", "random"), ("b", "random"), ("c", "ismcts sims=20"), ("d", "ismcts sims=20")];
@@ -181,7 +181,7 @@ fn more_than_two_seats_meet_in_sets() {
 }
 
 #[test]
-fn an_estimate_plays_nothing() {
+fn estimate_plays_no_match() {
     let here = folder();
     let at = here.path();
     fs::write(at.join("agents.toml"), QUICK).unwrap();
@@ -193,7 +193,7 @@ fn an_estimate_plays_nothing() {
 }
 
 #[test]
-fn what_makes_no_tournament_is_said() {
+fn invalid_tournament_errors_name_reason() {
     let here = folder();
     let at = here.path();
     fs::write(at.join("agents.toml"), QUICK).unwrap();
@@ -204,7 +204,7 @@ fn what_makes_no_tournament_is_said() {
     fails(&tournament("ladder", &["--rounds", "3"]), "--rounds: expected --format swiss");
     let of = |game, file| ["tournament", "--agents", file, "--game", game, "--format", "ladder"];
     fails(&of("hanabi", "agents.toml"), "so a tournament makes no sense");
-    fails(&of("tic_tac_toe", "nobody.toml"), "nobody.toml cannot be read");
+    fails(&of("tic_tac_toe", "missing.toml"), "missing.toml cannot be read");
     fails(&of("tic_tac_to", "agents.toml"), "did you mean tic_tac_toe?");
     fs::write(at.join("one.toml"), "[agents.alone]\nspec = \"random\"\n").unwrap();
     fails(&of("tic_tac_toe", "one.toml"), "expected at least 2 entrants, got 1");
@@ -218,7 +218,7 @@ fn what_makes_no_tournament_is_said() {
 }
 
 #[test]
-fn the_class_of_sixty() {
+fn tournament_of_sixty_bots_finishes() {
     let here = folder();
     let class = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone/class.py");
     let done = Command::new("python3").arg(class).arg(here.path().join("class")).status().unwrap();

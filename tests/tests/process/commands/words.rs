@@ -18,7 +18,7 @@ fn played(at: &Path, game: &str, seats: &[&str], pairs: &str) -> Vec<Record> {
 }
 
 #[test]
-fn every_player_plays_the_games_of_words() {
+fn every_agent_plays_text_games() {
     let stub = Stub::start(&["--documents", "--malformed", "0.3", "--seed", "1"]);
     let model = format!("llm model=m base_url=http://{}/v1 stub=true", stub.address);
     let at = folder();

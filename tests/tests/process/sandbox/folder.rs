@@ -44,7 +44,7 @@ print('fine')";
 }
 
 #[test]
-fn no_folder_is_hidden_from_the_host() {
+fn every_folder_is_visible_to_host() {
     let script = "for mode in (0o300, 0o500, 0o000, 0o077, 0o700, 0o755):
     attempt(lambda: os.mkdir(oct(mode), mode))
 for mask in (0o777, 0o077):
@@ -83,7 +83,7 @@ fn filled(temporary: &Path, known: &[std::path::PathBuf]) -> std::path::PathBuf 
 }
 
 #[test]
-fn what_a_killed_host_left_is_swept() {
+fn folders_of_killed_host_are_removed() {
     let temporary = tempfile::tempdir().unwrap();
     let bots = tempfile::tempdir().unwrap();
     let bot = bots.path().join("sleeper.py");

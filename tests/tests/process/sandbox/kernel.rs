@@ -28,7 +28,7 @@ fn output(argv: &[String]) -> Output {
     Command::new(&argv[0]).args(&argv[1..]).stdin(Stdio::null()).output().unwrap()
 }
 
-fn said(script: &str, folder: &Path, read: &[&Path]) -> Option<String> {
+fn confined_output(script: &str, folder: &Path, read: &[&Path]) -> Option<String> {
     let out = output(&confined(script, folder, read)?);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     Some(String::from_utf8(out.stdout).unwrap())
@@ -51,7 +51,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn files_send_no_signals() {
+fn file_owners_cannot_send_signals() {
     let mut victim = Victim::new();
     let script = format!(
         "import fcntl, socket, struct
@@ -79,7 +79,7 @@ print(os.read(r, 9))
         victim.0.id()
     );
     let folder = tempfile::tempdir().unwrap();
-    let said = said(&script, folder.path(), &[]);
+    let said = confined_output(&script, folder.path(), &[]);
     let alive = victim.0.try_wait().unwrap().is_none();
     if let Some(said) = said {
         assert_eq!(said, "PermissionError\n".repeat(9) + "b'x'\n");
@@ -88,7 +88,7 @@ print(os.read(r, 9))
 }
 
 #[test]
-fn files_are_not_emptied() {
+fn files_cannot_be_truncated() {
     let own = tempfile::tempdir().unwrap();
     let others = tempfile::tempdir().unwrap();
     let [readable, secret] = ["readable", "secret"].map(|name| others.path().join(name));
@@ -107,7 +107,7 @@ attempt(lambda: open('own', 'w').truncate(3))
         own.path(),
         [&readable, &secret]
     );
-    if let Some(said) = said(&script, own.path(), &[&readable]) {
+    if let Some(said) = confined_output(&script, own.path(), &[&readable]) {
         assert_eq!(said, "PermissionError\n".repeat(6) + "done\ndone\n");
     }
     for file in [&readable, &secret] {
@@ -116,7 +116,7 @@ attempt(lambda: open('own', 'w').truncate(3))
 }
 
 #[test]
-fn news_and_processors_of_others_are_denied() {
+fn notifications_and_affinity_of_others_are_denied() {
     let script = format!(
         "import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -134,7 +134,7 @@ attempt(lambda: call('prctl', 4, 0, 0, 0, 0))
 
 /// Calls that this kernel has and the list does not know fail as if they did not exist.
 #[test]
-fn newer_calls_do_not_exist() {
+fn newer_system_calls_are_absent() {
     let script = "import ctypes, errno
 libc = ctypes.CDLL(None, use_errno=True)
 answers = {}

@@ -35,7 +35,7 @@ impl Drop for Delegated {
 }
 
 #[test]
-fn the_kernel_bounds_memory_where_groups_are_delegated() {
+fn delegated_cgroup_bounds_memory() {
     if Delegated::new("trial").is_none() {
         eprintln!("no control groups with memory can be made here: skipped");
         return;

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ludex_agents::process::{ProcessLimits, Program};
+use ludex_agents::process::{ProcessLimits, ProgramConfig};
 use ludex_agents::programs;
 
-use super::{AMPLE, said, start, use_helper};
+use super::{AMPLE, printed_text, start, use_helper};
 
 fn write(path: &Path, text: &str, mode: u32) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -24,7 +24,7 @@ fn reader(files: &[&Path]) -> String {
 }
 
 #[test]
-fn native_bots_in_one_folder() {
+fn native_bots_in_one_folder_cannot_read_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let notes = write(&at("bob.notes"), "openings\n", 0o644);
@@ -32,16 +32,16 @@ fn native_bots_in_one_folder() {
     let deep = write(&at("carol/deep/carol"), &reader(&[]), 0o755);
     let alice = write(&at("alice"), &reader(&[&bob, &notes, &deep]), 0o755);
     let mut program = start(&[alice.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(said(&mut program), "denied\n".repeat(3));
-    // Alone in its folder, a program reads what lies beside it.
+    assert_eq!(printed_text(&mut program), "denied\n".repeat(3));
+    // Alone in its folder, a program reads its neighbors.
     fs::remove_file(&alice).unwrap();
     fs::remove_file(&deep).unwrap();
     let mut program = start(&[bob.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(said(&mut program), "read openings\n");
+    assert_eq!(printed_text(&mut program), "read openings\n");
 }
 
 #[test]
-fn sources_that_are_compiled() {
+fn compilation_cannot_include_other_bots() {
     if std::process::Command::new("g++").arg("--version").output().is_err() {
         eprintln!("g++ is missing: skipped");
         return;
@@ -65,7 +65,7 @@ fn sources_that_are_compiled() {
         .map(|bot| {
             let into = into.path().join(&bot.name);
             fs::create_dir_all(&into).unwrap();
-            (bot.name.clone(), bot.make(&into))
+            (bot.name.clone(), bot.build(&into))
         })
         .collect();
     let line = |name: &str| made.iter().find(|(bot, _)| bot == name).unwrap().1.clone();
@@ -74,17 +74,17 @@ fn sources_that_are_compiled() {
         assert!(why.contains("ermission denied") || why.contains("not found"), "{thief}: {why}");
     }
     for (name, word) in [("bob.cpp", "hello"), ("carol", "from the folder")] {
-        let program = Program::new(&line(name).unwrap()).unwrap();
+        let program = ProgramConfig::new(&line(name).unwrap()).unwrap();
         assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), word);
     }
     // What was compiled lies in folders of its own.
     let [bob, carol] = ["bob.cpp", "carol"].map(|name| into.path().join(name).join("bot"));
     let thief = write(&into.path().join("thief/bot"), &reader(&[&bob, &carol]), 0o755);
-    assert_eq!(said(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");
+    assert_eq!(printed_text(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");
 }
 
 #[test]
-fn what_does_not_compile_says_why() {
+fn failed_compilation_has_reason() {
     if std::process::Command::new("cc").arg("--version").output().is_err() {
         eprintln!("cc is missing: skipped");
         return;
@@ -92,16 +92,16 @@ fn what_does_not_compile_says_why() {
     use_helper();
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder.path().join("bad.c"), "int main() { return nothing_of_this_name; }", 0o644);
-    let made = || programs::Bot::at(&path).unwrap().unwrap().make(folder.path());
+    let made = || programs::BotProgram::detect(&path).unwrap().unwrap().build(folder.path());
     let why = made().unwrap_err();
     assert!(why.contains("nothing_of_this_name") && why.lines().count() <= 5, "{why}");
     fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
-    let program = Program::new(&made().unwrap()).unwrap();
+    let program = ProgramConfig::new(&made().unwrap()).unwrap();
     assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), "ready");
 }
 
 #[test]
-fn java_is_compiled_and_plays() {
+fn java_bot_compiles_and_plays() {
     if std::process::Command::new("javac").arg("-version").output().is_err() {
         eprintln!("javac is missing: skipped");
         return;
@@ -110,6 +110,6 @@ fn java_is_compiled_and_plays() {
     let folder = tempfile::tempdir().unwrap();
     let text = "public class Main { public static void main(String[] a) { System.out.println(\"ready\"); } }";
     let path = write(&folder.path().join("Main.java"), text, 0o644);
-    let line = programs::Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap();
-    assert_eq!(Program::new(&line).unwrap().start().unwrap().rest(&AMPLE).unwrap(), "ready");
+    let line = programs::BotProgram::detect(&path).unwrap().unwrap().build(folder.path()).unwrap();
+    assert_eq!(ProgramConfig::new(&line).unwrap().start().unwrap().rest(&AMPLE).unwrap(), "ready");
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Nobody, as on most systems.
+/// Id of the unprivileged user on most systems.
 const USER: &str = "65534";
 
 #[test]
-fn a_plain_user_gets_the_same() {
+fn unprivileged_user_gets_equal_sandbox() {
     if std::fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) != 0) {
         eprintln!("these tests already run as a plain user");
         return;

@@ -33,7 +33,7 @@ async fn passes_all(lines: usize, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_right_client_passes() {
+async fn correct_client_passes() {
     passes_with_runs(&[BOT, "right", "{url}"]).await;
 }
 
@@ -41,13 +41,13 @@ async fn a_right_client_passes() {
 const JOIN: [&str; 9] = [PROGRAM, "join", "{url}", "--game", "tic_tac_toe", "--agent", "random", "--against", "random"];
 
 #[tokio::test]
-async fn the_rust_client_passes() {
+async fn rust_client_passes() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
 /// Two clients that answer with documents, and two that do not answer as they should.
 #[tokio::test]
-async fn documents_are_checked_where_a_client_claims_them() {
+async fn documents_are_checked_if_claimed() {
     let join = [PROGRAM, "join", "{url}", "--game", "free_style(rules=F0)", "--against", "random", "--agent"];
     let of = |level: &'static str, command: &[&'static str]| {
         [&["--level", level, "--only", "document", "--timeout", "3", "--"], command].concat()
@@ -66,7 +66,7 @@ async fn documents_are_checked_where_a_client_claims_them() {
     let ((_, stops), (_, forgets)) = tokio::join!(check(&stops), check(&forgets));
     assert!(stops.contains("FAULT section 5: repairs a document with flaws: was silent"), "{stops}");
     assert!(forgets.contains("FAULT section 7: sends a lost document again: was silent"), "{forgets}");
-    // Nobody else is asked for documents.
+    // Other levels get no requests for documents.
     let (code, out) = check(&of("resumable", &[BOT, "right", "{url}"])).await;
     assert_eq!(code, Some(2), "{out}");
     assert!(out.contains("no check of this level has a name that contains"), "{out}");
@@ -74,7 +74,7 @@ async fn documents_are_checked_where_a_client_claims_them() {
 
 /// A client that reclaims nothing joins again when its session is forgotten, and plays that match to its end.
 #[tokio::test]
-async fn the_rust_client_passes_without_reclaiming() {
+async fn rust_client_passes_without_reclaiming() {
     passes(&JOIN).await;
 }
 
@@ -133,14 +133,14 @@ async fn every_mistake_is_named() {
     stream::iter(checks).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
 }
 
-/// A client that does not come as far as `hello` is started once, and what several checks find is told once.
+/// A client that never sends `hello` is started once, and repeated findings are reported once.
 #[tokio::test]
-async fn what_is_found_again_is_told_once() {
+async fn repeated_faults_are_reported_once() {
     let (code, out) = check(&["--", "sh", "-c", "echo no config >&2; exit 3"]).await;
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!((code, lines.len()), (Some(1), 3), "{out}");
     assert!(lines[0].starts_with("FAULT section 2: plays a match: ended (exit status: 3: no config)"), "{out}");
-    let why = "the client did not come as far as `hello` in the first check";
+    let why = "the client sent no `hello` in the first check";
     assert_eq!(lines[1], format!("skipped section 2: shows its token: {why}"));
     assert!(lines[2].starts_with("the same as in \"shows its token\" in 12 more: plays the second seat; "), "{out}");
 
@@ -156,7 +156,7 @@ async fn what_is_found_again_is_told_once() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nothing_that_a_client_started_is_left() {
+async fn processes_of_client_are_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("pid");
     let script = format!("sleep 3600 & echo $! > {}; wait", file.display());
@@ -175,7 +175,7 @@ async fn nothing_that_a_client_started_is_left() {
 }
 
 #[tokio::test]
-async fn a_trace_shows_the_frames_of_a_fault() {
+async fn trace_has_frames_of_fault() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("trace.jsonl");
     let path = file.to_str().expect("a path in UTF-8");
@@ -201,7 +201,7 @@ async fn a_trace_shows_the_frames_of_a_fault() {
 }
 
 #[tokio::test]
-async fn one_document_for_programs_and_2_for_no_program() {
+async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     let words = ["check", "client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
@@ -234,7 +234,7 @@ fn has(tool: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_example_in_javascript_passes() {
+async fn javascript_example_passes() {
     if has("node") {
         passes(&["node", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"), "{url}"])
             .await;
@@ -243,7 +243,7 @@ async fn the_example_in_javascript_passes() {
 
 /// Java compiles a source at every start. That is tried once; the scripts run the compiled classes.
 #[tokio::test]
-async fn the_example_in_java_passes() {
+async fn java_example_passes() {
     if !has("java") {
         return;
     }
@@ -259,10 +259,10 @@ async fn the_example_in_java_passes() {
     passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
 }
 
-/// Where the example in C++ is.
+/// Path of the example in C++.
 const CPP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/cpp/bot.cpp");
 
-/// Its headers, by the names of their Debian packages.
+/// Debian packages with the example's headers.
 const HEADERS: &str = "libwebsocketpp-dev, libasio-dev and nlohmann-json3-dev";
 
 /// Compiles the example; `None` if the compiler or the headers are missing.
@@ -284,16 +284,16 @@ async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_example_in_cpp_passes() {
+async fn cpp_example_passes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     if let Some(program) = compiled_cpp(folder.path()).await {
         passes_with_runs(&[&program, "{url}"]).await;
     }
 }
 
-/// What the page of the examples says of it.
+/// The page of the examples promises fewer than thirty more lines.
 #[test]
-fn a_suite_takes_thirty_lines_more_in_cpp() {
+fn cpp_example_needs_few_more_lines_for_suite() {
     let source = std::fs::read_to_string(CPP).expect("the example");
     let more = source
         .split("// ---- additions for a suite")

@@ -20,7 +20,7 @@ pub type Bend = fn(&mut Vec<Value>, Value) -> Vec<Value>;
 
 /// A meddler on a port of its own; it ends when it is dropped.
 pub struct Meddler {
-    /// Where it listens.
+    /// Listening address of the proxy.
     pub address: SocketAddr,
     task: AbortHandle,
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::ludex;
 use super::meddler::{Bend, Meddler};
 
-/// How many lines the report has.
+/// Number of lines in the report.
 const LINES: usize = 73;
 
 /// Lines that are skipped, with what they need.
@@ -18,7 +18,7 @@ fn skipped(out: &str) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn our_own_server_passes() {
+async fn own_server_passes() {
     let server = Server::start(|_| {}).await;
     let (code, out, err) = ludex(&["check", "server", &server.address.to_string()]).await;
     assert_eq!(code, Some(0), "{out}{err}");
@@ -30,7 +30,7 @@ async fn our_own_server_passes() {
 }
 
 #[tokio::test]
-async fn documents_are_heard_as_the_protocol_says() {
+async fn own_server_passes_with_documents() {
     let games = own_game::registries().0;
     let server = Server::start(|config| config.games = games).await;
     let check = async |address: SocketAddr| {
@@ -57,7 +57,7 @@ async fn documents_are_heard_as_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn our_own_server_passes_with_tokens() {
+async fn own_server_passes_with_tokens() {
     let server = Server::start(|_| {}).await;
     let wanted = |owner: &str, scopes| {
         let (owner, names) = (owner.to_owned(), default_names(owner));
@@ -86,7 +86,7 @@ async fn our_own_server_passes_with_tokens() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
+async fn own_certificate_is_trusted_if_named() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -105,7 +105,7 @@ async fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
 }
 
 #[tokio::test]
-async fn where_there_is_nothing_nothing_is_checked() {
+async fn server_check_errors_name_reason() {
     for (words, why) in [
         (vec!["check", "server", "ws://127.0.0.1:1"], "127.0.0.1:1"),
         (vec!["check", "server", "no address"], "no address"),

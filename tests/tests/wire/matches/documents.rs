@@ -13,7 +13,7 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/frames/joint_tur
 pub(super) struct Recorded {
     pub name: &'static str,
     client: Client,
-    /// What was sent (`>`) and what came (`<`).
+    /// Sent (`>`) and received (`<`) frames.
     pub frames: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Recorded {
 /// The frames of both seats and of a spectator in a joint turn, which one seat answers by an id and the other by a document,
 /// after one that is refused. What a match draws for itself stands there by its name.
 #[tokio::test]
-async fn a_joint_turn_frame_by_frame() {
+async fn joint_turn_equals_golden_frames() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
     let [mut first, mut second] = [Recorded::new(&server, "ann").await, Recorded::new(&server, "bob").await];
     for (seat, client) in [&mut first, &mut second].into_iter().enumerate() {
@@ -75,7 +75,7 @@ async fn a_joint_turn_frame_by_frame() {
     let unread = second.call("act", act(0, 1, json!({"text": "I do not know"}))).await;
     assert_eq!(unread["code"], "unparsed");
     second.call("act", act(0, 2, json!({"text": "Let it be {\"number\": 7}."}))).await;
-    // Nobody but the second seat has heard anything of that: a ping's reply is the next frame.
+    // Only the second seat has received a frame: for the others, a ping's reply is the next one.
     for client in [&mut first, &mut watcher] {
         let before = client.frames.len();
         client.call("ping", json!({})).await;

@@ -1,4 +1,4 @@
-//! Games of plans over real sockets: before a round is played nobody but its author can tell anything of a plan.
+//! Games of plans over real sockets: before a round is played, a plan is visible to its author alone.
 
 use ludex_tests::Server;
 use ludex_tests::bot::act;
@@ -103,34 +103,34 @@ fn high(turn: &Value) -> Value {
     json!({"action": pieces(turn).last()})
 }
 
-fn said(document: &Value) -> Value {
+fn document_act(document: &Value) -> Value {
     json!({ "proposal": document })
 }
 
 /// A plan that grows by eight ids at least, and is submitted when it may be.
-fn built(turn: &Value, step: usize) -> Vec<Value> {
+fn draft_acts(turn: &Value, step: usize) -> Vec<Value> {
     let submits = turn["legal"][0] == 0 && (step >= 8 || pieces(turn).is_empty());
     vec![if submits { json!({"action": 0}) } else { low(turn) }]
 }
 
-/// What a seat does at `step` of the phase that is looked at: three ways to three different plans. All settle at the third
-/// step, because views tell who has not settled.
+/// Returns the act of a seat at `step` of the tested phase: three ways to three different plans. All submit at the third
+/// step, because views show which seats have not submitted.
 fn way(world: usize, plans: &Plans, turn: &Value, step: usize) -> Vec<Value> {
     let initial = turn["phase"].as_str().is_some_and(|phase| phase.starts_with("initial"));
     let nonsense = json!({"text": "I cannot decide."});
     match (world, step) {
-        (0, 0 | 1) if initial => vec![said(&plans.over)],
+        (0, 0 | 1) if initial => vec![document_act(&plans.over)],
         (0, 0 | 1) => vec![low(turn)],
-        (0, _) => vec![said(&plans.sound)],
-        (1, 0) => vec![nonsense, said(&json!({"wrong": 1})), low(turn)],
+        (0, _) => vec![document_act(&plans.sound)],
+        (1, 0) => vec![nonsense, document_act(&json!({"wrong": 1})), low(turn)],
         (1, 1) => vec![low(turn)],
         (1, _) => vec![json!({"text": format!("Here it is: {}", plans.other)})],
         (_, 0 | 1) => vec![high(turn)],
-        _ => vec![nonsense, said(&json!({"none": true}))],
+        _ => vec![nonsense, document_act(&json!({"none": true}))],
     }
 }
 
-/// What a watcher was sent before round `round` was shown, without what a match draws for itself; and how it was shown.
+/// Returns the frames that a watcher received before round `round`, without a match's own random values; and the round's frame.
 fn before(client: &Recorded, round: usize) -> (Vec<String>, String) {
     let times = Regex::new(r#""(ms|now_ms)":\d+"#).expect("a pattern");
     let drawn = Regex::new(r#""(match|join|seed_commit)":"[^"]*""#).expect("a pattern");
@@ -144,7 +144,7 @@ fn before(client: &Recorded, round: usize) -> (Vec<String>, String) {
         if rounds == round {
             return (told, frame);
         }
-        // The last plan of a round begins it: a view beside that move shows the round already.
+        // The last plan of a round starts it: the view with that move shows the round already.
         let mut message: Value = serde_json::from_str(&frame).expect("JSON");
         if message["view"]["struct"]["history"].as_array().is_some_and(|history| history.len() >= round) {
             message.as_object_mut().expect("a map").remove("view");
@@ -175,7 +175,7 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
     let by_author = |turn: &Value| {
         if turn["phase"] != phase {
             let other_side = turn["phase"].as_str().is_some_and(|phase| phase.ends_with("_other"));
-            return vec![said(&of[usize::from(other_side)].sound)];
+            return vec![document_act(&of[usize::from(other_side)].sound)];
         }
         step += 1;
         way(world, &of[side], turn, step - 1)
@@ -185,7 +185,7 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
             (built_steps, built_phase) = (0, turn["phase"].clone());
         }
         built_steps += 1;
-        built(turn, built_steps - 1)
+        draft_acts(turn, built_steps - 1)
     };
     tokio::join!(play(&mut author, by_author), play(&mut other, by_other), watcher.until_kind("match_end"));
     assert!(step >= 3, "{game} asks in phase {phase} {step} times");
@@ -194,7 +194,7 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
 
 /// Worlds that differ in a seat's plan, in the number of its tries, in its steps and in its way (documents, texts, ids).
 #[tokio::test]
-async fn nothing_of_a_plan_is_told_before_its_round() {
+async fn plan_is_hidden_until_its_round() {
     let server = Server::start(|_| {}).await;
     for game in GAMES {
         for (form, phase, round) in [

@@ -42,11 +42,11 @@ fn moves(record: &Value, seat: u32) -> Vec<&Value> {
 }
 
 #[tokio::test]
-async fn texts_alone_play_the_games_of_plans() {
+async fn plan_games_are_playable_by_text() {
     let server = Server::start(|_| {}).await;
     for game in GAMES {
         let [own, other] = [0, 1].map(|side| plans(game, side));
-        // The first document is over budget, so the seat is asked again; then a text holds no document at all.
+        // The first document is over budget, so the seat gets another request; then a text holds no document at all.
         let begins = [text(&own.over), json!(["I have no plan yet.", text(&own.sound)])];
         let keep = json!({"keep": true});
         let forms = [
@@ -71,13 +71,13 @@ async fn texts_alone_play_the_games_of_plans() {
     server.stop().stopped().await;
 }
 
-/// Seat a writes rules and seat b has the last message. Either way seat a then plays in column a, where nobody else may
+/// Seat a writes rules and seat b has the last message. Either way seat a then plays in column a, where no other seat may
 /// place anything, so a script knows its moves before.
 #[tokio::test]
-async fn texts_alone_play_free_style_in_all_its_phases() {
+async fn free_style_is_playable_by_text() {
     let server = Server::start(|_| {}).await;
     let mut rules: Value =
-        serde_json::from_str(include_str!("../../../../env/src/games/free_style/tests/f2.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../games/src/free_style/tests/f2.json")).unwrap();
     rules["first"] = "random".into();
     let message = json!({"act": "propose", "rules": rules, "say": "Let chance say who begins."});
     let mut lines = vec![json!(["Any rules will do.", text(&message)])];

@@ -21,7 +21,7 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn clients_hear_the_start_and_are_not_asked_for_it() {
+async fn clients_receive_given_start_without_requests() {
     // A text that does not carry its starts is refused.
     let error = Suites::default().with(SUITE).err().expect("no file").to_string();
     assert!(error.contains("\"spots.jsonl\": the suite does not carry this file"), "{error}");

@@ -90,7 +90,7 @@ class FrameReader:
         self._to += count
 
     def raw(self, most: int | None = None) -> memoryview:
-        """Take at most ``most`` bytes outside of frames; empty if there are none."""
+        """Take at most ``most`` bytes outside of frames, or an empty view."""
         end = self._to if most is None else min(self._to, self._from + most)
         taken = self._buffer[self._from : end]
         self._from, self._least = end, _HEAD

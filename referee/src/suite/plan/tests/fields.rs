@@ -6,16 +6,16 @@ use crate::suite::roles::RoleAssignment;
 const HEAD: &str = "name = \"t\"\nversion = 1\ntitle = \"T\"\n";
 
 fn suite(text: &str) -> Suite {
-    Suite::parse(&format!("{HEAD}{text}"), &Games::builtin()).unwrap()
+    Suite::parse(&format!("{HEAD}{text}"), &ludex_games::builtin()).unwrap()
 }
 
 /// Returns the plan of a suite for candidates with these names, each with its name as spec.
 fn plan_of(suite: &Suite, candidates: &[&str]) -> Result<Plan, SuiteError> {
     let candidates: Vec<_> = candidates.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
-    Plan::new(suite.clone(), &candidates, 1.0, &Games::builtin())
+    Plan::new(suite.clone(), &candidates, 1.0, &ludex_games::builtin())
 }
 
-fn cast(role: &str, agents: &[&str]) -> RoleAssignment {
+fn assign(role: &str, agents: &[&str]) -> RoleAssignment {
     let agent = |spec: &&str| RoleAgent { name: format!("my {spec}"), spec: (*spec).to_owned() };
     RoleAssignment::from([(role.to_owned(), agents.iter().map(agent).collect())])
 }
@@ -44,18 +44,18 @@ fn roles_are_filled_by_the_run_or_the_suite() {
         "{why}"
     );
     for (wrong, why) in [
-        (cast("refrence", &["x", "y"]), "t has no role \"refrence\"; its roles: reference"),
-        (cast("reference", &["x"]), "role \"reference\" takes 2 agents, not 1"),
-        (cast("reference", &["x", "y", "z"]), "role \"reference\" takes 2 agents, not 3"),
+        (assign("refrence", &["x", "y"]), "t has no role \"refrence\"; its roles: reference"),
+        (assign("reference", &["x"]), "role \"reference\" takes 2 agents, not 1"),
+        (assign("reference", &["x", "y", "z"]), "role \"reference\" takes 2 agents, not 3"),
     ] {
         assert_eq!(open.fill(&wrong).unwrap_err().to_string(), why);
     }
-    open.fill(&cast("reference", &["x", "y"])).unwrap();
+    open.fill(&assign("reference", &["x", "y"])).unwrap();
     let plan = plan_of(&open, &["me"]).unwrap();
     let agents: Vec<(&str, &str)> = plan.agents.iter().map(|e| (e.name.as_str(), e.spec.as_str())).collect();
     assert_eq!(agents, [("me", "me"), ("random", "random"), ("my x", "x"), ("my y", "y")]);
     assert_eq!(matches(&plan).len(), 3 * 4);
-    assert_eq!(plan.suite.assigned_roles(), cast("reference", &["x", "y"]));
+    assert_eq!(plan.suite.assigned_roles(), assign("reference", &["x", "y"]));
 
     // A role that no part of the run needs may remain empty.
     let mut one = suite(&format!(
@@ -67,7 +67,7 @@ fn roles_are_filled_by_the_run_or_the_suite() {
     // The suite's own agents, unless the run names others.
     let mut own = suite(&format!("[[role]]\nname = \"reference\"\nagents = [\"anchor level=1\"]\n{against}"));
     assert_eq!(plan_of(&own, &["me"]).unwrap().agents[2].spec, "anchor level=1");
-    own.fill(&cast("reference", &["z"])).unwrap();
+    own.fill(&assign("reference", &["z"])).unwrap();
     assert_eq!(plan_of(&own, &["me"]).unwrap().agents[2].name, "my z");
 }
 
@@ -78,7 +78,7 @@ fn agent_named_four_times_by_a_role_has_four_seats() {
             "[[role]]\nname = \"civilian\"\ncount = 4\n[[part]]\nid = \"p\"\ngame = \"undercover\"\nschedule = \"against\"\nopponents = [\"@civilian\"]\ntables = [\"{table}\"]\nblocks = 3\n"
         );
         let mut suite = suite(&text);
-        suite.fill(&cast("civilian", &["x"; 4])).unwrap();
+        suite.fill(&assign("civilian", &["x"; 4])).unwrap();
         matches(&plan_of(&suite, &["me"]).unwrap())
     };
     for table in ["bbbba", "bcdea"] {
@@ -206,10 +206,14 @@ fn sweep_adds_a_match_per_seating() {
     let part = &plan.parts[0];
     let games: Vec<&str> = part.games.iter().map(|game| game.spec().string.as_str()).collect();
     let of =
-        |piles: &str, misere: bool| ludex_env::load(&format!("nim(pile_sizes={piles},is_misere={misere})")).unwrap();
+        |piles: &str, misere: bool| ludex_games::load(&format!("nim(pile_sizes={piles},is_misere={misere})")).unwrap();
     let expected = [of("1;2", true), of("3", true), of("1;2", false), of("3", false)];
     assert_eq!(games, expected.iter().map(|game| game.spec().string.as_str()).collect::<Vec<_>>());
-    assert_eq!(part.game.spec().string, ludex_env::load("nim").unwrap().spec().string, "the part's game stays its own");
+    assert_eq!(
+        part.game.spec().string,
+        ludex_games::load("nim").unwrap().spec().string,
+        "the part's game stays its own"
+    );
     let all = matches(&plan);
     assert_eq!((all.len(), plan.matches_at_most()), (2 * 2 * 4, 16));
     for (k, (key, seats)) in all.iter().enumerate() {
@@ -247,7 +251,7 @@ fn published_evaluations_can_be_expressed() {
         metrics = [\"score_rate\"]\ngroups = [\"board\", \"complete\"]\n\
         [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"@reference\"]\norder = \"halves\"\nblocks = 25\nmetrics = [\"score_rate\"]\n";
     let mut gtbench = suite(gtbench);
-    gtbench.fill(&cast("reference", &["llm model=x"])).unwrap();
+    gtbench.fill(&assign("reference", &["llm model=x"])).unwrap();
     let plan = plan_of(&gtbench, &["m"]).unwrap();
     assert_eq!(plan.matches_at_most(), 2 * (3 + 1) * 50, "two variants, 25 matches on each seat");
 
@@ -255,7 +259,7 @@ fn published_evaluations_can_be_expressed() {
         [[part]]\nid = \"tower_defense\"\ngame = \"tower_defense(format=match,rounds=10,revise=alternate)\"\nschedule = \"against\"\n\
         opponents = [\"@opponent\"]\nself = true\ntables = [\"ab\", \"ba\"]\nsweep = { first = [0, 1] }\nblocks = 1\n";
     let mut adv = suite(adv);
-    adv.fill(&cast("opponent", &["x", "y", "z"])).unwrap();
+    adv.fill(&assign("opponent", &["x", "y", "z"])).unwrap();
     let plan = plan_of(&adv, &["x", "w"]).unwrap();
     assert_eq!(plan.matches_at_most(), 2 * 3 * 4, "side by first reviser: four matches for each pair");
     assert_eq!(plan.agents.len(), 4, "x is one agent");

@@ -7,13 +7,13 @@ use ludex_protocol::message::{
 use ludex_protocol::{Id, Move};
 use serde_json::json;
 
-use super::super::script::Trouble;
-use super::super::table::Table;
-use super::super::wire::Wire;
-use super::{Go, Host, Request, SECOND, kind, run, type_of};
+use super::super::script::Disturbance;
+use super::super::table::ScriptMatch;
+use super::super::wire::ScriptSocket;
+use super::{Go, Request, SECOND, ScriptServer, kind, run, type_of};
 use crate::CheckFault;
 
-impl Host<'_> {
+impl ScriptServer<'_> {
     /// Checks a request and keeps it. The result says whether it is new.
     pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, CheckFault> {
         if let ClientMessage::Hello(_) = message {
@@ -64,7 +64,7 @@ impl Host<'_> {
             let same = *first == given || table.read(first).is_ok_and(|action| table.read(&given) == Ok(action));
             let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
             if !same {
-                let did = format!("acted twice for {of}: first {}, then {}", shown(first), shown(&given));
+                let did = format!("acted twice for {of}: first {}, then {}", move_text(first), move_text(&given));
                 return Err(CheckFault::new(5, did, "one move for each (turn, try), however often it is sent"));
             }
             if held && *before != id && !table.over {
@@ -82,7 +82,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    pub(super) async fn request(&mut self, wire: &mut Wire, id: Id, message: ClientMessage) -> Go<()> {
+    pub(super) async fn request(&mut self, wire: &mut ScriptSocket, id: Id, message: ClientMessage) -> Go<()> {
         self.note(id, &message)?;
         let at = match &message {
             ClientMessage::Act(act) => format!("got act {}", act.turn),
@@ -92,7 +92,7 @@ impl Host<'_> {
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
         // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
-        if matches!(self.script.trouble, Trouble::LostAct | Trouble::Drain) && kept.is_none() {
+        if matches!(self.script.trouble, Disturbance::LostAct | Disturbance::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
         }
         let reply = match kept {
@@ -134,7 +134,7 @@ impl Host<'_> {
             ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
             ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
             ClientMessage::ListGames(_) => ServerMessage::Games(GameList { games: games(self.script.game) }),
-            ClientMessage::Describe(describe) => match ludex_env::load_with(&describe.game, &describe.params) {
+            ClientMessage::Describe(describe) => match ludex_games::load_with(&describe.game, &describe.params) {
                 Ok(game) => ServerMessage::Spec(Box::new(SpecReply { spec: game.spec().clone() })),
                 Err(error) => ServerMessage::Error(Box::new(error.into())),
             },
@@ -166,13 +166,13 @@ impl Host<'_> {
         if name(&join.game) != name(wanted) {
             return Err(other);
         }
-        let seat = join.seat.unwrap_or(u32::from(self.has(Trouble::Second))) as usize;
+        let seat = join.seat.unwrap_or(u32::from(self.has(Disturbance::Second))) as usize;
         self.matches += 1;
-        let table = Table::new(join, &id, seat, self.matches, self.has(Trouble::Extras));
+        let table = ScriptMatch::new(join, &id, seat, self.matches, self.has(Disturbance::Extras));
         let asked = format!("joined with {}", json!(join));
         let table = table.map_err(|why| CheckFault::new(5, asked.clone(), why))?;
         if self.script.documents()
-            && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
+            && ludex_games::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
         {
             return Err(other);
         }
@@ -185,10 +185,10 @@ impl Host<'_> {
 
     fn act(&mut self, act: &Act) -> Go<ServerMessage> {
         let (refuses, legal) = match self.script.trouble {
-            Trouble::Refusals { times, legal } => (act.turn == SECOND && act.attempt < times, legal),
+            Disturbance::Refusals { times, legal } => (act.turn == SECOND && act.attempt < times, legal),
             _ => (false, true),
         };
-        let flawed = self.has(Trouble::Flaws) && act.turn == SECOND && act.attempt == 0;
+        let flawed = self.has(Disturbance::Flaws) && act.turn == SECOND && act.attempt == 0;
         let Some(table) = &mut self.table else {
             return Err(CheckFault::new(5, "acted without a match", "a `join` first").into());
         };
@@ -197,7 +197,7 @@ impl Host<'_> {
         }
         match &act.proposal {
             None if self.script.documents() => {
-                let did = format!("answered turn {} with {}", act.turn, shown_act(act));
+                let did = format!("answered turn {} with {}", act.turn, act_text(act));
                 return Err(CheckFault::new(5, did, "a document that fits the schema which the turn names").into());
             }
             Some(said) if flawed => return Ok(table.refuse_document(said)),
@@ -205,7 +205,7 @@ impl Host<'_> {
         }
         match act.as_move().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
             Ok(action) if legal && table.was_refused(action) => {
-                let did = format!("sent the refused move {} again for turn {}", shown_act(act), act.turn);
+                let did = format!("sent the refused move {} again for turn {}", act_text(act), act.turn);
                 Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")
                     .into())
             }
@@ -214,7 +214,7 @@ impl Host<'_> {
             Err(why) => {
                 let answer = table.refuse(why.clone(), None, true);
                 if table.over {
-                    let did = format!("was refused at every try, the last time {}: {why}", shown_act(act));
+                    let did = format!("was refused at every try, the last time {}: {why}", act_text(act));
                     return Err(CheckFault::new(5, did, "a move of `legal`").into());
                 }
                 Ok(answer)
@@ -228,7 +228,7 @@ fn over() -> ServerMessage {
 }
 
 fn games(game: &str) -> Vec<GameEntry> {
-    let spec = ludex_env::load(game).map(|game| game.spec().clone());
+    let spec = ludex_games::load(game).map(|game| game.spec().clone());
     let entry = spec.map(|spec| GameEntry {
         game: spec.game,
         title: spec.title,
@@ -246,10 +246,10 @@ fn kind_of_reply(message: &ServerMessage) -> String {
     type_of(&serde_json::to_value(message).unwrap_or_default())
 }
 
-fn shown(given: &Move) -> String {
+fn move_text(given: &Move) -> String {
     ludex_protocol::error::truncate_text(&json!(given).to_string())
 }
 
-fn shown_act(act: &Act) -> String {
-    act.as_move().as_ref().map_or_else(|| "nothing".to_owned(), shown)
+fn act_text(act: &Act) -> String {
+    act.as_move().as_ref().map_or_else(|| "nothing".to_owned(), move_text)
 }

@@ -6,23 +6,23 @@ use ludex_protocol::message::{
 use serde_json::json;
 
 use super::super::program::{GAME, RUN, SUITE};
-use super::super::script::Trouble;
-use super::super::table::Table;
-use super::super::wire::Wire;
-use super::{Go, Host};
+use super::super::script::Disturbance;
+use super::super::table::ScriptMatch;
+use super::super::wire::ScriptSocket;
+use super::{Go, ScriptServer};
 use crate::CheckFault;
 
 /// Matches of the plan.
 const MATCHES: u64 = 3;
 
-/// What the server knows of the run.
+/// The server's state of the run.
 #[derive(Default)]
 pub(super) struct Run {
-    /// As the client enrolled first.
+    /// The client's first enrolment.
     enrolled: Option<Enrol>,
-    /// Whether it has enrolled on this connection.
+    /// True if the client has enrolled on this connection.
     pub here: bool,
-    /// Whether the session of the client holds the match that runs.
+    /// True if the client's session holds the running match.
     pub seated: bool,
     done: u64,
     /// The last match counts among those that are done.
@@ -44,7 +44,7 @@ impl Run {
     }
 }
 
-/// Answers `suites`.
+/// Returns the reply to `suites`.
 pub(super) fn suites() -> ServerMessage {
     let part = SuitePart {
         part: GAME.into(),
@@ -65,7 +65,7 @@ pub(super) fn suites() -> ServerMessage {
     ServerMessage::Suites(SuiteList { suites: vec![suite] })
 }
 
-impl Host<'_> {
+impl ScriptServer<'_> {
     pub(super) fn enrol(&mut self, enrol: &Enrol) -> Result<ServerMessage, CheckFault> {
         let asked = format!("enrolled with {}", json!(enrol));
         if enrol.suite != SUITE || enrol.run != RUN {
@@ -89,7 +89,7 @@ impl Host<'_> {
         Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
     }
 
-    /// Counts the match that is over; false if there is none, or it was counted.
+    /// Counts the finished match; false without one, or if it was counted before.
     fn count(&mut self) -> bool {
         let ended = self.table.as_ref().is_some_and(|table| table.over);
         let Some(run) = self.run.as_mut().filter(|run| ended && !run.counted) else { return false };
@@ -102,7 +102,7 @@ impl Host<'_> {
     }
 
     /// Sends what is due in a run: the progress, the match that waits for a new session, the next match, or the end.
-    pub(super) async fn deal(&mut self, wire: &mut Wire) -> Go<()> {
+    pub(super) async fn deal(&mut self, wire: &mut ScriptSocket) -> Go<()> {
         if self.count()
             && let Some(run) = &self.run
         {
@@ -127,7 +127,7 @@ impl Host<'_> {
         let views = run.enrolled.as_ref().map(|enrol| enrol.views.clone()).unwrap_or_default();
         let (join, seat) = (Join { views, ..Join::new(GAME) }, (run.done % 2) as usize);
         self.matches += 1;
-        let table = Table::new(&join, "j_kit1", seat, self.matches, self.has(Trouble::Extras));
+        let table = ScriptMatch::new(&join, "j_kit1", seat, self.matches, self.has(Disturbance::Extras));
         self.table =
             Some(table.map_err(|why| CheckFault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
         (self.acts, self.told) = Default::default();

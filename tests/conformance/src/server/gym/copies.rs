@@ -5,8 +5,8 @@ use ludex_protocol::spec::Spec;
 use ludex_protocol::{Bytes, Column, ErrorCode};
 
 use super::super::link::Link;
-use super::super::{Done, law_holds, same};
-use super::handle::{Handle, Row, all_views};
+use super::super::{LawResult, law_holds, same};
+use super::handle::{CheckedHandle, Row, all_views};
 use super::steps::{SEED, plies};
 
 /// Steps before the copy is made.
@@ -17,8 +17,8 @@ fn open(spec: &Spec) -> Open {
 }
 
 /// Environments in the middle of their episodes, with their states.
-async fn middle(link: &mut Link, spec: &Spec) -> Done<(Handle, Vec<Row>)> {
-    let h = Handle::open(link, open(spec)).await?;
+async fn middle(link: &mut Link, spec: &Spec) -> LawResult<(CheckedHandle, Vec<Row>)> {
+    let h = CheckedHandle::open(link, open(spec)).await?;
     let mut batch = h.reset(link, SEED).await?;
     for _ in 0..BEFORE {
         let Some(actions) = h.choose(&batch, SEED) else { break };
@@ -28,13 +28,13 @@ async fn middle(link: &mut Link, spec: &Spec) -> Done<(Handle, Vec<Row>)> {
     Ok((h, rows))
 }
 
-async fn states(h: &Handle, link: &mut Link) -> Done<Vec<Row>> {
+async fn states(h: &CheckedHandle, link: &mut Link) -> LawResult<Vec<Row>> {
     let batch = h.look(link).await?;
     Ok(h.rows(&batch).into_iter().map(Row::state).collect())
 }
 
 /// Plays the same actions in both, past the ends of episodes; they must stay the same.
-async fn go_on_alike(link: &mut Link, a: &Handle, b: &Handle, what: &str) -> Done {
+async fn go_on_alike(link: &mut Link, a: &CheckedHandle, b: &CheckedHandle, what: &str) -> LawResult {
     let mut batch = a.look(link).await?;
     for ply in 0..plies(&a.spec) {
         let Some(actions) = a.choose(&batch, SEED) else { break };
@@ -45,17 +45,22 @@ async fn go_on_alike(link: &mut Link, a: &Handle, b: &Handle, what: &str) -> Don
     Ok(())
 }
 
-async fn copied(link: &mut Link, h: &Handle, envs: Option<Column<u32>>, seed: Option<u64>) -> Done<Handle> {
+async fn copied(
+    link: &mut Link,
+    h: &CheckedHandle,
+    envs: Option<Column<u32>>,
+    seed: Option<u64>,
+) -> LawResult<CheckedHandle> {
     let count = envs.as_ref().map_or(h.open.count, |envs| envs.len() as u32);
     let request = CloneEnvs { env: h.env, envs, seed: seed.map(Seed) };
     let opened = link.call(ClientMessage::Clone(request)).await?.opened()?;
     law_holds(opened.env != h.env, || format!("gave the clone the handle {}", h.env), "a new one")?;
     same(&opened.count, &count, || "environments of the clone".into())?;
     same(&opened.spec, &h.spec, || "spec of the clone".into())?;
-    Ok(Handle { env: opened.env, open: Open { count, ..h.open.clone() }, spec: opened.spec })
+    Ok(CheckedHandle { env: opened.env, open: Open { count, ..h.open.clone() }, spec: opened.spec })
 }
 
-pub(super) async fn clones(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn clones(link: &mut Link, spec: &Spec) -> LawResult {
     let (h, rows) = middle(link, spec).await?;
     let twin = copied(link, &h, None, None).await?;
     same(&states(&twin, link).await?, &rows, || "the states of a clone".into())?;
@@ -78,18 +83,18 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-async fn snapped(link: &mut Link, h: &Handle, envs: Option<Column<u32>>) -> Done<Snapshots> {
+async fn snapped(link: &mut Link, h: &CheckedHandle, envs: Option<Column<u32>>) -> LawResult<Snapshots> {
     link.call(ClientMessage::Snapshot(SnapshotEnvs { env: h.env, envs })).await?.snapshots()
 }
 
-pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> LawResult {
     let (h, rows) = middle(link, spec).await?;
     let taken = snapped(link, &h, None).await?;
     same(&taken.hash, &spec.hash, || "hash of the snapshots".into())?;
     same(&taken.items.len(), &3, || "number of snapshots".into())?;
     let last = snapped(link, &h, Some(Column::from([2]))).await?;
     same(&last.items, &taken.items[2..].to_vec(), || "the snapshot of the last environment alone".into())?;
-    let other = Handle::open(link, open(spec)).await?;
+    let other = CheckedHandle::open(link, open(spec)).await?;
     let restore = |env, envs, items| ClientMessage::Restore(Restore { env, envs, items });
     let heard = link.call(restore(other.env, None, taken.items.clone())).await?;
     let batch = other.batch(heard, None)?;
@@ -106,7 +111,7 @@ pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> Done {
     other.close(link).await
 }
 
-pub(super) async fn forged(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn forged(link: &mut Link, spec: &Spec) -> LawResult {
     let (h, rows) = middle(link, spec).await?;
     let items = snapped(link, &h, None).await?.items;
     let with = |bent: Vec<u8>| vec![items[0].clone(), items[1].clone(), Bytes(bent)];

@@ -5,8 +5,8 @@ use ludex_protocol::message::{Batch, ChanceBy, Open, to_move};
 use ludex_protocol::spec::{ChanceMode, Spec};
 
 use super::super::link::Link;
-use super::super::{Done, Stop, same, wrong};
-use super::handle::{Handle, all_views};
+use super::super::{LawFailure, LawResult, same, wrong};
+use super::handle::{CheckedHandle, all_views};
 use super::steps::{SEED, plies};
 
 /// The outcome of draw k: the first whose running share exceeds u / 2^64.
@@ -21,19 +21,19 @@ fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
 }
 
 /// Two environments must play alike: in one the server draws, in the other we draw by the documented function.
-pub(super) async fn draws(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn draws(link: &mut Link, spec: &Spec) -> LawResult {
     if spec.chance != ChanceMode::Explicit {
-        return Err(Stop::Skip("no game has chance that can be listed".into()));
+        return Err(LawFailure::Skip("no game has chance that can be listed".into()));
     }
-    let theirs = Handle::open(link, all_views(spec, 1)).await?;
-    let ours = Handle::open(link, Open { chance: ChanceBy::Client, ..all_views(spec, 1) }).await?;
+    let theirs = CheckedHandle::open(link, all_views(spec, 1)).await?;
+    let ours = CheckedHandle::open(link, Open { chance: ChanceBy::Client, ..all_views(spec, 1) }).await?;
     let (mut drawn, mut batch) = (0, theirs.reset(link, SEED).await?);
     let mut own = ours.reset(link, SEED).await?;
     for ply in 0..plies(spec) {
         own = draw(link, &ours, own, &mut drawn).await?;
         let rows = [ours.row(&own, 0).state(), theirs.row(&batch, 0).state()];
         same(&rows[1], &rows[0], || format!("the state at step {ply}, after {drawn} draws of seed {SEED}"))?;
-        if Handle::ended(&batch, 0) {
+        if CheckedHandle::ended(&batch, 0) {
             break;
         }
         let Some(actions) = theirs.choose(&batch, SEED) else { break };
@@ -45,7 +45,7 @@ pub(super) async fn draws(link: &mut Link, spec: &Spec) -> Done {
 }
 
 /// Plays chance until a seat is to move or it is over.
-async fn draw(link: &mut Link, h: &Handle, mut batch: Batch, drawn: &mut u64) -> Done<Batch> {
+async fn draw(link: &mut Link, h: &CheckedHandle, mut batch: Batch, drawn: &mut u64) -> LawResult<Batch> {
     while batch.to_move.get(0) == Some(to_move::CHANCE) {
         let outcomes = h.outcomes(&batch, 0);
         let next = outcome(&outcomes, &h.spec.game, *drawn).and_then(|id| i32::try_from(id).ok());

@@ -1,4 +1,4 @@
-//! Laws of whole episodes: how they end, begin again, pay, and who plays in them.
+//! Laws of whole episodes: end, reset, rewards, and players.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::message::{Autoreset, Batch, ChanceBy, Observer, OnIllegal, Open, Reset, Rotate, to_move};
@@ -6,8 +6,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Spec};
 use serde_json::Value;
 
 use super::super::link::Link;
-use super::super::{Done, Stop, law_holds, same};
-use super::handle::{Handle, all_views, plain};
+use super::super::{LawFailure, LawResult, law_holds, same};
+use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies, speechless};
 
 /// Most steps in an episode, so that some end.
@@ -29,7 +29,7 @@ fn transition(batch: &Batch) -> Transition {
     let bytes = |tensors: &Option<ludex_protocol::Tensors>| {
         tensors.iter().flat_map(|all| all.values()).flat_map(|tensor| tensor.b.clone()).collect()
     };
-    let (reward, over) = (batch.reward.to_vec(), Handle::ended(batch, 0));
+    let (reward, over) = (batch.reward.to_vec(), CheckedHandle::ended(batch, 0));
     match &batch.ended {
         None => Transition {
             reward,
@@ -53,12 +53,12 @@ fn transition(batch: &Batch) -> Transition {
 }
 
 /// Three episodes of one environment.
-async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> Done<Vec<Transition>> {
-    let h = Handle::open(link, Open { autoreset, max_steps: Some(MOST), ..all_views(spec, 1) }).await?;
+async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> LawResult<Vec<Transition>> {
+    let h = CheckedHandle::open(link, Open { autoreset, max_steps: Some(MOST), ..all_views(spec, 1) }).await?;
     let mut batch = h.reset(link, SEED).await?;
     let (mut all, mut ended) = (Vec::new(), 0);
     while ended < 3 && all.len() < 6 * MOST as usize {
-        let over = h.keeps_ends() && Handle::ended(&batch, 0);
+        let over = h.keeps_ends() && CheckedHandle::ended(&batch, 0);
         if over {
             let before = batch.episode.get(0);
             batch = match autoreset {
@@ -73,14 +73,14 @@ async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> Done
         }
         let Some(actions) = h.choose(&batch, SEED) else { break };
         batch = h.step(link, &actions).await?;
-        ended += u32::from(Handle::ended(&batch, 0));
+        ended += u32::from(CheckedHandle::ended(&batch, 0));
         all.push(transition(&batch));
     }
     h.close(link).await?;
     Ok(all)
 }
 
-pub(super) async fn modes(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn modes(link: &mut Link, spec: &Spec) -> LawResult {
     let wanted = transitions(link, spec, Autoreset::SameStep).await?;
     for mode in [Autoreset::NextStep, Autoreset::Disabled] {
         let got = transitions(link, spec, mode).await?;
@@ -92,7 +92,7 @@ pub(super) async fn modes(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-pub(super) async fn rewards(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn rewards(link: &mut Link, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     let all = transitions(link, spec, Autoreset::SameStep).await?;
     let mut sum = vec![0.0; players];
@@ -107,8 +107,8 @@ pub(super) async fn rewards(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-pub(super) async fn truncation(link: &mut Link, spec: &Spec) -> Done {
-    let h = Handle::open(link, Open { max_steps: Some(1), ..plain(spec, 1) }).await?;
+pub(super) async fn truncation(link: &mut Link, spec: &Spec) -> LawResult {
+    let h = CheckedHandle::open(link, Open { max_steps: Some(1), ..plain(spec, 1) }).await?;
     let batch = h.reset(link, SEED).await?;
     let actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
     let after = h.step(link, &actions).await?;
@@ -119,9 +119,9 @@ pub(super) async fn truncation(link: &mut Link, spec: &Spec) -> Done {
     h.close(link).await
 }
 
-pub(super) async fn loses(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn loses(link: &mut Link, spec: &Spec) -> LawResult {
     let open = Open { on_illegal: OnIllegal::Lose, autoreset: Autoreset::Disabled, ..all_views(spec, 2) };
-    let h = Handle::open(link, open).await?;
+    let h = CheckedHandle::open(link, open).await?;
     let batch = h.reset(link, SEED).await?;
     let mut actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
     let Some((seat, _)) = h.acting(&batch, 1).into_iter().next() else { return h.close(link).await };
@@ -130,14 +130,15 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> Done {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(Handle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
+    law_holds(CheckedHandle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await
 }
 
-pub(super) async fn chance(link: &mut Link, spec: &Spec) -> Done {
-    let h = Handle::open(link, Open { chance: ChanceBy::Client, max_steps: Some(MOST), ..plain(spec, 2) }).await?;
+pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
+    let h =
+        CheckedHandle::open(link, Open { chance: ChanceBy::Client, max_steps: Some(MOST), ..plain(spec, 2) }).await?;
     let mut batch = h.reset(link, SEED).await?;
     let mut nodes = 0;
     // Outcomes count as steps of ours, not of the episode.
@@ -156,7 +157,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> Done {
         let before = batch;
         batch = h.step(link, &actions).await?;
         for row in (0..2).filter(|&row| before.to_move.get(row) == Some(to_move::CHANCE)) {
-            let ended = Handle::ended(&batch, row);
+            let ended = CheckedHandle::ended(&batch, row);
             law_holds(
                 ended || batch.length.get(row) == before.length.get(row),
                 || "counted an outcome as a move".into(),
@@ -169,15 +170,15 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> Done {
     // Outcomes that can be listed appear early.
     if spec.chance == ChanceMode::Explicit && spec.dynamics == Dynamics::Sequential && nodes == 0 {
         h.close(link).await?;
-        return Err(Stop::Skip("no chance node came up".into()));
+        return Err(LawFailure::Skip("no chance node came up".into()));
     }
     h.close(link).await
 }
 
-pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     if players < 2 {
-        return Err(Stop::Skip("a game for one".into()));
+        return Err(LawFailure::Skip("a game for one".into()));
     }
     let mut seats = vec!["random".to_owned(); players];
     seats[0] = "agent".into();
@@ -189,7 +190,7 @@ pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> Done {
         observer: Observer::Acting,
         ..all_views(spec, 1)
     };
-    let h = Handle::open(link, open).await?;
+    let h = CheckedHandle::open(link, open).await?;
     let mut batch = h.reset(link, SEED).await?;
     let mut sum = 0.0;
     for _ in 0..3 * plies(spec) {
@@ -205,7 +206,7 @@ pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> Done {
             || format!("came back when to_move is {mover:?} and our seat {seat:?}"),
             "our turn or the end",
         )?;
-        let over = Handle::ended(&batch, 0);
+        let over = CheckedHandle::ended(&batch, 0);
         if over {
             let returns = h.row(&batch, 0).returns;
             let own = returns.get(due).copied().unwrap_or_default();

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
-use super::super::{Done, law_holds};
+use super::super::{LawResult, law_holds};
 
 /// Up to this many actions a mask has one byte for each by default.
 const DENSE: u32 = 512;
 
-/// This many environments of a game with its parameters, in which a client can play all seats; the rest is default.
+/// Returns a request for `count` environments in which a client can play all seats, with defaults for the rest.
 pub(in super::super) fn plain(spec: &Spec, count: u32) -> Open {
     let observer = if spec.dynamics == Dynamics::Sequential { Observer::Acting } else { Observer::All };
     Open { params: spec.params.clone(), count, observer, ..Open::new(&spec.game) }
@@ -32,21 +32,21 @@ pub(super) fn all_views(spec: &Spec, count: u32) -> Open {
     Open { views: Some(views), ..plain(spec, count) }
 }
 
-/// An open handle.
+/// An open handle; every batch is checked.
 #[derive(Clone)]
-pub(in super::super) struct Handle {
+pub(in super::super) struct CheckedHandle {
     pub env: u32,
     pub open: Open,
     pub spec: Spec,
 }
 
-impl Handle {
-    /// Opens environments.
-    pub async fn open(link: &mut Link, open: Open) -> Done<Handle> {
+impl CheckedHandle {
+    /// Opens environments and checks the reply.
+    pub async fn open(link: &mut Link, open: Open) -> LawResult<CheckedHandle> {
         let opened = link.call(ClientMessage::Open(Box::new(open.clone()))).await?.opened()?;
         let count = opened.count;
         law_holds(count == open.count, || format!("opened {count}"), &format!("{} environments", open.count))?;
-        Ok(Handle { env: opened.env, open, spec: opened.spec })
+        Ok(CheckedHandle { env: opened.env, open, spec: opened.spec })
     }
 
     pub fn count(&self) -> usize {
@@ -82,39 +82,39 @@ impl Handle {
     // ---- requests ---------------------------------------------------------------------------------------------------
 
     /// Starts episodes: environment i plays that of seed + i.
-    pub async fn reset(&self, link: &mut Link, seed: u64) -> Done<Batch> {
+    pub async fn reset(&self, link: &mut Link, seed: u64) -> LawResult<Batch> {
         self.reset_with(link, Reset { seed: Some(Seed(seed)), ..Reset::default() }).await
     }
 
-    pub async fn reset_with(&self, link: &mut Link, reset: Reset) -> Done<Batch> {
+    pub async fn reset_with(&self, link: &mut Link, reset: Reset) -> LawResult<Batch> {
         let envs = reset.envs.clone();
         let heard = link.call(ClientMessage::Reset(Reset { env: self.env, ..reset })).await?;
         self.batch(heard, envs.as_ref())
     }
 
     /// Acts in every environment.
-    pub async fn step(&self, link: &mut Link, actions: &[i32]) -> Done<Batch> {
+    pub async fn step(&self, link: &mut Link, actions: &[i32]) -> LawResult<Batch> {
         let heard = self.try_step(link, actions).await?;
         self.batch(heard, None)
     }
 
     /// The same, with any answer.
-    pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> Done<IncomingMessage> {
+    pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> LawResult<IncomingMessage> {
         let actions = Some(Column::from(actions));
         link.call(ClientMessage::Step(StepEnvs { env: self.env, actions, ..StepEnvs::default() })).await
     }
 
     /// Reads the state without moving, with entries of -1.
-    pub async fn look(&self, link: &mut Link) -> Done<Batch> {
+    pub async fn look(&self, link: &mut Link) -> LawResult<Batch> {
         self.step(link, &vec![-1; self.count() * self.width()]).await
     }
 
-    pub async fn close(self, link: &mut Link) -> Done {
+    pub async fn close(self, link: &mut Link) -> LawResult {
         link.call(ClientMessage::Close(CloseHandle { env: self.env })).await?.ok()
     }
 
     /// The batch in a reply, with its shape checked.
-    pub fn batch(&self, heard: IncomingMessage, envs: Option<&Column<u32>>) -> Done<Batch> {
+    pub fn batch(&self, heard: IncomingMessage, envs: Option<&Column<u32>>) -> LawResult<Batch> {
         let batch = *heard.batch()?;
         shape::check(self, envs, &batch)?;
         Ok(batch)
@@ -198,7 +198,7 @@ impl Handle {
         Some(all)
     }
 
-    /// Whether the episode in a row ended with this batch.
+    /// Returns true if the episode of a row ended with this batch.
     pub fn ended(batch: &Batch, row: usize) -> bool {
         batch.terminated.get(row) == Some(1) || batch.truncated.get(row) == Some(1)
     }
@@ -237,7 +237,7 @@ impl Handle {
         (0..self.count()).map(|row| self.row(batch, row)).collect()
     }
 
-    /// Whether a finished episode stays until it is reset or stepped over.
+    /// Returns true if a finished episode stays until the next reset or step.
     pub fn keeps_ends(&self) -> bool {
         self.open.autoreset != Autoreset::SameStep
     }

@@ -3,14 +3,14 @@
 use ludex_protocol::message::{ClientMessage, CloseHandle, Reset, ResumeSession, StepEnvs, ViewEnv, Welcome};
 use ludex_protocol::{Column, Encoding, ErrorCode};
 
-use super::super::bench::Bench;
+use super::super::bench::LawContext;
 use super::super::link::Link;
-use super::super::{Done, law_holds, same};
-use super::handle::{Handle, plain};
+use super::super::{LawResult, law_holds, same};
+use super::handle::{CheckedHandle, plain};
 use super::steps::{SEED, speechless};
 
 /// Breaks the connection and comes back to its session.
-async fn come_back(b: &Bench, link: Link, welcome: &Welcome) -> Done<(Link, Box<Welcome>)> {
+async fn come_back(b: &LawContext, link: Link, welcome: &Welcome) -> LawResult<(Link, Box<Welcome>)> {
     let last = link.last;
     link.cut();
     let mut link = b.mute(&[Encoding::MsgPack]).await?;
@@ -24,10 +24,10 @@ async fn come_back(b: &Bench, link: Link, welcome: &Welcome) -> Done<(Link, Box<
 }
 
 /// If the reply to a step is lost with the connection, the step is carried out once, however often it is sent.
-pub(super) async fn resent(b: &Bench) -> Done {
+pub(super) async fn resent(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, mut welcome) = b.link_in(Encoding::MsgPack).await?;
-    let h = Handle::open(&mut link, plain(spec, 2)).await?;
+    let h = CheckedHandle::open(&mut link, plain(spec, 2)).await?;
     let mut batch = h.reset(&mut link, SEED).await?;
     for round in 0..4 {
         let actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
@@ -56,10 +56,11 @@ pub(super) async fn resent(b: &Bench) -> Done {
     h.close(&mut link).await
 }
 
-pub(super) async fn closed(b: &Bench) -> Done {
+pub(super) async fn closed(b: &LawContext) -> LawResult {
     let spec = b.a_game().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
-    let (one, two) = (Handle::open(&mut link, plain(spec, 1)).await?, Handle::open(&mut link, plain(spec, 1)).await?);
+    let (one, two) =
+        (CheckedHandle::open(&mut link, plain(spec, 1)).await?, CheckedHandle::open(&mut link, plain(spec, 1)).await?);
     law_holds(one.env != two.env, || format!("two handles are called {}", one.env), "two names")?;
     let gone = one.env;
     one.close(&mut link).await?;

@@ -6,28 +6,28 @@ use ludex_protocol::spec::Spec;
 use ludex_protocol::{Column, ErrorCode};
 
 use super::super::link::Link;
-use super::super::{Done, Stop, law_holds, same};
-use super::handle::{Handle, all_views, plain};
+use super::super::{LawFailure, LawResult, law_holds, same};
+use super::handle::{CheckedHandle, all_views, plain};
 
 /// The seed of most episodes.
 pub(super) const SEED: u64 = 20_261_121;
 
-/// How many steps a law checks: fewer if each of them takes long.
+/// Returns the number of steps that a law checks; lower in games with slow steps.
 pub(super) fn plies(spec: &Spec) -> usize {
     if spec.actions <= 5_000 { 24 } else { 8 }
 }
 
 /// Random play stops where only proposals are possible.
-pub(super) fn speechless() -> Stop {
-    Stop::Skip("only proposals move here".into())
+pub(super) fn speechless() -> LawFailure {
+    LawFailure::Skip("only proposals move here".into())
 }
 
-/// Everything that is asked for comes in its shape, and nothing else comes. (Every batch of every law is checked for this.)
-pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> Done {
+/// Batches have all requested columns in their shapes, and no others. (Every batch of every law is checked for this.)
+pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> LawResult {
     for observer in [Observer::Acting, Observer::All] {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let open = Open { observer, autoreset, max_steps: Some(10), ..all_views(spec, 3) };
-            let h = Handle::open(link, open).await?;
+            let h = CheckedHandle::open(link, open).await?;
             same(&h.spec, spec, || "opened.spec, beside the described one".into())?;
             let mut batch = h.reset(link, SEED).await?;
             let first = (batch.episode.to_vec(), batch.length.to_vec());
@@ -40,7 +40,7 @@ pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> Done {
             let batch = h.reset_with(link, Reset { envs: some, seed: Some(Seed(4)), ..Reset::default() }).await?;
             same(&batch.length.to_vec(), &vec![0, 0], || "length of the two environments that were reset".into())?;
             let defaults = Open { observer, ..Open::new(&spec.string) };
-            let by_default = Handle::open(link, defaults).await?;
+            let by_default = CheckedHandle::open(link, defaults).await?;
             by_default.reset(link, SEED).await?;
             by_default.close(link).await?;
             h.close(link).await?;
@@ -49,12 +49,13 @@ pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-pub(super) async fn masks(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn masks(link: &mut Link, spec: &Spec) -> LawResult {
     let forms = [MaskForm::Ids, MaskForm::Bits, MaskForm::U1];
     let mut handles = Vec::new();
     let mut batches = Vec::new();
     for mask in forms {
-        let h = Handle::open(link, Open { mask: Some(mask), autoreset: Autoreset::SameStep, ..plain(spec, 2) }).await?;
+        let h = CheckedHandle::open(link, Open { mask: Some(mask), autoreset: Autoreset::SameStep, ..plain(spec, 2) })
+            .await?;
         batches.push(h.reset(link, SEED).await?);
         handles.push(h);
     }
@@ -77,7 +78,7 @@ pub(super) async fn masks(link: &mut Link, spec: &Spec) -> Done {
 }
 
 /// Actions for all rows; those of the last row are illegal in some way. Empty if every action is legal there.
-fn spoiled(h: &Handle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, &'static str)> {
+fn spoiled(h: &CheckedHandle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, &'static str)> {
     let (row, width) = (h.count() - 1, h.width());
     let acting = h.acting(batch, row);
     let Some((seat, legal)) = acting.first() else { return Vec::new() };
@@ -100,8 +101,8 @@ fn spoiled(h: &Handle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, &'stati
     all
 }
 
-pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> Done {
-    let h = Handle::open(link, all_views(spec, 2)).await?;
+pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
+    let h = CheckedHandle::open(link, all_views(spec, 2)).await?;
     let mut batch = h.reset(link, SEED).await?;
     for ply in 0..plies(spec) {
         let Some(actions) = h.choose(&batch, SEED) else { break };
@@ -125,8 +126,9 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> Done {
     h.close(link).await
 }
 
-pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
-    let h = Handle::open(link, Open { autoreset: Autoreset::Disabled, max_steps: Some(1), ..plain(spec, 3) }).await?;
+pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> LawResult {
+    let h = CheckedHandle::open(link, Open { autoreset: Autoreset::Disabled, max_steps: Some(1), ..plain(spec, 3) })
+        .await?;
     let step = |envs: Option<Vec<u32>>, actions: Option<Vec<i32>>, moves: Option<Vec<Option<Move>>>| {
         let (envs, actions) = (envs.map(Column::from_iter), actions.map(Column::from_iter));
         ClientMessage::Step(StepEnvs { env: h.env, envs, actions, moves })
@@ -161,21 +163,21 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
     same(&still, &first, || "the state after refused calls".into())?;
     // One step ends every episode here, and only a reset begins a new one.
     let over = h.step(link, &actions).await?;
-    if (0..3).all(|row| Handle::ended(&over, row)) {
+    if (0..3).all(|row| CheckedHandle::ended(&over, row)) {
         h.try_step(link, &zeros).await?.error(ErrorCode::EnvOver)?;
     }
     h.close(link).await
 }
 
-pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
     // The seeds of the batch would exceed the greatest seed.
     let seed = u64::MAX - 1;
     let of = |count| Open { autoreset: Autoreset::SameStep, max_steps: Some(8), ..all_views(spec, count) };
-    let many = Handle::open(link, of(3)).await?;
+    let many = CheckedHandle::open(link, of(3)).await?;
     let mut batch = many.reset(link, seed).await?;
     let mut singles = Vec::new();
     for row in 0..3 {
-        let single = Handle::open(link, of(1)).await?;
+        let single = CheckedHandle::open(link, of(1)).await?;
         let first = single.reset(link, seed.wrapping_add(row)).await?;
         let wanted = many.row(&batch, row as usize);
         same(&single.row(&first, 0), &wanted, || format!("a single environment beside row {row} after the reset"))?;

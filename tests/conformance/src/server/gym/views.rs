@@ -6,16 +6,16 @@ use ludex_protocol::message::{Autoreset, ClientMessage, GymView, Observer, Open,
 use ludex_protocol::spec::Spec;
 
 use super::super::link::Link;
-use super::super::{Done, law_holds, same};
-use super::handle::{Handle, all_views, plain};
+use super::super::{LawResult, law_holds, same};
+use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies};
 
-/// How many names are asked for in one position.
+/// Number of names that are requested in one position.
 const NAMES: usize = 40;
 
-pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
-    let h = Handle::open(link, Open { autoreset: Autoreset::SameStep, ..plain(spec, 1) }).await?;
-    let twin = Handle::open(link, Open { autoreset: Autoreset::SameStep, ..plain(spec, 1) }).await?;
+pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
+    let h = CheckedHandle::open(link, Open { autoreset: Autoreset::SameStep, ..plain(spec, 1) }).await?;
+    let twin = CheckedHandle::open(link, Open { autoreset: Autoreset::SameStep, ..plain(spec, 1) }).await?;
     let mut batch = h.reset(link, SEED).await?;
     twin.reset(link, SEED).await?;
     for ply in 0..plies(spec).min(12) {
@@ -58,9 +58,9 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
     twin.close(link).await
 }
 
-pub(super) async fn views(link: &mut Link, spec: &Spec) -> Done {
+pub(super) async fn views(link: &mut Link, spec: &Spec) -> LawResult {
     let open = Open { observer: Observer::All, autoreset: Autoreset::SameStep, ..all_views(spec, 2) };
-    let h = Handle::open(link, open).await?;
+    let h = CheckedHandle::open(link, open).await?;
     let mut batch = h.reset(link, SEED).await?;
     let wanted: Vec<GymView> = h.open.views.iter().flatten().copied().filter(|v| *v != GymView::Returns).collect();
     for ply in 0..plies(spec).min(8) {

@@ -6,19 +6,19 @@ use ludex_protocol::record::{EndReason, IllegalPolicy, Outcome};
 use ludex_protocol::spec::Utility;
 use serde_json::json;
 
-use super::super::bench::Bench;
-use super::super::{Done, law_holds, same, wrong};
-use super::table::Table;
+use super::super::bench::LawContext;
+use super::super::{LawResult, law_holds, same, wrong};
+use super::table::CheckedSeat;
 use super::terms::join;
 
 /// A move that is never legal: an id beyond the last action.
-fn illegal(table: &Table, turn: u32, attempt: u32) -> Act {
+fn illegal(table: &CheckedSeat, turn: u32, attempt: u32) -> Act {
     let action = Some(i64::from(table.spec.actions));
     Act { match_id: table.id.clone(), turn, attempt, action, ..Act::default() }
 }
 
 /// The reply to an illegal move.
-async fn refused(table: &mut Table, act: &Act) -> Done<Box<ActRefused>> {
+async fn refusal_of(table: &mut CheckedSeat, act: &Act) -> LawResult<Box<ActRefused>> {
     let refused = table.act(act).await?.refusal()?;
     let due = (&act.match_id, act.turn, act.attempt + 1);
     same(&(&refused.match_id, refused.turn, refused.attempt), &due, || "match, turn and try of `refused`".into())?;
@@ -31,9 +31,9 @@ async fn refused(table: &mut Table, act: &Act) -> Done<Box<ActRefused>> {
     Ok(refused)
 }
 
-pub(super) async fn acts(b: &Bench) -> Done {
+pub(super) async fn acts(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     let (legal, names) = (turn.legal.iter().collect::<Vec<_>>(), turn.names.clone().unwrap_or_default());
     let [first, second, ..] = legal[..] else { return Err(wrong("opens with one legal action", "several")) };
@@ -59,11 +59,11 @@ pub(super) async fn acts(b: &Bench) -> Done {
     table.act(&nowhere).await?.error(ErrorCode::UnknownMatch)?;
     // An illegal act costs a try, once.
     let bad = illegal(&table, 0, 0);
-    let told = refused(&mut table, &bad).await?;
-    same(&refused(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
+    let told = refusal_of(&mut table, &bad).await?;
+    same(&refusal_of(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
     table.act(&at(0, 0, first)).await?.error(ErrorCode::Conflict)?;
     let words = Act { action: None, text: Some("no move at all".into()), ..at(0, 1, first) };
-    refused(&mut table, &words).await?;
+    refusal_of(&mut table, &words).await?;
     // Accepted, in words and by its id.
     let named = Act { action: None, text: Some(names[0].clone()), ..at(0, 2, first) };
     let accepted = table.act(&named).await?.accepted()?;
@@ -89,7 +89,7 @@ pub(super) async fn acts(b: &Bench) -> Done {
 }
 
 /// A forfeit of our seat 0: the least return for us, and in games of two with a constant sum the greatest for the other.
-fn forfeited(table: &Table, end: &MatchEnd, reason: EndReason) -> Done {
+fn forfeited(table: &CheckedSeat, end: &MatchEnd, reason: EndReason) -> LawResult {
     let spec = &table.spec;
     same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;
     same(&end.returns.first(), &Some(&spec.min_return), || "our return".into())?;
@@ -99,14 +99,14 @@ fn forfeited(table: &Table, end: &MatchEnd, reason: EndReason) -> Done {
     same(&end.outcome, &vec![Outcome::Loss, Outcome::Win], || "match_end.outcome".into())
 }
 
-pub(super) async fn tries(b: &Bench) -> Done {
+pub(super) async fn tries(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     table.due().await?;
     let tries = table.start.illegal.tries;
     for attempt in 0..tries {
         let act = illegal(&table, 0, attempt);
-        let told = refused(&mut table, &act).await?;
+        let told = refusal_of(&mut table, &act).await?;
         let then = (attempt + 1 == tries).then_some(IllegalPolicy::Forfeit);
         same(&told.then, &then, || format!("refused.then of try {attempt}"))?;
     }
@@ -114,9 +114,9 @@ pub(super) async fn tries(b: &Bench) -> Done {
     forfeited(&table, &end, EndReason::Illegal)
 }
 
-pub(super) async fn resigns(b: &Bench) -> Done {
+pub(super) async fn resigns(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     table.play_turn(&turn).await?;
     let resign = ClientMessage::Resign(Resign { match_id: table.id.clone() });

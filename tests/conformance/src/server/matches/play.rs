@@ -5,17 +5,17 @@ use ludex_protocol::record::EndReason;
 use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Encoding, ErrorCode};
 
-use super::super::bench::Bench;
-use super::super::{Done, law_holds, same};
-use super::table::Table;
+use super::super::bench::LawContext;
+use super::super::{LawResult, law_holds, same};
+use super::table::CheckedSeat;
 use super::terms::{games, join};
 
-pub(super) async fn to_the_end(b: &Bench) -> Done {
+pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
     for spec in games(b).await? {
         for (encoding, seat) in [(Encoding::MsgPack, 0), (Encoding::Json, spec.players - 1)] {
             let (link, welcome) = b.link_in(encoding).await?;
             let played = async {
-                let mut table = Table::sit(link, welcome, spec, join(spec, seat)).await?;
+                let mut table = CheckedSeat::sit(link, welcome, spec, join(spec, seat)).await?;
                 let end = table.play().await?;
                 same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
                 let own = table.moves.iter().filter(|(mover, _)| *mover == seat).count();
@@ -36,7 +36,7 @@ pub(super) async fn to_the_end(b: &Bench) -> Done {
 }
 
 /// Two matches, one after the other: match j is played in seat j mod P. No third match follows.
-pub(super) async fn count(b: &Bench) -> Done {
+pub(super) async fn count(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
     let two = Join { seat: None, count: 2, ..join(spec, 0) };
@@ -45,7 +45,7 @@ pub(super) async fn count(b: &Bench) -> Done {
     let mut ids = Vec::new();
     let (mut link, mut welcome) = (link, welcome);
     for _ in 0..2 {
-        let mut table = Table::wait(link, welcome, spec, two.clone(), &joined).await?;
+        let mut table = CheckedSeat::wait(link, welcome, spec, two.clone(), &joined).await?;
         table.play().await?;
         seats.push(table.seat());
         ids.push(table.id.clone());
@@ -59,7 +59,7 @@ pub(super) async fn count(b: &Bench) -> Done {
     // A join without a count ends when its client leaves.
     let endless = Join { count: 0, ..join(spec, 0) };
     let joined = link.call(ClientMessage::Join(Box::new(endless.clone()))).await?.joined()?;
-    let mut table = Table::wait(link, welcome, spec, endless, &joined).await?;
+    let mut table = CheckedSeat::wait(link, welcome, spec, endless, &joined).await?;
     let leave = table.link.ask(&ClientMessage::Leave(Leave { join: joined })).await?;
     table.reply(leave).await?.ok()?;
     table.play().await?;
@@ -77,7 +77,7 @@ pub(super) async fn count(b: &Bench) -> Done {
     }
 }
 
-pub(super) async fn wrong_joins(b: &Bench) -> Done {
+pub(super) async fn wrong_joins(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let mut link = b.link().await?;
     let plain = || join(spec, 0);

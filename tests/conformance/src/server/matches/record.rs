@@ -9,9 +9,9 @@ use ludex_referee::read::Source;
 use ludex_referee::{Verifier, verify};
 use serde_json::Value;
 
-use super::super::bench::Bench;
-use super::super::{Done, Stop, law_holds, same, short, wrong};
-use super::table::Table;
+use super::super::bench::LawContext;
+use super::super::{LawFailure, LawResult, law_holds, same, short, wrong};
+use super::table::CheckedSeat;
 use super::terms::{games, join};
 
 /// Fields that are released when every match of the seed is over.
@@ -33,7 +33,7 @@ fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Whether a word is somewhere in a message, as a text or as a number.
+/// Returns true if a message contains a word, as text or as a number.
 fn says(message: &Value, word: &str) -> bool {
     match message {
         Value::Object(map) => map.values().any(|inner| says(inner, word)),
@@ -45,7 +45,7 @@ fn says(message: &Value, word: &str) -> bool {
 }
 
 /// The record of a match over HTTP.
-async fn page(b: &Bench, path: &str) -> Done<(Value, String)> {
+async fn page(b: &LawContext, path: &str) -> LawResult<(Value, String)> {
     let (status, body) = b.page(path).await?;
     law_holds(status == 200, || format!("GET {path}: {status} {}", short(&body)), "200 and the record")?;
     let record = serde_json::from_str(&body).map_err(|e| wrong(format!("GET {path}: not JSON: {e}"), "the record"))?;
@@ -53,13 +53,13 @@ async fn page(b: &Bench, path: &str) -> Done<(Value, String)> {
 }
 
 /// The record once it is released; that of an unrated match may take a moment to be kept.
-async fn wait(b: &Bench, end: &MatchEnd) -> Done<(Value, String)> {
+async fn wait(b: &LawContext, end: &MatchEnd) -> LawResult<(Value, String)> {
     let by = tokio::time::Instant::now() + b.patience;
     loop {
         let late = match page(b, &end.record).await {
             Ok((record, body)) if record["digest"].is_string() => return Ok((record, body)),
             Ok(_) => wrong(format!("GET {}: no digest after the match", end.record), "the released record"),
-            Err(skip @ Stop::Skip(_)) => return Err(skip),
+            Err(skip @ LawFailure::Skip(_)) => return Err(skip),
             Err(late) => late,
         };
         if tokio::time::Instant::now() >= by {
@@ -69,10 +69,10 @@ async fn wait(b: &Bench, end: &MatchEnd) -> Done<(Value, String)> {
     }
 }
 
-pub(super) async fn secrets(b: &Bench) -> Done {
+pub(super) async fn secrets(b: &LawContext) -> LawResult {
     for spec in games(b).await? {
         let kept = async {
-            let mut table = Table::new(b, spec, join(spec, 0)).await?;
+            let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
             if let Some(turn) = table.turn().await? {
                 // Over HTTP, a running match shows its events and nothing else.
                 match page(b, &format!("/episodes/{}", table.id)).await {
@@ -84,7 +84,7 @@ pub(super) async fn secrets(b: &Bench) -> Done {
                             "it at the end",
                         )?;
                     }
-                    Err(Stop::Skip(_)) => {}
+                    Err(LawFailure::Skip(_)) => {}
                     Err(stop) => return Err(stop),
                 }
                 table.play_turn(&turn).await?;
@@ -111,7 +111,7 @@ pub(super) async fn secrets(b: &Bench) -> Done {
 }
 
 /// Checks that the match committed itself to its seed.
-fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> Done {
+fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> LawResult {
     let (Some(commit), Some(seed), Some(salt)) = (commit, seed, salt) else {
         return Err(wrong(format!("commit {commit:?}, seed {seed:?}, salt {salt:?}"), "all three"));
     };
@@ -122,10 +122,10 @@ fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> Do
     same(&seed_commit(&bytes, number).as_str(), &commit, || format!("SHA-256 over salt {salt} and seed {seed}"))
 }
 
-pub(super) async fn released(b: &Bench) -> Done {
+pub(super) async fn released(b: &LawContext) -> LawResult {
     for spec in games(b).await? {
         let kept = async {
-            let mut table = Table::new(b, spec, join(spec, 0)).await?;
+            let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
             let end = table.play().await?;
             let (commit, seed, salt) = (table.start.seed_commit.as_deref(), end.seed.as_deref(), end.salt.as_deref());
             if seed.is_some() {
@@ -166,8 +166,8 @@ pub(super) async fn released(b: &Bench) -> Done {
 }
 
 /// Plays the record again, if the game is one of ours.
-fn again(parts: &RecordParts) -> Done {
-    match Verifier::new().verify(parts, Source::default()) {
+fn again(parts: &RecordParts) -> LawResult {
+    match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
         Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same as when it is played again")),

@@ -5,17 +5,22 @@ use ludex_protocol::error::close;
 use ludex_protocol::message::{ClientMessage, Ping, ResumeSession, ServerMessage, TurnFrame, Welcome};
 use ludex_protocol::record::EndReason;
 
-use super::super::bench::Bench;
+use super::super::bench::LawContext;
 use super::super::link::{Link, LinkEnd};
-use super::super::{Done, Stop, law_holds, same, wrong};
-use super::table::Table;
+use super::super::{LawFailure, LawResult, law_holds, same, wrong};
+use super::table::CheckedSeat;
 use super::terms::join;
 
 /// A number beyond everything that was sent.
 const NEVER_SENT: u64 = 1_000_000_000;
 
 /// Says hello on a connection and names a session.
-async fn resume(b: &Bench, link: &mut Link, welcome: &Welcome, seen: Option<(&str, u64)>) -> Done<Box<Welcome>> {
+async fn resume(
+    b: &LawContext,
+    link: &mut Link,
+    welcome: &Welcome,
+    seen: Option<(&str, u64)>,
+) -> LawResult<Box<Welcome>> {
     let mut hello = b.hello();
     hello.resume = Some(ResumeSession {
         session: welcome.session.clone(),
@@ -26,19 +31,19 @@ async fn resume(b: &Bench, link: &mut Link, welcome: &Welcome, seen: Option<(&st
 }
 
 /// The same on a connection of its own.
-async fn back(b: &Bench, welcome: &Welcome) -> Done<(Link, Box<Welcome>)> {
+async fn back(b: &LawContext, welcome: &Welcome) -> LawResult<(Link, Box<Welcome>)> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     let fresh = resume(b, &mut link, welcome, None).await?;
     Ok((link, fresh))
 }
 
 /// Breaks the connection of a seat and comes back, having seen frames up to `seen`.
-async fn cut(b: &Bench, table: &mut Table, seen: Option<u64>) -> Done {
+async fn cut(b: &LawContext, table: &mut CheckedSeat, seen: Option<u64>) -> LawResult {
     let mut link = b.mute(&[table.link.encoding]).await?;
     link.last = table.link.last;
     std::mem::swap(&mut link, &mut table.link);
     link.cut();
-    // Own moves may now be told before the reply that was lost is asked for again.
+    // Events of own moves may now arrive before the lost reply is requested again.
     table.accepted = None;
     let seen = seen.map(|seq| (table.id.as_str(), seq));
     let fresh = resume(b, &mut table.link, &table.welcome, seen).await?;
@@ -54,9 +59,9 @@ async fn cut(b: &Bench, table: &mut Table, seen: Option<u64>) -> Done {
 }
 
 /// One match over many connections; each lives for one message.
-pub(super) async fn cuts(b: &Bench) -> Done {
+pub(super) async fn cuts(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let (mut pending, mut played) = (None, Vec::new());
     while table.end.is_none() || pending.is_some() {
         let heard = table.link.hear().await?;
@@ -94,7 +99,7 @@ pub(super) async fn cuts(b: &Bench) -> Done {
 }
 
 /// Checks that the resync of a seat has everything: the moves so far, and the waiting turn.
-fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> Done {
+fn told_all(table: &CheckedSeat, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> LawResult {
     let of = |what: &str| format!("{what} of the resync, beside what was sent before");
     same(&&table.moves[..], &moves, || of("`move` events"))?;
     let turn = table.turn.as_ref();
@@ -103,11 +108,11 @@ fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> D
 }
 
 /// A client that has seen nothing, or claims to have seen what was never sent, may get everything in one resync.
-pub(super) async fn resyncs(b: &Bench) -> Done {
+pub(super) async fn resyncs(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let mut resyncs = 0;
     for seen in [Some(NEVER_SENT), None] {
-        let mut table = Table::new(b, spec, join(spec, 0)).await?;
+        let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
         let first = table.due().await?;
         table.play_turn(&first).await?;
         let (waits, moves) = (table.due().await?, table.moves.clone());
@@ -125,10 +130,10 @@ pub(super) async fn resyncs(b: &Bench) -> Done {
         let end = table.play().await?;
         same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
     }
-    if resyncs > 0 { Ok(()) } else { Err(Stop::Skip("no resync came here; a reclaiming client gets one".into())) }
+    if resyncs > 0 { Ok(()) } else { Err(LawFailure::Skip("no resync came here; a reclaiming client gets one".into())) }
 }
 
-pub(super) async fn keys(b: &Bench) -> Done {
+pub(super) async fn keys(b: &LawContext) -> LawResult {
     let (first, welcome) = b.link_in(Encoding::Json).await?;
     first.cut();
     let (mut second, fresh) = back(b, &welcome).await?;
@@ -160,7 +165,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
 }
 
 /// The connection must end, because another one has taken over.
-async fn superseded(old: &mut Link) -> Done {
+async fn superseded(old: &mut Link) -> LawResult {
     let with = close::SUPERSEDED;
     match old.ended().await?.0 {
         LinkEnd::Closed(code, _) if code == with.code => Ok(()),
@@ -171,11 +176,11 @@ async fn superseded(old: &mut Link) -> Done {
     }
 }
 
-pub(super) async fn reclaims(b: &Bench) -> Done {
+pub(super) async fn reclaims(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     if table.welcome.agent.is_empty() {
-        return Err(Stop::Skip("no agent name was given".into()));
+        return Err(LawFailure::Skip("no agent name was given".into()));
     }
     let first = table.due().await?;
     table.play_turn(&first).await?;

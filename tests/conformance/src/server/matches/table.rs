@@ -9,14 +9,14 @@ use ludex_protocol::spec::{LegalForm, Spec};
 use ludex_protocol::{Encoding, Id};
 use serde_json::Value;
 
-use super::super::bench::Bench;
+use super::super::bench::LawContext;
 use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
-use super::super::{Done, law_holds, same, wrong};
+use super::super::{LawResult, law_holds, same, wrong};
 use super::terms::{begins, ends};
 
-/// A seat.
-pub(in super::super) struct Table {
+/// A seat in a match, with checks of every frame.
+pub(in super::super) struct CheckedSeat {
     pub link: Link,
     pub welcome: Box<Welcome>,
     pub spec: Spec,
@@ -36,20 +36,26 @@ pub(in super::super) struct Table {
     pub end: Option<MatchEnd>,
     /// Acts that were accepted; absent once a reply was lost with its connection.
     pub accepted: Option<usize>,
-    /// How many resyncs came.
+    /// Number of received resyncs.
     pub resyncs: u32,
 }
 
-impl Table {
+impl CheckedSeat {
     /// Joins on a connection and waits for the match.
-    pub async fn sit(mut link: Link, welcome: Box<Welcome>, spec: &Spec, join: Join) -> Done<Table> {
+    pub async fn sit(mut link: Link, welcome: Box<Welcome>, spec: &Spec, join: Join) -> LawResult<CheckedSeat> {
         let request = ClientMessage::Join(Box::new(join.clone()));
         let joined = link.call(request).await?.joined()?;
-        Table::wait(link, welcome, spec, join, &joined).await
+        CheckedSeat::wait(link, welcome, spec, join, &joined).await
     }
 
     /// Waits for a match of a join.
-    pub async fn wait(mut link: Link, welcome: Box<Welcome>, spec: &Spec, join: Join, joined: &str) -> Done<Table> {
+    pub async fn wait(
+        mut link: Link,
+        welcome: Box<Welcome>,
+        spec: &Spec,
+        join: Join,
+        joined: &str,
+    ) -> LawResult<CheckedSeat> {
         let (heard, start) = loop {
             let heard = link.hear().await?;
             match heard.message.clone() {
@@ -59,7 +65,7 @@ impl Table {
             }
         };
         begins(&start, spec, &join, joined, &welcome)?;
-        Ok(Table {
+        Ok(CheckedSeat {
             link,
             welcome,
             spec: spec.clone(),
@@ -78,9 +84,9 @@ impl Table {
     }
 
     /// A seat of a new match on a connection of its own.
-    pub async fn new(b: &Bench, spec: &Spec, join: Join) -> Done<Table> {
+    pub async fn new(b: &LawContext, spec: &Spec, join: Join) -> LawResult<CheckedSeat> {
         let (link, welcome) = b.link_in(Encoding::Json).await?;
-        Table::sit(link, welcome, spec, join).await
+        CheckedSeat::sit(link, welcome, spec, join).await
     }
 
     pub fn seat(&self) -> u32 {
@@ -90,13 +96,13 @@ impl Table {
     // ---- what comes in ----------------------------------------------------------------------------------------------
 
     /// Reads the next frame, when no reply is due.
-    pub async fn next(&mut self) -> Done {
+    pub async fn next(&mut self) -> LawResult {
         let heard = self.link.hear().await?;
         self.take(heard)
     }
 
     /// Reads on to the next own turn, or the end of the match.
-    pub async fn turn(&mut self) -> Done<Option<TurnFrame>> {
+    pub async fn turn(&mut self) -> LawResult<Option<TurnFrame>> {
         while self.turn.is_none() && self.end.is_none() {
             self.next().await?;
         }
@@ -104,12 +110,12 @@ impl Table {
     }
 
     /// The same, if there must be a turn.
-    pub async fn due(&mut self) -> Done<TurnFrame> {
+    pub async fn due(&mut self) -> LawResult<TurnFrame> {
         self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
     }
 
     /// Reads on to the end of the match.
-    pub async fn ending(&mut self) -> Done<MatchEnd> {
+    pub async fn ending(&mut self) -> LawResult<MatchEnd> {
         loop {
             if let Some(end) = &self.end {
                 return Ok(end.clone());
@@ -119,7 +125,7 @@ impl Table {
     }
 
     /// Checks a frame of the match and keeps what it says.
-    pub fn take(&mut self, heard: IncomingMessage) -> Done {
+    pub fn take(&mut self, heard: IncomingMessage) -> LawResult {
         if self.end.is_some() && heard.raw["match"] == *self.id {
             return Err(heard.not("no frames of a match after its `match_end`"));
         }
@@ -156,15 +162,15 @@ impl Table {
         Ok(())
     }
 
-    /// Whether a frame is about another match that the agent's name holds, or held until it ended unseen.
+    /// Returns true if a frame belongs to another match that the agent's name holds, or held until its end.
     fn is_of_another(&self, heard: &IncomingMessage) -> bool {
         let Some(id) = heard.raw["match"].as_str().filter(|id| *id != self.id) else { return false };
         let ended = matches!(&heard.message, ServerMessage::Resync(resync) if resync.end.is_some());
         ended || self.welcome.matches.iter().any(|held| held.match_id == id)
     }
 
-    /// Numbers are gapless.
-    fn follows(&mut self, seq: u64, heard: &IncomingMessage) -> Done {
+    /// Checks that sequence numbers have no gaps.
+    fn follows(&mut self, seq: u64, heard: &IncomingMessage) -> LawResult {
         if seq != self.seq + 1 {
             return Err(heard.not(&format!("seq {}, as the last was {}", self.seq + 1, self.seq)));
         }
@@ -172,7 +178,7 @@ impl Table {
         Ok(())
     }
 
-    fn take_turn(&mut self, turn: TurnFrame, heard: &IncomingMessage) -> Done {
+    fn take_turn(&mut self, turn: TurnFrame, heard: &IncomingMessage) -> LawResult {
         let waiting = self.turn.as_ref().is_some_and(|old| (old.seq, old.turn) == (turn.seq, turn.turn));
         if !waiting {
             self.follows(turn.seq, heard)?;
@@ -190,8 +196,8 @@ impl Table {
         Ok(())
     }
 
-    /// Checks a turn.
-    fn asks_well(&self, turn: &TurnFrame) -> Done {
+    /// Checks the fields of a turn against the spec.
+    fn asks_well(&self, turn: &TurnFrame) -> LawResult {
         let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
         let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
         law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of the game")?;
@@ -210,7 +216,7 @@ impl Table {
         )
     }
 
-    fn event(&mut self, event: &MatchEvent, heard: &IncomingMessage) -> Done {
+    fn event(&mut self, event: &MatchEvent, heard: &IncomingMessage) -> LawResult {
         let players = self.spec.players;
         let EventKind::Move { seat, action, text, forced, .. } = &event.kind else { return Ok(()) };
         law_holds(
@@ -229,8 +235,8 @@ impl Table {
         Ok(())
     }
 
-    /// Takes a resync.
-    fn anew(&mut self, resync: Resync) -> Done {
+    /// Replaces the state by that of a resync.
+    fn anew(&mut self, resync: Resync) -> LawResult {
         self.resyncs += 1;
         let start = MatchStart { seq: self.start.seq, join: self.start.join.clone(), ..(*resync.start).clone() };
         same(&start, &self.start, || "resync.start".into())?;
@@ -264,13 +270,13 @@ impl Table {
     // ---- what goes out ----------------------------------------------------------------------------------------------
 
     /// Sends an act and reads on to its reply.
-    pub async fn act(&mut self, act: &Act) -> Done<IncomingMessage> {
+    pub async fn act(&mut self, act: &Act) -> LawResult<IncomingMessage> {
         let id = self.link.ask(&ClientMessage::Act(Box::new(act.clone()))).await?;
         self.reply(id).await
     }
 
     /// Reads on to a reply; frames before it count.
-    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
+    pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
             if heard.re == Some(id) {
@@ -287,14 +293,14 @@ impl Table {
     }
 
     /// A random legal action, the same for the same turn.
-    pub fn choose(&self, turn: &TurnFrame) -> Done<u32> {
+    pub fn choose(&self, turn: &TurnFrame) -> LawResult<u32> {
         let legal: Vec<u32> = turn.legal.iter().collect();
         let mut rng = Stream::from_text(&format!("conformance:{}:{}", self.spec.game, turn.turn));
         legal.get(rng.below(legal.len())).copied().ok_or_else(|| wrong("listed no legal action", "one"))
     }
 
     /// Keeps an act that was accepted.
-    pub fn was_accepted(&mut self, turn: &TurnFrame, action: u32, accepted: &Accepted) -> Done {
+    pub fn was_accepted(&mut self, turn: &TurnFrame, action: u32, accepted: &Accepted) -> LawResult {
         let at = turn.legal.iter().position(|id| id == action);
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
         same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
@@ -312,14 +318,14 @@ impl Table {
     }
 
     /// Plays one random move.
-    pub async fn play_turn(&mut self, turn: &TurnFrame) -> Done {
+    pub async fn play_turn(&mut self, turn: &TurnFrame) -> LawResult {
         let action = self.choose(turn)?;
         let accepted = self.act(&self.answer(turn, action)).await?.accepted()?;
         self.was_accepted(turn, action, &accepted)
     }
 
     /// Plays random moves to the end.
-    pub async fn play(&mut self) -> Done<MatchEnd> {
+    pub async fn play(&mut self) -> LawResult<MatchEnd> {
         while let Some(turn) = self.turn().await? {
             self.play_turn(&turn).await?;
         }

@@ -4,8 +4,8 @@ use ludex_protocol::message::{Join, MatchEnd, MatchStart, Welcome};
 use ludex_protocol::record::{Clock, EndReason, IllegalMoveRules, Outcome};
 use ludex_protocol::spec::{Dynamics, Information, Spec, Utility};
 
-use super::super::bench::Bench;
-use super::super::{Done, Stop, law_holds, same};
+use super::super::bench::LawContext;
+use super::super::{LawFailure, LawResult, law_holds, same};
 
 /// The clock of most matches: long enough that a slow machine loses no match on time.
 pub(super) const CLOCK: Clock = Clock::per_move(60_000);
@@ -22,7 +22,7 @@ pub(in super::super) fn join(spec: &Spec, seat: u32) -> Join {
 }
 
 /// Checks the beginning of a match.
-pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str, welcome: &Welcome) -> Done {
+pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str, welcome: &Welcome) -> LawResult {
     same(&start.seq, &0, || "match_start.seq".into())?;
     same(&start.join.as_deref(), &Some(joined), || "match_start.join".into())?;
     same(&(&start.game, &start.params), &(&spec.game, &spec.params), || "game and params of match_start".into())?;
@@ -45,7 +45,7 @@ pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str,
 }
 
 /// Checks the end of a match.
-pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> Done {
+pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     same(&(end.returns.len(), end.outcome.len()), &(players, players), || "returns and outcomes of match_end".into())?;
     law_holds(!end.record.is_empty(), || "match_end.record is empty".into(), "a path")?;
@@ -68,7 +68,7 @@ pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> Done {
 }
 
 /// Games to play matches of: the shortest sequential ones with and without hidden information, and a joint one.
-pub(super) async fn games(b: &Bench) -> Done<Vec<&Spec>> {
+pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
     let kinds: [fn(&Spec) -> bool; 3] = [
         |spec| spec.dynamics == Dynamics::Sequential && spec.information == Information::Perfect,
         |spec| spec.dynamics == Dynamics::Sequential && spec.information == Information::Imperfect,
@@ -79,5 +79,5 @@ pub(super) async fn games(b: &Bench) -> Done<Vec<&Spec>> {
     let shortest =
         |kind: fn(&Spec) -> bool| playable.iter().copied().filter(|spec| kind(spec)).min_by_key(|spec| spec.max_length);
     let found: Vec<&Spec> = kinds.into_iter().filter_map(shortest).collect();
-    if found.is_empty() { Err(Stop::Skip("no game for two is listed".into())) } else { Ok(found) }
+    if found.is_empty() { Err(LawFailure::Skip("no game for two is listed".into())) } else { Ok(found) }
 }

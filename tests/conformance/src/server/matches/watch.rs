@@ -3,14 +3,14 @@
 use ludex_protocol::message::{ClientMessage, EventKind, ListMatches, Ping, ServerMessage, Spectate, Unspectate};
 use ludex_protocol::{Encoding, ErrorCode};
 
-use super::super::bench::Bench;
+use super::super::bench::LawContext;
 use super::super::link::Link;
-use super::super::{Done, law_holds, same};
-use super::table::Table;
+use super::super::{LawResult, law_holds, same};
+use super::table::CheckedSeat;
 use super::terms::join;
 
 /// Reads a spectator's frames up to a move of seat 0; their numbers continue those before.
-async fn watch(link: &mut Link, seq: &mut u64) -> Done<Option<u32>> {
+async fn watch(link: &mut Link, seq: &mut u64) -> LawResult<Option<u32>> {
     loop {
         let heard = link.hear().await?;
         let (number, played) = match &heard.message {
@@ -32,9 +32,9 @@ async fn watch(link: &mut Link, seq: &mut u64) -> Done<Option<u32>> {
     }
 }
 
-pub(super) async fn spectators(b: &Bench) -> Done {
+pub(super) async fn spectators(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
-    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     let mut link = b.link_in(Encoding::Json).await?.0;
     let list = ListMatches { game: Some(spec.game.clone()), ..ListMatches::default() };

@@ -1,4 +1,4 @@
-//! An agent in a run, as a careful client holds it: it answers turns with the first legal action, and checks what is told of
+//! A careful client of a run: replies to turns with the first legal action, and checks all messages about
 //! the run. The frames of matches have laws of their own.
 
 use std::collections::BTreeSet;
@@ -7,14 +7,14 @@ use ludex_protocol::message::{Act, ClientMessage, Enrol, Enrolled, RunEnd, Serve
 use ludex_protocol::record::Outcome;
 use ludex_protocol::{Encoding, Id};
 
-use super::super::bench::Bench;
+use super::super::bench::LawContext;
 use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
-use super::super::{Done, law_holds, same};
+use super::super::{LawResult, law_holds, same};
 use super::{request, withdraw};
 
-/// See the module.
-pub(super) struct Seat {
+/// A careful client of a run.
+pub(super) struct RunSeat {
     pub link: Link,
     run: String,
     pub join: Option<String>,
@@ -31,11 +31,11 @@ pub(super) struct Seat {
     over: Option<RunEnd>,
 }
 
-impl Seat {
+impl RunSeat {
     /// Enrols on a connection of its own.
-    pub async fn new(b: &Bench, run: &Enrol) -> Done<Seat> {
+    pub async fn new(b: &LawContext, run: &Enrol) -> LawResult<RunSeat> {
         let link = b.link_in(Encoding::Json).await?.0;
-        let mut seat = Seat {
+        let mut seat = RunSeat {
             link,
             run: run.run.clone(),
             join: None,
@@ -59,13 +59,13 @@ impl Seat {
     }
 
     /// Enrols again on the same connection.
-    pub async fn enrol(&mut self, run: &Enrol) -> Done<Enrolled> {
+    pub async fn enrol(&mut self, run: &Enrol) -> LawResult<Enrolled> {
         let id = self.link.ask(&request(run)).await?;
         self.reply(id).await?.enrolled()
     }
 
     /// Reads on to a reply; what comes before it counts.
-    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
+    pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
             if heard.re == Some(id) {
@@ -76,7 +76,7 @@ impl Seat {
     }
 
     /// Answers the turn that waits, and reads the next message.
-    pub async fn next(&mut self) -> Done {
+    pub async fn next(&mut self) -> LawResult {
         if let Some(turn) = self.turn.take() {
             let action = turn.legal.iter().next().map(Into::into);
             let act = Act { match_id: turn.match_id, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() };
@@ -87,7 +87,7 @@ impl Seat {
     }
 
     /// Reads on to a turn, which it does not answer.
-    pub async fn turn(&mut self) -> Done<TurnFrame> {
+    pub async fn turn(&mut self) -> LawResult<TurnFrame> {
         loop {
             if let Some(turn) = &self.turn {
                 return Ok(turn.clone());
@@ -98,7 +98,7 @@ impl Seat {
     }
 
     /// Plays to the end of the run.
-    pub async fn play(&mut self) -> Done<RunEnd> {
+    pub async fn play(&mut self) -> LawResult<RunEnd> {
         while self.over.is_none() {
             self.next().await?;
         }
@@ -106,7 +106,7 @@ impl Seat {
     }
 
     /// Reads on to the end of the run, and answers nothing.
-    pub async fn over(&mut self) -> Done<RunEnd> {
+    pub async fn over(&mut self) -> LawResult<RunEnd> {
         loop {
             if let Some(over) = &self.over {
                 return Ok(over.clone());
@@ -117,12 +117,12 @@ impl Seat {
     }
 
     /// Ends the run, so that the server keeps nothing for us.
-    pub async fn give_up(mut self) -> Done {
+    pub async fn give_up(mut self) -> LawResult {
         let id = self.link.ask(&withdraw(&self.run)).await?;
         self.reply(id).await?.ok()
     }
 
-    fn take(&mut self, heard: IncomingMessage) -> Done {
+    fn take(&mut self, heard: IncomingMessage) -> LawResult {
         let again = heard.clone();
         match heard.message {
             ServerMessage::MatchStart(start) => {

@@ -9,11 +9,11 @@ use ludex_protocol::message::{
 use ludex_protocol::spec::{Dtype, TensorSpec};
 use ludex_protocol::{Column, Tensor, Tensors};
 
-use super::super::super::{Done, law_holds, same, wrong};
-use super::Handle;
+use super::super::super::{LawResult, law_holds, same, wrong};
+use super::CheckedHandle;
 
 /// Checks everything in a batch that answers a request about `envs` (absent: all) of a handle.
-pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
+pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) -> LawResult {
     same(&b.env, &h.env, || "batch.env".into())?;
     // If the request was about all, the reply need not name them.
     let all = Column::from_iter(0..h.open.count);
@@ -26,20 +26,22 @@ pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
     length("length", &b.length, rows)?;
     length("episode", &b.episode, rows)?;
     length("reward", &b.reward, rows * players)?;
-    asked("returns", b.returns.as_ref(), wants(h, GymView::Returns), |returns| {
+    requested_field("returns", b.returns.as_ref(), wants(h, GymView::Returns), |returns| {
         length("returns", returns, rows * players)
     })?;
-    asked("seat", b.seat.as_ref(), h.own_seats() == 1, |seat| {
+    requested_field("seat", b.seat.as_ref(), h.own_seats() == 1, |seat| {
         length("seat", seat, rows)?;
         let seated = seat.iter().all(|seat| (0..players as i8).contains(&seat));
         law_holds(seated, || format!("batch.seat {seat:?}"), "seats of the game")
     })?;
     arrays("obs", &b.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), views, h.view_rows())?;
     arrays("info", &b.info, &h.spec.views.info, wants(h, GymView::Info), views, h.view_rows())?;
-    asked("struct", b.structure.as_ref(), wants(h, GymView::Struct), |all| entries("struct", all.len(), views))?;
-    asked("text", b.text.as_ref(), wants(h, GymView::Text), |all| entries("text", all.len(), views))?;
-    asked("mask", b.mask.as_ref(), h.mask_form() != MaskForm::None, |m| mask(h, m, views))?;
-    asked("chance", b.chance.as_ref(), h.open.chance == ChanceBy::Client, |c| chance(h, c, b, rows))?;
+    requested_field("struct", b.structure.as_ref(), wants(h, GymView::Struct), |all| {
+        entries("struct", all.len(), views)
+    })?;
+    requested_field("text", b.text.as_ref(), wants(h, GymView::Text), |all| entries("text", all.len(), views))?;
+    requested_field("mask", b.mask.as_ref(), h.mask_form() != MaskForm::None, |m| mask(h, m, views))?;
+    requested_field("chance", b.chance.as_ref(), h.open.chance == ChanceBy::Client, |c| chance(h, c, b, rows))?;
     law_holds(
         b.illegal.is_none() || h.open.on_illegal == OnIllegal::Lose,
         || "sent `illegal`".into(),
@@ -56,7 +58,7 @@ pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
     (0..rows).try_for_each(|row| flags(h, b, row))
 }
 
-fn wants(h: &Handle, view: GymView) -> bool {
+fn wants(h: &CheckedHandle, view: GymView) -> bool {
     match &h.open.views {
         Some(views) => views.contains(&view),
         None => view == GymView::Tensor && h.spec.views.tensor.is_some(),
@@ -64,7 +66,7 @@ fn wants(h: &Handle, view: GymView) -> bool {
 }
 
 /// Checks an optional field, which is present if and only if it was asked for.
-fn asked<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> Done) -> Done {
+fn requested_field<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> LawResult) -> LawResult {
     match (field, wanted) {
         (Some(field), true) => look(field),
         (None, false) => Ok(()),
@@ -73,22 +75,22 @@ fn asked<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -
     }
 }
 
-fn entries(name: &str, got: usize, expected: usize) -> Done {
+fn entries(name: &str, got: usize, expected: usize) -> LawResult {
     law_holds(got == expected, || format!("batch.{name} has {got} entries"), &format!("{expected}"))
 }
 
-fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> Done {
+fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> LawResult {
     entries(name, column.len(), expected)
 }
 
 /// Positions in a reply, ascending; each once, if `once`.
-fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> Done {
+fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> LawResult {
     let list = at.to_vec();
     let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
     law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "rows, ascending")
 }
 
-fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
+fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
     let (mover, terminated, truncated) = (b.to_move.get(row), b.terminated.get(row), b.truncated.get(row));
     let known = mover.is_some_and(|m| {
         (0..h.players() as i8).contains(&m) || [to_move::CHANCE, to_move::SIMULTANEOUS, to_move::OVER].contains(&m)
@@ -99,8 +101,8 @@ fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
     let over = mover == Some(to_move::OVER);
     let same_step = h.open.autoreset == Autoreset::SameStep;
     law_holds(
-        same_step || over == Handle::ended(b, row),
-        || format!("to_move {mover:?} in an episode that ended: {}", Handle::ended(b, row)),
+        same_step || over == CheckedHandle::ended(b, row),
+        || format!("to_move {mover:?} in an episode that ended: {}", CheckedHandle::ended(b, row)),
         "-4 when it is over, and only then",
     )?;
     if h.open.chance == ChanceBy::Server {
@@ -139,8 +141,8 @@ fn arrays(
     wanted: bool,
     views: usize,
     seen: usize,
-) -> Done {
-    asked(name, got.as_ref(), wanted, |got| {
+) -> LawResult {
+    requested_field(name, got.as_ref(), wanted, |got| {
         let spec = spec.clone().unwrap_or_default();
         let (names, wanted): (Vec<_>, Vec<_>) = (got.keys().collect(), spec.keys().collect());
         same(&names, &wanted, || format!("arrays of batch.{name}"))?;
@@ -148,7 +150,7 @@ fn arrays(
     })
 }
 
-fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize) -> Done {
+fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize) -> LawResult {
     same(&got.d, &spec.d, || format!("type of the array {name}"))?;
     // With a row for each seat, the rows may be one axis or two.
     let flat: Vec<u32> = [&[views as u32], &spec.s[..]].concat();
@@ -158,11 +160,11 @@ fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize)
     law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "as many as its shape says")?;
     let inside = |value: f64| (spec.low..=spec.high).contains(&value);
     let all = match got.d {
-        Dtype::U1 => within(got.to_vec::<u8>(), inside),
-        Dtype::I1 => within(got.to_vec::<i8>(), inside),
-        Dtype::I2 => within(got.to_vec::<i16>(), inside),
-        Dtype::I4 => within(got.to_vec::<i32>(), inside),
-        Dtype::F4 => within(got.to_vec::<f32>(), inside),
+        Dtype::U1 => all_inside(got.to_vec::<u8>(), inside),
+        Dtype::I1 => all_inside(got.to_vec::<i8>(), inside),
+        Dtype::I2 => all_inside(got.to_vec::<i16>(), inside),
+        Dtype::I4 => all_inside(got.to_vec::<i32>(), inside),
+        Dtype::F4 => all_inside(got.to_vec::<f32>(), inside),
     };
     law_holds(
         all,
@@ -171,11 +173,11 @@ fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize)
     )
 }
 
-fn within<T: Element>(values: Option<Vec<T>>, inside: impl Fn(f64) -> bool) -> bool {
+fn all_inside<T: Element>(values: Option<Vec<T>>, inside: impl Fn(f64) -> bool) -> bool {
     values.into_iter().flatten().all(|value| inside(value.as_f64()))
 }
 
-fn mask(h: &Handle, mask: &Mask, views: usize) -> Done {
+fn mask(h: &CheckedHandle, mask: &Mask, views: usize) -> LawResult {
     let actions = h.spec.actions as usize;
     match (mask, h.mask_form()) {
         (Mask::Dense(bytes), MaskForm::U1) => {
@@ -198,7 +200,7 @@ fn mask(h: &Handle, mask: &Mask, views: usize) -> Done {
 }
 
 /// Lists of ids below `most`, ascending within a row.
-fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> Done {
+fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> LawResult {
     length(&format!("{name}.o"), &lists.o, rows + 1)?;
     let offsets = lists.o.to_vec();
     let ends = offsets.first() == Some(&0) && offsets.last().map(|&last| last as usize) == Some(lists.a.len());
@@ -213,7 +215,7 @@ fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> Done {
 }
 
 /// Outcomes where chance is to move, and nowhere else; probabilities sum to 1.
-fn chance(h: &Handle, chance: &ChanceRows, b: &Batch, rows: usize) -> Done {
+fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> LawResult {
     length("chance.o", &chance.o, rows + 1)?;
     length("chance.p", &chance.p, chance.a.len())?;
     for row in 0..rows {
@@ -235,16 +237,18 @@ fn chance(h: &Handle, chance: &ChanceRows, b: &Batch, rows: usize) -> Done {
 }
 
 /// The last views of the rows that were reset in the same call.
-fn last_views(h: &Handle, ended: &FinalRows, rows: usize) -> Done {
+fn last_views(h: &CheckedHandle, ended: &FinalRows, rows: usize) -> LawResult {
     let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
     length("final.returns", &ended.returns, n * h.players())?;
     length("final.length", &ended.length, n)?;
-    asked("final.seat", ended.seat.as_ref(), h.own_seats() == 1, |seat| length("final.seat", seat, n))?;
+    requested_field("final.seat", ended.seat.as_ref(), h.own_seats() == 1, |seat| length("final.seat", seat, n))?;
     arrays("final.obs", &ended.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), n * seen, seen)?;
     arrays("final.info", &ended.info, &h.spec.views.info, wants(h, GymView::Info), n * seen, seen)?;
-    asked("final.struct", ended.structure.as_ref(), wants(h, GymView::Struct), |all| {
+    requested_field("final.struct", ended.structure.as_ref(), wants(h, GymView::Struct), |all| {
         entries("final.struct", all.len(), n * seen)
     })?;
-    asked("final.text", ended.text.as_ref(), wants(h, GymView::Text), |all| entries("final.text", all.len(), n * seen))
+    requested_field("final.text", ended.text.as_ref(), wants(h, GymView::Text), |all| {
+        entries("final.text", all.len(), n * seen)
+    })
 }

@@ -1,0 +1,138 @@
+//! Properties of a game: with given parameters, and independent of them.
+
+use std::collections::BTreeMap;
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params, RewardModel, TensorSpec, Utility};
+use serde_json::Value;
+
+use crate::marks::MarkDoc;
+use crate::notation::Notation;
+use crate::params::ParamError;
+
+/// Properties of a game with given parameters. They fix the shape of every message and of every array.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Names of the seats, in seat order; their count is the number of players.
+    pub seats: Vec<String>,
+    /// Order of moves: sequential, simultaneous or mixed.
+    pub dynamics: Dynamics,
+    /// Kind of chance: none, sampled outcomes or explicit probabilities.
+    pub chance: ChanceMode,
+    /// Perfect or imperfect information.
+    pub information: Information,
+    /// Relation between the seats' returns, such as zero-sum.
+    pub utility: Utility,
+    /// Time of rewards: at each step or at the end.
+    pub rewards: RewardModel,
+    /// Least and greatest return of any seat.
+    pub returns: [f64; 2],
+    /// Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count.
+    pub max_length: u32,
+    /// Number of action ids; ids are `0..actions`.
+    pub actions: u32,
+    /// Exclusive upper bound on chance outcome ids; 0 without chance.
+    pub max_chance: u32,
+    /// Wire form of legal actions.
+    pub legal: LegalForm,
+    /// Name and shape of the observation array, one byte per element. `None`: the game has none.
+    pub tensor: Option<(&'static str, TensorSpec)>,
+    /// Name and shape of the perfect-recall array, one byte per element. `None`: the game has none.
+    pub info: Option<(&'static str, TensorSpec)>,
+    /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes. `None`: the game does not implement it.
+    pub openspiel: Option<TensorSpec>,
+    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if present,
+    /// else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
+    pub proposals: Option<BTreeMap<String, Value>>,
+}
+
+/// The unit of play that compares two agents of an anchor ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One episode, scored as a win, draw or loss.
+    Episode,
+    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
+    /// sum of returns wins. Choose the number large enough that skill outweighs luck.
+    Duplicate(u32),
+    /// No direct comparison: each agent's mean return at tables with these agents, one lineup after another.
+    Field(&'static [&'static str]),
+}
+
+/// A named set of parameters: its name, the parameters as JSON text, and a note on changes and origin.
+pub type PresetText = (&'static str, &'static str, &'static str);
+
+/// An alternative name of a game, with a conversion of its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name accepted in game strings.
+    pub name: &'static str,
+    /// Converts the parameters of this alias to those of the game; `Ok` if they are identical.
+    pub map: fn(Params) -> Result<Params, ParamError>,
+}
+
+/// Identity, texts and ladder of a game: everything that is independent of its parameters.
+///
+/// ```
+/// use ludex_env::game::GameInfo;
+///
+/// const INFO: GameInfo = GameInfo { players: [2, 4], ..GameInfo::new("my_game", "My game", "# My game\n") };
+/// assert_eq!((INFO.rules, INFO.players), (1, [2, 4]));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct GameInfo {
+    /// The game's id, in snake case.
+    pub id: &'static str,
+    /// The title, for display.
+    pub title: &'static str,
+    /// The game's documentation page in Markdown, whose first line is the title.
+    pub page: &'static str,
+    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the rules,
+    /// then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default: empty, which
+    /// uses the page as the manual.
+    pub manual: &'static str,
+    /// Version of the rules; increase it with every change of behavior. Default: 1.
+    pub rules: u32,
+    /// Least and greatest number of seats over all parameters. Default: two seats.
+    pub players: [u32; 2],
+    /// Presets in display order. The first one, if any, names the default parameters. Default: none.
+    pub presets: &'static [PresetText],
+    /// Names under which other programs know this game. Default: none.
+    pub aliases: &'static [Alias],
+    /// The anchor ladder, as `(level, bot, agent spec)`; level 0 is `random`. Default: level 0 only.
+    pub ladder: &'static [(u32, u32, &'static str)],
+    /// The unit of play that compares agents of the ladder. Default: one episode.
+    pub unit: Unit,
+    /// Documentation of everything that [`GameMarks`](super::GameMarks) counts, printed on the game's page under
+    /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
+    /// automatically. Default: none.
+    pub marks: &'static [MarkDoc],
+    /// True if the marks contain the score of every hand of an episode as `hand_score`, so that blocks of many entrants can
+    /// be ranked hand by hand. Default: false.
+    pub hand_scores: bool,
+    /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default: none.
+    pub roles: &'static [&'static str],
+    /// The standard notation for complete games, if there is one; [`GameText::in_notation`](super::GameText::in_notation)
+    /// writes it. Default: none.
+    pub notation: Option<Notation>,
+}
+
+impl GameInfo {
+    /// Creates the description of a game with this id, title and page, and the defaults.
+    pub const fn new(id: &'static str, title: &'static str, page: &'static str) -> Self {
+        GameInfo {
+            id,
+            title,
+            page,
+            manual: "",
+            rules: 1,
+            players: [2, 2],
+            presets: &[],
+            aliases: &[],
+            ladder: &[(0, 1, "random")],
+            unit: Unit::Episode,
+            marks: &[],
+            hand_scores: false,
+            roles: &[],
+            notation: None,
+        }
+    }
+}

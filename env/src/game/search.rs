@@ -1,0 +1,28 @@
+//! Hints for search.
+
+use super::{Action, Game, Seat};
+
+/// Hints for search: evaluation, move order and hashes.
+pub trait GameSearch: Game {
+    /// Returns a heuristic estimate of `seat`'s return, within the bounds of returns, for search. Default: `None`.
+    fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
+        None
+    }
+    /// Adds the actions that search should examine to `out`: legal actions of `seat`, which is to move, at least one, best
+    /// first. May omit actions that are never sensible. Returns the length of the prefix that search must examine in this
+    /// order; it orders the rest by their success elsewhere in the tree. Default: all legal actions, prefix 0.
+    fn search_moves(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        self.legal(s, seat, out);
+        0
+    }
+    /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first: legal actions such as captures and
+    /// answers to threats, which search follows beyond its horizon before it trusts the evaluation. Returns true if the seat
+    /// may also decline them and accept the evaluation. Default: none, true.
+    fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
+        true
+    }
+    /// Returns a hash of everything that affects the rest of the episode, for transposition tables. Default: `None`.
+    fn hash(&self, _s: &Self::State) -> Option<u64> {
+        None
+    }
+}

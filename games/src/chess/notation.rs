@@ -1,0 +1,217 @@
+//! FEN, SAN, UCI and PGN.
+
+use std::fmt::Write as _;
+
+use shakmaty::fen::Fen;
+use shakmaty::san::{San, SanPlus};
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, PositionErrorKinds, Role};
+
+use super::ids;
+use super::moves::Scan;
+use ludex_protocol::record::{EndReason, Outcome, Record};
+
+use ludex_env::game::Action;
+
+use crate::notation::{date, moves, player};
+
+/// Returns the FEN in OpenSpiel's form: the en passant square is given only if the capture is legal.
+pub(super) fn fen(pos: &Chess) -> String {
+    Fen::from_position(pos, EnPassantMode::Legal).to_string()
+}
+
+/// Parses a FEN; counters may be missing.
+///
+/// # Errors
+/// A sentence about the first problem.
+pub(super) fn position(fen: &str) -> Result<Chess, String> {
+    let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is not a FEN: {e}"))?;
+    fen.into_position(CastlingMode::Standard).map_err(|e| format!("no legal position: {}", flaws(e.kinds())))
+}
+
+fn flaws(kinds: PositionErrorKinds) -> String {
+    let words = [
+        (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
+        (PositionErrorKinds::MISSING_KING, "a king is missing"),
+        (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
+        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on the first or last rank"),
+        (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right without its king and rook at home"),
+        (PositionErrorKinds::INVALID_EP_SQUARE, "an en passant square without its pawn"),
+        (PositionErrorKinds::OPPOSITE_CHECK, "the side that is not to move is in check"),
+        (PositionErrorKinds::IMPOSSIBLE_CHECK, "a check that no move can give"),
+        (PositionErrorKinds::TOO_MUCH_MATERIAL, "more pieces than promotions could make"),
+    ];
+    let found: Vec<&str> = words.iter().filter(|(k, _)| kinds.contains(*k)).map(|(_, w)| *w).collect();
+    found.join(", ")
+}
+
+/// Returns the legal move of an id.
+pub(super) fn legal_move(pos: &Chess, a: Action) -> Option<Move> {
+    ids::read(pos, a).filter(|_| Scan::new(pos).is_some_and(|scan| scan.is_legal(a)))
+}
+
+/// Returns the SAN of an id with `+` or `#`; UCI if the id is not legal.
+pub(super) fn san(pos: &Chess, a: Action) -> String {
+    match legal_move(pos, a) {
+        Some(m) => SanPlus::from_move(pos.clone(), m).to_string(),
+        None => uci(pos.turn(), a),
+    }
+}
+
+/// Returns the UCI form of an id for the side `turn`, legal or not; plain moves to the last rank have no letter.
+pub(super) fn uci(turn: Color, a: Action) -> String {
+    if a >= ids::LONG {
+        return if a == ids::LONG { "O-O-O" } else { "O-O" }.into();
+    }
+    match ids::squares(turn, a) {
+        Some((from, to, under)) => UciMove::Normal { from, to, promotion: under }.to_string(),
+        None => format!("{a} (no move)"),
+    }
+}
+
+/// Parses a legal move in UCI.
+pub(super) fn from_uci(pos: &Chess, text: &str) -> Option<Action> {
+    let m = UciMove::from_ascii(text.as_bytes()).ok()?.to_move(pos).ok()?;
+    Some(ids::id(pos.turn(), m))
+}
+
+/// Parses squares in UCI that match no legal move, to an id that exists but is illegal here.
+fn from_squares(pos: &Chess, text: &str) -> Option<Action> {
+    let UciMove::Normal { from, to, promotion } = UciMove::from_ascii(text.as_bytes()).ok()? else { return None };
+    let under = promotion.filter(|role| *role != Role::Queen);
+    let found = (0..ids::LONG).find(|&a| ids::squares(pos.turn(), a) == Some((from, to, under)));
+    // A pawn move to the last rank without a promotion letter has no id.
+    found.filter(|&a| ids::read(pos, a).is_none_or(|m| !pos.is_legal(m)))
+}
+
+/// Parses a legal move in free form: the id itself, UCI, SAN, or loose SAN.
+pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
+    let text = text.trim().trim_end_matches(['!', '?', '.']);
+    let found = text
+        .parse()
+        .ok()
+        .or_else(|| from_uci(pos, &text.to_ascii_lowercase().replace('-', "")))
+        .or_else(|| from_san(pos, text))
+        .or_else(|| from_loose(pos, legal, text))
+        .or_else(|| from_squares(pos, &text.to_ascii_lowercase().replace('-', "")))?;
+    legal.contains(&found).then_some(found)
+}
+
+fn from_san(pos: &Chess, text: &str) -> Option<Action> {
+    let san: San = SanPlus::from_ascii(text.as_bytes()).ok()?.san;
+    Some(ids::id(pos.turn(), san.to_move(pos).ok()?))
+}
+
+/// Parses SAN without regard to `x`, `-`, `=`, `+`, `#`, zeros for castling and finally case, if exactly one legal move
+/// matches.
+fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
+    let bare = |t: &str| t.replace('0', "O").replace(['x', '-', '=', '+', '#', ':'], "");
+    let wanted = bare(text.trim_end_matches("e.p").trim_end());
+    let forms: Vec<(Action, [String; 2])> = legal
+        .iter()
+        .filter_map(|&a| {
+            let m = ids::read(pos, a)?;
+            let long = m.from().map_or_else(String::new, |from| format!("{}{from}{}", m.role().upper_char(), m.to()));
+            Some((a, [bare(&San::from_move(pos, m).to_string()), long]))
+        })
+        .collect();
+    let one = |fits: &dyn Fn(&str) -> bool| {
+        let mut found = forms.iter().filter(|(_, f)| f.iter().any(|f| fits(f))).map(|f| f.0);
+        found.next().filter(|_| found.next().is_none())
+    };
+    one(&|form| form == wanted).or_else(|| one(&|form| form.eq_ignore_ascii_case(&wanted)))
+}
+
+/// Returns a record in Portable Game Notation, from the position `start`. White is seat 1.
+///
+/// # Errors
+/// As [`pgn`].
+pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, String> {
+    let (black, white) = (0, 1);
+    let result = match record.footer.outcome.get(white) {
+        Some(Outcome::Win) => "1-0",
+        Some(Outcome::Loss) => "0-1",
+        Some(Outcome::Draw) => "1/2-1/2",
+        Some(Outcome::None) | None => "*",
+    };
+    let termination = match record.footer.reason {
+        Some(EndReason::Finished | EndReason::Resign) => "normal",
+        Some(EndReason::Timeout) => "time forfeit",
+        Some(EndReason::Illegal | EndReason::AgentError) => "rules infraction",
+        Some(EndReason::Disconnect | EndReason::NoShow) => "abandoned",
+        Some(EndReason::Truncated) => "adjudication",
+        Some(EndReason::InfraError | EndReason::Aborted) | None => "unterminated",
+    };
+    let date = date(record).map_or("????.??.??".to_owned(), |date| date.replace('-', "."));
+    let tags = [
+        ("Event", record.footer.run.as_deref().unwrap_or("?")),
+        ("Site", &record.header.server),
+        ("Date", &date),
+        ("Round", "-"),
+        ("White", player(record, white)),
+        ("Black", player(record, black)),
+        ("Termination", termination),
+        ("Episode", &record.header.episode),
+    ];
+    let moves: Vec<Action> = moves(record).into_iter().map(|(_, action)| action).collect();
+    pgn(start, &moves, result, &tags)
+}
+
+/// Returns a game in Portable Game Notation.
+///
+/// `start` is the FEN of the first position (`None`: the standard one), `moves` are the played ids, `result` is one of
+/// `1-0`,
+/// `0-1`, `1/2-1/2`, `*`. `tags` come first, in the given order; missing required tags of PGN are filled with `?`;
+/// `Result`, `SetUp` and `FEN` are added here.
+///
+/// # Errors
+/// A start that is not a valid position, or the first illegal move.
+pub(super) fn pgn(
+    start: Option<&str>,
+    moves: &[Action],
+    result: &str,
+    tags: &[(&str, &str)],
+) -> Result<String, String> {
+    let mut pos = start.map_or_else(|| Ok(Chess::new()), position)?;
+    let mut out = String::new();
+    let mut tag = |name: &str, value: &str| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+        let _ = writeln!(out, "[{name} \"{value}\"]");
+    };
+    let given = |name: &str| tags.iter().find(|t| t.0 == name).map(|t| t.1);
+    for (name, unknown) in
+        [("Event", "?"), ("Site", "?"), ("Date", "????.??.??"), ("Round", "?"), ("White", "?"), ("Black", "?")]
+    {
+        tag(name, given(name).unwrap_or(unknown));
+    }
+    tag("Result", result);
+    if start.is_some() {
+        tag("SetUp", "1");
+        tag("FEN", &fen(&pos));
+    }
+    let ours = ["Event", "Site", "Date", "Round", "White", "Black", "Result", "SetUp", "FEN"];
+    tags.iter().filter(|t| !ours.contains(&t.0)).for_each(|t| tag(t.0, t.1));
+    out.push('\n');
+    let mut words = Vec::new();
+    for (i, &a) in moves.iter().enumerate() {
+        let m = legal_move(&pos, a).ok_or_else(|| format!("move {i} (id {a}) is not legal in {}", fen(&pos)))?;
+        if pos.turn() == Color::White || i == 0 {
+            words.push(format!("{}{}", pos.fullmoves(), if pos.turn() == Color::White { "." } else { "..." }));
+        }
+        words.push(SanPlus::from_move_and_play_unchecked(&mut pos, m).to_string());
+    }
+    words.push(result.to_owned());
+    let mut column = 0;
+    for word in words {
+        if column > 0 {
+            // The export format keeps lines below 80 characters.
+            let space = if column + word.len() >= 79 { '\n' } else { ' ' };
+            out.push(space);
+            column = if space == '\n' { 0 } else { column + 1 };
+        }
+        column += word.len();
+        out.push_str(&word);
+    }
+    out.push('\n');
+    Ok(out)
+}

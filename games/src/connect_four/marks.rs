@@ -1,0 +1,104 @@
+//! Marks of a move: change of the board value, as in LLMArena.
+
+use ludex_env::game::{Game, MarkDoc, Marks, ToMove};
+
+use super::{ConnectFour, State};
+
+const SOURCE: &str = "LLMArena, figure 2";
+
+/// Documentation of the marks.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new(
+        "board_value",
+        "points",
+        "of each move, for its seat: 10 (m4 - t4) + 5 (m3 - t3) + 2 (m2 - t2) of the board after it; m2 and m3 count its rows of \
+         exactly 2 and 3 stones that cannot be made longer by stones that lie there, m4 those of 4 and more, t2 to t4 the opponent's",
+        SOURCE,
+    ),
+    MarkDoc::new(
+        "board_reward",
+        "points",
+        "of each move: `board_value` less the same value of the board before it",
+        SOURCE,
+    ),
+];
+
+impl ConnectFour {
+    pub(super) fn count(&self, before: &State, after: &State, out: &mut Marks) {
+        let ToMove::Seat(seat) = self.to_move(before) else { return };
+        if out.wants_any(DOCS) {
+            let value = |s: &State| self.worth(s.stones[seat]) - self.worth(s.stones[1 - seat]);
+            out.number(seat, "board_value", value(after));
+            out.number(seat, "board_reward", value(after) - value(before));
+        }
+    }
+
+    /// Returns the value of the rows of these stones.
+    fn worth(&self, stones: u64) -> i32 {
+        let stride = self.shape.stride;
+        [1, stride, stride + 1, stride - 1].map(|d| rows(stones, d)).iter().sum()
+    }
+}
+
+/// Returns the value of the rows in the direction of `d` bits.
+fn rows(stones: u64, d: u32) -> i32 {
+    let mut starts = stones & !(stones << d);
+    let mut sum = 0;
+    while starts != 0 {
+        let at = starts.trailing_zeros();
+        starts &= starts - 1;
+        let held = |k: &u32| stones.checked_shr(at + k * d).unwrap_or(0) & 1 == 1;
+        sum += match (0..).take_while(held).count() {
+            0 | 1 => 0,
+            2 => 2,
+            3 => 5,
+            _ => 10,
+        };
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::{MarkValue, Marks};
+
+    /// Returns value and reward of the last of these moves.
+    fn of(columns: &[u32]) -> [f64; 2] {
+        let mut s = crate::load("connect_four").unwrap().start();
+        let mut last = Vec::new();
+        for (k, &column) in columns.iter().enumerate() {
+            let (before, mut out) = (s.boxed(), Marks::all());
+            s.play(k % 2, column).unwrap();
+            before.marks(&[], &*s, &mut out);
+            last = out.take();
+            assert!(last.iter().all(|mark| mark.seat == k % 2));
+        }
+        ["board_value", "board_reward"].map(|name| match last.iter().find(|m| m.name == name).unwrap().value {
+            MarkValue::Number(n) => n,
+            ref other => panic!("{other:?}"),
+        })
+    }
+
+    /// x fills the bottom row from column 3 on; o plays on top of it.
+    #[test]
+    fn row_values_match_hand_computation() {
+        assert_eq!(of(&[3]), [0.0, 0.0]);
+        // x has a pair.
+        assert_eq!(of(&[3, 3, 4]), [2.0, 2.0]);
+        // o above has a pair too: 2 - 2, and before it -2.
+        assert_eq!(of(&[3, 3, 4, 4]), [0.0, 2.0]);
+        // x has three: 5 - 2. The pair in it does not count.
+        assert_eq!(of(&[3, 3, 4, 4, 5]), [3.0, 3.0]);
+        // A single stone of o changes nothing.
+        assert_eq!(of(&[3, 3, 4, 4, 5, 0]), [-3.0, 0.0]);
+        // Four: 10 - 2.
+        assert_eq!(of(&[3, 3, 4, 4, 5, 0, 6]), [8.0, 5.0]);
+        // A column of x, and a diagonal: x at (0,0), (1,1) with o below it.
+        assert_eq!(of(&[0, 1, 0]), [2.0, 2.0]);
+        assert_eq!(of(&[0, 1, 1]), [2.0, 2.0]);
+        // The other diagonal, across the edge of the rows: (0,6) and (1,5).
+        assert_eq!(of(&[6, 5, 5]), [2.0, 2.0]);
+        // Column 6 of one row and column 0 of the next are not adjacent.
+        assert_eq!(of(&[6, 0, 0]), [0.0, 0.0]);
+    }
+}

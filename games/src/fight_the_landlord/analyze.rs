@@ -1,0 +1,97 @@
+//! Analysis of hands: legal plays.
+
+use ludex_env::game::Action;
+use serde_json::{Value, json};
+
+use super::cards::{self, Cards, Counts, RANKS, count};
+use super::combinations::Plays;
+use super::{FightTheLandlord, Params, Rules};
+
+impl FightTheLandlord {
+    /// Parses cards by rank, or Botzone's list of card numbers; empty for a pass.
+    pub(super) fn cards_of(&self, text: &str) -> Result<Counts, String> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("pass") {
+            return Ok(0);
+        }
+        if text.is_empty() {
+            return Err("no cards are named".to_owned());
+        }
+        if !text.starts_with('[') {
+            return cards::read(text);
+        }
+        let list: Vec<u8> = serde_json::from_str(text).map_err(|e| format!("{text:?} is not a list of cards: {e}"))?;
+        let set = cards::set(&list);
+        if set.count_ones() as usize != list.len() {
+            return Err(format!("{text:?} is not a list of cards: they are numbers from 0 to 53, each at most once"));
+        }
+        Ok(cards::counts(set))
+    }
+}
+
+/// Returns some cards of these ranks.
+fn any(counts: Counts) -> Cards {
+    cards::lowest(cards::DECK, counts)
+}
+
+fn text<'a>(question: &'a Value, field: &str) -> Result<&'a str, String> {
+    match question.get(field) {
+        Some(Value::String(text)) => Ok(text),
+        None if field == "previous" => Ok(""),
+        None => Err(format!("{field:?} is missing: the cards, such as \"33344\"")),
+        Some(other) => Err(format!("{field:?} is a text of cards, such as \"33344\", not {other}")),
+    }
+}
+
+/// Lists all plays from a hand on top of the previous one: `{"hand": "359K2", "previous": ""}`.
+///
+/// The variant is named in `"rules"`; by default it is `botzone2`, or `dou_dizhu` in OpenSpiel's game.
+pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String> {
+    let Some(fields) = question.as_object() else {
+        return Err(format!(
+            "a question is an object such as {{\"hand\": \"359K2\", \"previous\": \"\"}}, not {question}"
+        ));
+    };
+    if let Some(odd) = fields.keys().find(|k| !["hand", "previous", "rules"].contains(&k.as_str())) {
+        return Err(format!("{odd:?} is not a part of a question: there are \"hand\", \"previous\" and \"rules\""));
+    }
+    let rules = match question.get("rules") {
+        Some(rules) => serde_json::from_value(rules.clone())
+            .map_err(|_| format!("\"rules\" are \"botzone\", \"botzone2\" or \"dou_dizhu\", not {rules}"))?,
+        None if game.rules() == Rules::DouDizhu => Rules::DouDizhu,
+        None => Rules::Botzone2,
+    };
+    let game = FightTheLandlord { params: Params { rules }, plays: Plays::of(rules) };
+    let hand = cards::read(text(question, "hand")?).map_err(|why| format!("\"hand\": {why}"))?;
+    if hand == 0 {
+        return Err("\"hand\" has no cards".to_owned());
+    }
+    let named = text(question, "previous")?.trim();
+    let previous = match named {
+        "" => 0,
+        _ => game.cards_of(named).map_err(|why| format!("\"previous\": {why}"))?,
+    };
+    for r in 0..RANKS {
+        let n = count(hand, r) + count(previous, r);
+        if n > cards::most(r) {
+            let name = game.names()[r];
+            return Err(format!(
+                "hand and previous play have {n} of rank {name}: there is no more than {}",
+                cards::most(r)
+            ));
+        }
+    }
+    let top = if previous == 0 {
+        None
+    } else {
+        // If the same cards form two plays, the name decides.
+        let by_name = game.plays.with_cards(previous).find(|&a| game.name(a).eq_ignore_ascii_case(named));
+        let found = by_name.or_else(|| game.plays.with_cards(previous).next()).and_then(|a| game.plays.get(a));
+        Some(found.ok_or_else(|| format!("\"previous\": {named} is not a combination"))?)
+    };
+    let mut found: Vec<Action> = Vec::new();
+    game.plays.find(any(hand), top, &mut found);
+    let mut plays: Vec<String> = found.into_iter().map(|a| game.name(a)).collect();
+    plays.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    Ok(json!({ "plays": plays, "can_pass": top.is_some() }))
+}

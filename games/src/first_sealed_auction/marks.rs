@@ -1,0 +1,100 @@
+//! Marks: bids against the equilibrium and against the lowest winning bid.
+
+use ludex_env::game::{MarkDoc, Marks};
+
+use super::{FirstSealedAuction, State};
+
+const MONEY: &str = "money";
+const REGRET: &str = "GTBench, regret";
+
+/// Documentation of the marks.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("value", MONEY, "at the end, of each seat: what the item is worth to it (v)", "LLMArena"),
+    MarkDoc::new("bid", MONEY, "at the end, of each seat: its bid (b)", "LLMArena"),
+    MarkDoc::new(
+        "deviation",
+        "share",
+        "at the end, of each seat: (b - e) / e with the bid of the equilibrium e = v (n - 1) / n of n bidders, which is v / 2 of two; \
+         -1 of a bid of 0",
+        "LLMArena, figure 3",
+    ),
+    MarkDoc::new(
+        "regret_paper",
+        MONEY,
+        "at the end, of each seat, with the highest bid o of the others and the smallest coin c: b - (o + c) if b > o + c; else \
+         v - (o + c) if o + c < v; else 0",
+        REGRET,
+    ),
+    MarkDoc::new("regret_fixed", MONEY, "likewise, but 0 if b = o + c, the least bid that wins", REGRET),
+];
+
+impl FirstSealedAuction {
+    pub(super) fn count(&self, before: &State, after: &State, out: &mut Marks) {
+        if before.winner.is_some() || after.winner.is_none() {
+            return;
+        }
+        let money = |coins: u16| f64::from(coins) / f64::from(self.unit());
+        let share = (self.n - 1) as f64 / self.n as f64;
+        for seat in 0..self.n {
+            let (value, bid) = (after.values[seat], after.bids[seat]);
+            let others = (0..self.n).filter(|&p| p != seat).map(|p| after.bids[p]);
+            let enough = others.max().unwrap_or(0) + 1;
+            let fixed = if bid == enough { 0 } else { regret(value, bid, enough) };
+            out.number(seat, "value", money(value));
+            out.number(seat, "bid", money(bid));
+            if value > 0 {
+                let fair = money(value) * share;
+                out.number(seat, "deviation", (money(bid) - fair) / fair);
+            }
+            out.number(seat, "regret_paper", money(regret(value, bid, enough)));
+            out.number(seat, "regret_fixed", money(fixed));
+        }
+    }
+}
+
+/// Returns the loss of the bid against `enough`, the lowest bid that beats all others, in coins.
+fn regret(value: u16, bid: u16, enough: u16) -> u16 {
+    if bid > enough { bid - enough } else { value.saturating_sub(enough) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::{MarkValue, Marks};
+
+    /// Returns value, bid, deviation, regret_paper and regret_fixed of a seat.
+    fn of(params: &str, values: &[u32], bids: &[u32], winner: u32, seat: usize) -> [f64; 5] {
+        let mut s = crate::load(&format!("first_sealed_auction({params})")).unwrap().start();
+        values.iter().for_each(|&v| s.play_chance(v).unwrap());
+        bids.iter().enumerate().for_each(|(p, &bid)| s.play(p, bid).unwrap());
+        let (before, mut out) = (s.boxed(), Marks::all());
+        s.play_chance(winner).unwrap();
+        before.marks(&[], &*s, &mut out);
+        let all = out.take().into_iter().filter(|m| m.seat == seat).map(|m| match m.value {
+            MarkValue::Number(n) => n,
+            other => panic!("{other:?}"),
+        });
+        all.collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    #[test]
+    fn regrets_match_hand_computation() {
+        // 7 for an item worth 8 against 3: 4 would suffice, so 3 too much. The equilibrium is 4.
+        assert_eq!(of("", &[8, 6], &[7, 3], 0, 0), [8.0, 7.0, 0.75, 3.0, 3.0]);
+        // The other seat could not win with a gain: 8 is not below 6.
+        assert_eq!(of("", &[8, 6], &[7, 3], 0, 1), [6.0, 3.0, 0.0, 0.0, 0.0]);
+        // A bid of 2 against 3 with a value of 8 loses 8 - 4.
+        assert_eq!(of("", &[8, 6], &[2, 3], 1, 0), [8.0, 2.0, -0.5, 4.0, 4.0]);
+        // 4 against 3 is the lowest winning bid; the printed formula charges 8 - 4.
+        assert_eq!(of("", &[8, 6], &[4, 3], 0, 0), [8.0, 4.0, 0.0, 4.0, 0.0]);
+        // A bid of zero.
+        assert_eq!(of("", &[8, 6], &[0, 3], 1, 0)[2], -1.0);
+    }
+
+    #[test]
+    fn regrets_cover_cents_and_more_bidders() {
+        // 5.00 for 8.00 against 2.49: 2.50 would suffice.
+        assert_eq!(of("preset=llmarena", &[800, 600], &[500, 249], 0, 0), [8.0, 5.0, 0.25, 2.5, 2.5]);
+        // With three bidders the equilibrium is two thirds: 6 of 9. The highest of the others is 5.
+        assert_eq!(of("players=3", &[9, 6, 7], &[3, 5, 2], 1, 0), [9.0, 3.0, -0.5, 3.0, 3.0]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Documents and games under them, on explicit boards.
+
+mod course;
+mod documents;
+mod effects;
+mod game;
+mod sampled;
+mod summary;
+
+use ludex_env::game::Action;
+use serde_json::{Value, json};
+
+use super::ids;
+use super::legal;
+use super::position::{BoardState, GameEnd, NONE, Winner};
+use super::rules::Rules;
+use super::validate;
+use super::{board, words};
+
+/// Tests for each bullet of the semantics (Qi Town, section 6.2) and for its pitfalls.
+const BULLETS: [(&str, &[&str]); 16] = [
+    (
+        "order",
+        &[
+            "end_conditions_are_checked_for_mover_first",
+            "effects_apply_in_order_to_first_board",
+            "ply_cap_scores_board",
+        ],
+    ),
+    ("placing", &["setup_counts_for_unique_numbers", "zones_restrict_each_seat", "supply_counts_placements_only"]),
+    ("near", &["near_is_ignored_for_first_placement", "near_requires_opponent_or_distance"]),
+    ("sum_max at its limit", &["sum_at_limit_allows_only_zero", "setup_counts_for_unique_numbers"]),
+    ("moving", &["slides_stop_before_pieces", "leaps_skip_pieces_and_repeat", "first_permitting_action_decides_move"]),
+    ("onto", &["onto_compares_numbers", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
+    (
+        "effects",
+        &[
+            "neighbors_flip_by_owner",
+            "sandwich_needs_own_piece_at_far_end",
+            "line_rest_affects_other_pieces_of_line",
+            "conditions_compare_numbers",
+        ],
+    ),
+    (
+        "numbers under effects",
+        &["changed_numbers_stay_in_range_of_kind", "used_numbers_stay_used_after_effect_changes_them"],
+    ),
+    ("line", &["line_end_respects_exact_and_dirs", "flipped_line_counts_for_opponent"]),
+    ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
+    (
+        "other ends",
+        &["reach_and_eliminated_end_game", "stuck_end_has_each_result", "neighbors_flip_until_board_is_full_under_f1"],
+    ),
+    ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_own_plies_only"]),
+    ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
+    (
+        "contact",
+        &[
+            "contact_reveals_numbers_before_effects_remove_pieces",
+            "failed_comparison_uses_ply_and_reveals_both_numbers",
+            "revealed_piece_stays_revealed_after_move",
+        ],
+    ),
+    ("hidden", &["bump_on_hidden_piece_counts_and_repeats_turn", "hidden_numbers_are_visible_to_owner_only"]),
+    (
+        "simultaneous",
+        &[
+            "simultaneous_placements_on_one_cell_fail",
+            "simultaneous_moves_swap_collide_or_escape",
+            "simultaneous_ends_are_judged_for_both_seats",
+            "simultaneous_effects_apply_to_one_board",
+        ],
+    ),
+];
+
+#[test]
+fn semantics_bullets_have_two_tests_each() {
+    let all =
+        [include_str!("tests/course.rs"), include_str!("tests/effects.rs"), include_str!("tests/game.rs")].concat();
+    for (bullet, tests) in BULLETS {
+        assert!(tests.len() >= 2, "{bullet}");
+        for test in tests {
+            assert!(all.contains(&format!("#[test]\nfn {test}() {{")), "{bullet}: there is no test {test}");
+        }
+    }
+}
+
+/// Compiles a minimal document with these fields merged in, valid or not.
+fn rules(more: Value) -> Rules {
+    let mut doc = json!({ "fsr": 1, "name": "test", "board": 5, "ply_cap": 60, "kinds": [{ "id": "s" }],
+        "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }] });
+    let (Some(all), Some(fields)) = (doc.as_object_mut(), more.as_object()) else { panic!("an object") };
+    all.extend(fields.clone());
+    Rules::of(serde_json::from_value(doc).expect("a document")).expect("names that exist")
+}
+
+/// Returns the position after these plies; a simultaneous ply is written `a1 & b1`.
+fn after(rules: &Rules, plies: &[&str]) -> BoardState {
+    let mut s = BoardState::start(rules, 0);
+    plies.iter().for_each(|p| go(rules, &mut s, p));
+    s
+}
+
+/// Plays a ply, which must be legal.
+fn go(rules: &Rules, s: &mut BoardState, text: &str) {
+    let read = |s: &BoardState, seat: usize, text: &str| {
+        let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
+        assert!(legal::is(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", shown(s));
+        a
+    };
+    if rules.together() {
+        let (a, b) = text.split_once(" & ").expect("two actions");
+        let one = |seat: usize, text: &str| (text != "-").then(|| read(s, seat, text));
+        let joint = [one(0, a), one(1, b)];
+        s.step_together(rules, joint);
+    } else {
+        let a = read(s, s.mover.into(), text);
+        s.step(rules, a);
+    }
+}
+
+fn legal(rules: &Rules, s: &BoardState, seat: usize) -> Vec<String> {
+    let mut out: Vec<Action> = Vec::new();
+    legal::actions(rules, s, seat, &mut out);
+    out.into_iter().map(|a| words::name(rules, a)).collect()
+}
+
+fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
+    legal::is(rules, s, seat, words::read(rules, text).expect("an action"))
+}
+
+/// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.
+fn shown(s: &BoardState) -> String {
+    let cell = |c: usize| match s.owner(c) {
+        None => ".".to_owned(),
+        Some(owner) => {
+            let number = if s.value[c] == NONE { String::new() } else { s.value[c].to_string() };
+            format!("{}{number}", ["o", "x"][owner])
+        }
+    };
+    let row = |r: usize| (0..5).map(|c| cell(5 * r + c)).collect::<Vec<_>>().join(" ");
+    (0..5).rev().map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn board_is(s: &BoardState, rows: [&str; 5]) {
+    assert_eq!(shown(s), rows.join("\n"));
+}
+
+fn winner(s: &BoardState) -> Option<Winner> {
+    s.over.map(|o: GameEnd| o.winner)
+}

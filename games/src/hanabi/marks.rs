@@ -1,0 +1,29 @@
+//! Marks of the type of each move.
+
+use ludex_env::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
+use ludex_env::marks::WORD;
+
+use super::{Hanabi, Move, State};
+
+const SOURCE: &str = "LLMArena, figure 5";
+
+/// Documentation of the marks.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("action", WORD, "of each move: `reveal`, `discard` or `play`", SOURCE),
+    MarkDoc::new("risk", "points", "of each move: 0 of `reveal`, 5 of `discard`, 10 of `play`", "LLMArena's code"),
+];
+
+impl Hanabi {
+    pub(super) fn count(&self, before: &State, joint: &[Option<ParsedMove>], out: &mut Marks) {
+        let ToMove::Seat(seat) = self.to_move(before) else { return };
+        let Some(Some(ParsedMove::Action(a))) = joint.get(seat) else { return };
+        let (word, risk) = match self.reading(*a) {
+            Some(Move::Discard(_)) => ("discard", 5),
+            Some(Move::Play(_)) => ("play", 10),
+            Some(Move::Color(..) | Move::Rank(..)) => ("reveal", 0),
+            None => return,
+        };
+        out.word(seat, "action", word);
+        out.number(seat, "risk", risk);
+    }
+}

@@ -1,0 +1,65 @@
+//! Marks of finished hands.
+
+use ludex_env::game::{MarkDoc, Marks, Seat};
+use ludex_env::marks::WORD;
+
+use super::fans::{FANS, ROWS};
+use super::state::{FinishedHand, Outcome, SEATS, State};
+
+const POINTS: &str = "points";
+const BENCH: &str = "BotzoneBench";
+
+/// Documentation of the marks.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: what it got", "IJCAI 2020"),
+    MarkDoc::new(
+        "won_by",
+        WORD,
+        "likewise: `self_draw`, `discard` or `robbed` of the winner, by where the tile came from; `dealt_in` of the seat whose \
+         tile it was; `paid` of the others who paid; `drawn` of all in a drawn hand; `false` of all after a false HU, where \
+         `hand_score` tells who said it",
+        BENCH,
+    ),
+    MarkDoc::new("total", POINTS, "of the winner of a hand: its points with flowers", BENCH),
+    MarkDoc::new("fan", WORD, "of the winner of a hand, for each fan, as often as it counts: its name", BENCH),
+    MarkDoc::new("fan_points", POINTS, "likewise: what the fan is worth once", BENCH),
+];
+
+/// Counts the marks of the hand that ended between two positions, if one did.
+pub(super) fn count(before: &State, after: &State, out: &mut Marks) {
+    if after.done.len() > before.done.len()
+        && let Some(done) = after.done.last()
+    {
+        (0..SEATS).for_each(|seat| of_seat(done, seat, out));
+    }
+}
+
+fn of_seat(done: &FinishedHand, seat: Seat, out: &mut Marks) {
+    out.number(seat, "hand_score", done.scores[seat]);
+    out.word(seat, "won_by", won_by(done, seat));
+    let won = !matches!(done.outcome, Outcome::Drawn | Outcome::False);
+    if !won || usize::from(done.winner) != seat {
+        return;
+    }
+    out.number(seat, "total", done.points);
+    for &(fan, count) in done.fans.iter().filter(|(fan, _)| *fan < ROWS) {
+        for _ in 0..count {
+            out.word(seat, "fan", FANS[fan].name);
+            out.number(seat, "fan_points", FANS[fan].points);
+        }
+    }
+}
+
+/// Returns the result of a hand for a seat.
+fn won_by(done: &FinishedHand, seat: Seat) -> &'static str {
+    let (winner, from) = (usize::from(done.winner) == seat, usize::from(done.from) == seat);
+    match done.outcome {
+        Outcome::Drawn => "drawn",
+        Outcome::False => "false",
+        Outcome::SelfDraw if winner => "self_draw",
+        Outcome::Discard if winner => "discard",
+        Outcome::Robbed if winner => "robbed",
+        Outcome::Discard | Outcome::Robbed if from => "dealt_in",
+        _ => "paid",
+    }
+}

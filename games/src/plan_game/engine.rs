@@ -1,0 +1,135 @@
+//! The parts of a plan game that differ between games.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use ludex_env::draw::Stream;
+use ludex_env::game::{Action, ActionSink, GameInfo};
+use ludex_env::params::ParamError;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use smallvec::SmallVec;
+
+use super::log::BattleLog;
+use super::settings::PlanSettings;
+
+/// One of the two sides, 0 or 1.
+pub type Side = usize;
+
+/// Action ids of an incomplete piece.
+pub type PartialPiece = SmallVec<[Action; 4]>;
+
+/// Result of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BattleEnd {
+    /// Side that won the battle.
+    pub winner: Side,
+    /// Reason of the end, as one word.
+    pub reason: &'static str,
+    /// Length of the battle, in the game's own steps.
+    pub length: u32,
+    /// Value of the round to each side.
+    pub value: [f64; 2],
+}
+
+/// A strategy parsed from a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParsedPlan<P> {
+    /// The plan, if the document can be expressed as one; may be incomplete or over budget.
+    pub plan: Option<P>,
+    /// Total cost of the known names.
+    pub cost: u32,
+    /// All violations, in the order of the game's page.
+    pub violations: Vec<&'static str>,
+}
+
+/// The anchor ladder of every plan game.
+pub(crate) const LADDER: &[(u32, u32, &str)] =
+    &[(0, 1, "random"), (1, 1, "sound_plan"), (2, 1, "best_answer"), (3, 1, "hill_climber")];
+
+/// One piece of a plan, for similarity measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanPiece {
+    /// Kind of the piece: index in the table of its side.
+    pub kind: u32,
+    /// Position or variant of the piece, without its time.
+    pub place: u32,
+    /// Cost in points of the budget.
+    pub cost: u32,
+    /// Roles of the piece, as listed on the game's page.
+    pub roles: &'static [&'static str],
+}
+
+/// Tables, checker, simulator and catalogue of one plan game.
+pub trait PlanEngine: Sized + Send + Sync + 'static {
+    /// Typed parameters; see [`Game::Params`](ludex_env::game::Game::Params).
+    type Params: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// A plan without violations, or a part of one during construction. The default is empty.
+    type Plan: Clone + Default + PartialEq + Eq + Hash + Debug + Send + Sync + 'static;
+
+    /// Identity, texts and ladder of the game. The marks are those of every plan game.
+    const INFO: GameInfo;
+    /// Names of the sides.
+    const SIDES: [&'static str; 2];
+    /// Budgets of the sides at scale 1.
+    const BUDGETS: [u32; 2];
+    /// Number of action ids.
+    const ACTIONS: u32;
+    /// Number of cells in the array of a strategy.
+    const CELLS: u32;
+    /// Formula of the mark `value` of a round.
+    const VALUE: &'static str;
+    /// Formula of the mark `structural`, including the definition of a piece.
+    const STRUCTURAL: &'static str;
+    /// Short summary of the rules, for the text of a view.
+    const RULES: &'static str;
+
+    /// Creates the game with these parameters.
+    ///
+    /// # Errors
+    /// Fails on a parameter of the game itself that is out of range.
+    fn new(params: &Self::Params) -> Result<Self, ParamError>;
+    /// Returns the settings common to all plan games.
+    fn terms(params: &Self::Params) -> PlanSettings;
+    /// Returns the maximum number of ids of one plan, including `submit`, under this budget of side 0.
+    fn most_steps(budget: u32) -> u32;
+
+    /// Returns the fields of a strategy as JSON Schema properties; the first one is required.
+    fn fields(side: Side) -> Vec<(&'static str, Value)>;
+    /// Parses a document that fits the schema.
+    fn read(&self, side: Side, budget: u32, document: &Value) -> ParsedPlan<Self::Plan>;
+    /// Returns the canonical document of a plan.
+    fn document(&self, side: Side, plan: &Self::Plan) -> Value;
+    /// Returns the cost of a plan or partial plan.
+    fn cost(&self, side: Side, plan: &Self::Plan) -> u32;
+
+    /// Returns the pieces of a plan.
+    fn pieces(&self, side: Side, plan: &Self::Plan) -> Vec<PlanPiece>;
+
+    /// Adds the ids that may follow, in ascending order; all are at least 2.
+    fn choices(&self, side: Side, budget: u32, plan: &Self::Plan, begun: &[Action], out: &mut impl ActionSink);
+    /// Applies an id. Must not panic on any id.
+    fn choose(&self, side: Side, plan: &mut Self::Plan, begun: &mut PartialPiece, a: Action);
+    /// Returns true if the plan can be submitted as it is.
+    fn complete(&self, plan: &Self::Plan) -> bool;
+    /// Returns the name of an id of 2 or more.
+    fn action_text(&self, side: Side, a: Action) -> String;
+    /// Returns an explanation of an id that follows those of the current piece; empty if its name is enough.
+    fn gloss(&self, _side: Side, _begun: &[Action], _a: Action) -> String {
+        String::new()
+    }
+
+    /// Simulates the battle of the plans of side 0 and side 1.
+    fn simulate(&self, plans: [&Self::Plan; 2], budgets: [u32; 2], log: &mut impl BattleLog) -> BattleEnd;
+    /// Samples a random plan.
+    fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Self::Plan;
+    /// Returns a plan that differs from a legal one in a few pieces and is legal within the budget.
+    fn vary(&self, side: Side, budget: u32, plan: &Self::Plan, rng: &mut Stream) -> Self::Plan;
+    /// Returns a fixed plan of at most three units that costs at most half of the budget at scale 1.
+    fn example(&self, side: Side) -> Self::Plan;
+    /// Returns every kind available to a side: its name, and its line of the catalogue.
+    fn catalogue(&self, side: Side) -> Vec<(&'static str, String)>;
+    /// Writes a plan into an array of [`CELLS`](Craft::CELLS) cells, initially 0.
+    fn encode(&self, side: Side, plan: &Self::Plan, out: &mut [u8]);
+}

@@ -1,0 +1,183 @@
+//! Marks of each initial submission and of each round.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_env::game::{MarkDoc, Marks, Seat};
+use ludex_env::marks::{COUNT, FLAG, WORD};
+
+use super::PlanGame;
+use super::engine::{PlanEngine, PlanPiece};
+use super::state::{Phase, Round, State, Strategy, judged, phase_after, side_in};
+
+const PAPER: &str = "AdvGameBench";
+
+/// Returns the marks of plan games. `value` and `structural` are the game's formulas of these two.
+pub(super) const fn docs(value: &'static str, structural: &'static str) -> [MarkDoc; 13] {
+    [
+        MarkDoc::new(
+            "attempt",
+            COUNT,
+            "of each initial submission, also one over budget: which one of the seat, from 1",
+            PAPER,
+        ),
+        MarkDoc::new("round", COUNT, "of each round, of each seat: its number, from 1", PAPER),
+        MarkDoc::new("won", FLAG, "likewise: 1 for the winner, else 0", PAPER),
+        MarkDoc::new("cost", "points", "of each initial submission, and of each round: what the strategy costs", PAPER),
+        MarkDoc::new("budget", "points", "of each round, of each seat: what its strategy may cost", PAPER),
+        MarkDoc::new("over", FLAG, "likewise: 1 if its strategy costs more than that, else 0", PAPER),
+        MarkDoc::new(
+            "violation",
+            WORD,
+            "of each initial submission, and of each round: the first word of what the strategy violates, `no_answer`, or `none`",
+            PAPER,
+        ),
+        MarkDoc::new(
+            "revised",
+            FLAG,
+            "of each round, of each seat: 1 if its strategy differs from its last one for this side, else 0",
+            PAPER,
+        ),
+        MarkDoc::new(
+            "kept",
+            FLAG,
+            "likewise: 1 if the seat was asked to revise that one and it stayed the same, else 0",
+            PAPER,
+        ),
+        MarkDoc::new("value", "points", value, PAPER),
+        MarkDoc::new("structural", "0 to 1", structural, PAPER),
+        MarkDoc::new("semantic", "0 to 1", "likewise: the cosine of two vectors, what each name costs in sum", PAPER),
+        MarkDoc::new(
+            "functional",
+            "0 to 1",
+            "likewise: shared roles / all roles, of the tables of this page (Jaccard)",
+            PAPER,
+        ),
+    ]
+}
+
+/// Returns the first violation, or `none`.
+fn word(violations: &[&'static str]) -> &'static str {
+    violations.first().copied().unwrap_or("none")
+}
+
+/// Sums the numbers of each key.
+fn sum_by_key<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
+    let mut out = BTreeMap::new();
+    all.for_each(|(key, n)| *out.entry(key).or_default() += n);
+    out
+}
+
+/// Returns the Jaccard index of two multisets of pieces with their places.
+fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
+    let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
+    let shared: u32 = a.iter().map(|(key, n)| *n.min(b.get(key).unwrap_or(&0))).sum();
+    let all = a.values().sum::<u32>() + b.values().sum::<u32>() - shared;
+    f64::from(shared) / f64::from(all.max(1))
+}
+
+/// Returns the cosine of the two vectors of total cost per kind.
+fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
+    let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| (piece.kind, piece.cost))));
+    let product = |a: &BTreeMap<u32, u32>, b: &BTreeMap<u32, u32>| -> f64 {
+        a.iter().map(|(kind, cost)| f64::from(*cost) * f64::from(*b.get(kind).unwrap_or(&0))).sum()
+    };
+    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
+}
+
+/// Returns the Jaccard index of the two sets of roles.
+fn functional(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
+    let [a, b] = [a, b].map(|all| all.iter().flat_map(|piece| piece.roles).collect::<BTreeSet<_>>());
+    a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64
+}
+
+impl<C: PlanEngine> PlanGame<C> {
+    /// Emits the marks of the step between two positions.
+    pub(super) fn count(&self, before: &State<C::Plan>, after: &State<C::Plan>, out: &mut Marks) {
+        if !out.wants_any(&docs("", "")) {
+            return;
+        }
+        if matches!(before.phase, Phase::Initial | Phase::InitialOther) {
+            (0..2).for_each(|seat| self.attempt(before, after, seat, out));
+        }
+        for n in before.history.len()..after.history.len() {
+            (0..2).for_each(|seat| self.round(&after.history, n, seat, out));
+        }
+    }
+
+    /// Emits the marks of an initial submission, if `seat` made one.
+    fn attempt(&self, before: &State<C::Plan>, after: &State<C::Plan>, seat: Seat, out: &mut Marks) {
+        let (was, is) = (&before.work[seat], &after.work[seat]);
+        let moved = before.phase != after.phase || before.history.len() < after.history.len();
+        let settled = was.due && (moved || !is.due);
+        if !settled && (!was.due || is.sent == was.sent) {
+            return;
+        }
+        let side = before.side(&self.terms, seat);
+        let over = is.over.as_ref().filter(|_| !settled).map(|over| self.strategy(side, &over.0));
+        let strategy = if settled { after.stands[seat][side].strategy.as_ref() } else { over.as_ref() };
+        let (cost, violations) = judged(&self.craft, side, strategy);
+        out.number(seat, "attempt", f64::from(was.sent + 1));
+        out.number(seat, "cost", cost);
+        out.word(seat, "violation", word(&violations));
+    }
+
+    /// Emits the marks of round `n` for `seat`.
+    fn round(&self, history: &[Round<C::Plan>], n: usize, seat: Seat, out: &mut Marks) {
+        let (side, round) = (side_in(&self.terms, n, seat), &history[n]);
+        let now = round.strategies[seat].as_ref();
+        let (cost, violations) = judged(&self.craft, side, now);
+        out.number(seat, "round", (n + 1) as f64);
+        out.flag(seat, "won", round.winner == Some(seat));
+        out.number(seat, "cost", cost);
+        out.number(seat, "budget", self.budgets[side]);
+        out.flag(seat, "over", cost > self.budgets[side]);
+        out.word(seat, "violation", word(&violations));
+        // The last round in which this seat had a strategy for this side.
+        let same = |m: &usize| side_in(&self.terms, *m, seat) == side;
+        let last = (0..n).rev().filter(same).find_map(|m| history[m].strategies[seat].as_ref());
+        let revised = now.zip(last).is_some_and(|(now, last)| now != last);
+        let asked = (0..n).rev().find(same).and_then(|m| phase_after(&self.terms, m as u32 + 1));
+        let asked = asked.is_some_and(|(_, asked)| asked[seat]);
+        out.flag(seat, "revised", revised);
+        out.flag(seat, "kept", asked && !revised && now.is_some() && last.is_some());
+        if out.wants("value") {
+            out.number(seat, "value", self.value(round, n, seat));
+        }
+        if let (Some(Strategy::Legal(now)), Some(Strategy::Legal(last))) = (now, last) {
+            let [now, last] = [now, last].map(|plan| self.craft.pieces(side, plan));
+            out.number(seat, "structural", structural(&now, &last));
+            out.number(seat, "semantic", semantic(&now, &last));
+            out.number(seat, "functional", functional(&now, &last));
+        }
+    }
+
+    /// Returns the value of a round: the battle's, or 1 or -1 without a battle.
+    fn value(&self, round: &Round<C::Plan>, n: usize, seat: Seat) -> f64 {
+        let seat_of = |side| if side_in(&self.terms, n, 0) == side { 0 } else { 1 };
+        let by_side = [0, 1].map(|side| round.strategies[seat_of(side)].as_ref());
+        match by_side {
+            [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))] => {
+                self.craft.simulate([a, b], self.budgets, &mut ()).value[side_in(&self.terms, n, seat)]
+            }
+            _ if round.winner == Some(seat) => 1.0,
+            _ => -1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two of three pieces are equal: 2 of 4. Costs 3 and 1 against 3 and 2 of another kind: 9 / (sqrt 10 * sqrt 13).
+    #[test]
+    fn similarities_match_hand_computed_values() {
+        let piece = |kind, place, cost, roles| PlanPiece { kind, place, cost, roles };
+        let a = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(1, 5, 1, &["dot", "heal"])];
+        let b = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(2, 5, 2, &["dot"])];
+        assert_eq!(structural(&a, &b), 0.5);
+        assert!((semantic(&a, &b) - 9.0 / 130f64.sqrt()).abs() < 1e-12);
+        assert_eq!(functional(&a, &b), 2.0 / 3.0);
+        assert_eq!((structural(&a, &a), semantic(&a, &a), functional(&a, &a)), (1.0, 1.0, 1.0));
+    }
+}

@@ -1,0 +1,93 @@
+//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
+
+use ludex_env::draw::Stream;
+use serde_json::{Map, Value, json};
+
+use crate::cards::{self, Card, Equity, Hand, strength};
+
+/// Maximum number of hands in a query.
+const HANDS: usize = 10;
+/// Maximum number of samples in a query.
+const SAMPLES: u64 = 100_000_000;
+const BOARD: usize = cards::equity::BOARD;
+const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
+
+/// Analyzes `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`, with `samples` and `seed` for incomplete
+/// boards.
+///
+/// # Errors
+/// All problems of the query, by name.
+pub(super) fn answer(question: &Value) -> Result<Value, String> {
+    let q = question
+        .as_object()
+        .ok_or("the question is not an object: {\"board\": \"...\", \"hands\": [\"...\", \"...\"]}")?;
+    if let Some(key) = q.keys().find(|k| !KEYS.contains(&k.as_str())) {
+        return Err(format!("there is no field {key:?}; there are: {}", KEYS.join(", ")));
+    }
+    let board = match q.get("board") {
+        None => Vec::new(),
+        Some(v) => read("board", v)?,
+    };
+    if board.len() > BOARD {
+        return Err(format!("board: {} cards, not more than {BOARD}", board.len()));
+    }
+    let list = q.get("hands").ok_or("hands are missing: a list of texts such as \"Kh Kc\"")?;
+    let list = list.as_array().ok_or_else(|| format!("hands: {list} is not a list of texts such as \"Kh Kc\""))?;
+    if list.is_empty() || list.len() > HANDS {
+        return Err(format!("hands: {} of them, not 1 to {HANDS}", list.len()));
+    }
+    let mut hands = Vec::new();
+    for (i, v) in list.iter().enumerate() {
+        let hand = read(&format!("hands/{i}"), v)?;
+        if hand.len() != 2 {
+            return Err(format!("hands/{i}: {} cards, not 2", hand.len()));
+        }
+        hands.push(hand);
+    }
+    let mut seen = 0u64;
+    for &card in board.iter().chain(hands.iter().flatten()) {
+        if seen >> card & 1 == 1 {
+            return Err(format!("{} is there twice", cards::name(card)));
+        }
+        seen |= 1 << card;
+    }
+    let (samples, seed) = (number(q, "samples", 1, SAMPLES)?, number(q, "seed", 0, u64::MAX)?);
+    let shared: Hand = board.iter().copied().collect();
+    let strengths: Vec<u16> = hands.iter().map(|h| (shared + h.iter().copied().collect::<Hand>()).strength()).collect();
+    let best = strengths.iter().max();
+    let winners: Vec<usize> = (0..hands.len()).filter(|&i| Some(&strengths[i]) == best).collect();
+    let categories: Vec<&str> = strengths.iter().map(|&s| strength::category(s)).collect();
+    let mut answer = json!({ "winners": winners, "categories": categories });
+    if board.len() < BOARD {
+        let equity = match samples {
+            None => Equity::exact(&hands, &board),
+            Some(n) => {
+                let mut rng = Stream::from_text(&format!("ludex.v1:equity:{}", seed.unwrap_or(0)));
+                Equity::sampled(&hands, &board, n, &mut rng)
+            }
+        };
+        answer["equity"] = json!(equity.shares());
+    }
+    Ok(answer)
+}
+
+/// Parses cards from a text, or from a list of texts.
+fn read(at: &str, v: &Value) -> Result<Vec<Card>, String> {
+    let wrong = || format!("{at}: {v} is not a text of cards such as \"Tc 9h\"");
+    let text = match v {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            list.iter().map(Value::as_str).collect::<Option<Vec<&str>>>().ok_or_else(wrong)?.join(" ")
+        }
+        _ => return Err(wrong()),
+    };
+    cards::cards(&text).map_err(|why| format!("{at}: {why}"))
+}
+
+fn number(q: &Map<String, Value>, name: &str, low: u64, high: u64) -> Result<Option<u64>, String> {
+    let Some(v) = q.get(name) else { return Ok(None) };
+    match v.as_u64() {
+        Some(n) if (low..=high).contains(&n) => Ok(Some(n)),
+        _ => Err(format!("{name}: {v} is not a whole number from {low} to {high}")),
+    }
+}

@@ -1,0 +1,373 @@
+//! Paired comparison of two agents: their results on the same seeds, on the same seats, against the same opponents.
+//!
+//! Two matches with equal settings, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
+//! in both and cancels out of the difference. This module does not read files: a [`Side`] holds one match of one agent.
+//!
+//! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
+//! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
+//! that for clusters: with `n` pairs in `G` blocks,
+//! `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 / n^2` (K.-Y. Liang and S. L. Zeger, "Longitudinal
+//! data analysis using generalized linear models", Biometrika 73, 1986, with the usual small-sample factor). The 95 %
+//! interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with `G - 1` degrees of freedom. With
+//! one pair in each block this is the paired t interval (Student, "The probable error of a mean", Biometrika 6, 1908).
+//! The interval is absent for fewer than two blocks, or if all blocks agree: a sample without spread does not prove zero
+//! variance.
+//!
+//! **McNemar.** The test uses the pairs that only one agent won. If both are equally strong, each such pair is a coin
+//! toss. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial over `b + c` tosses (Q. McNemar,
+//! Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
+//! Methodology 13:91, 2013). It treats pairs as independent; if blocks are large, `p` is therefore a little too small.
+//!
+//! **Several games.** Each game has a `p`: McNemar's, or without winners that of the t test of the returns. With more
+//! games, a small `p` in one of them by chance is more likely. `holm` corrects for that: if the agents are equal in all
+//! games, the probability that any game's `holm` is at most 0.05 is at most 0.05, for any dependence between the games.
+//! With the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple
+//! sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+//!
+//! **Needed.** Number of blocks that detect a difference of [`power::REPORTED`] points with the power [`power::POWER`],
+//! if the differences of further blocks vary like those of the played ones (see [`power`]); without spread in the
+//! sample, like those of independent matches.
+//!
+//! **Unpaired.** If there are no pairs: the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's
+//! degrees of freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is
+//! wider.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_referee::distribution::{student_95, student_p};
+use ludex_referee::rating::table::Interval;
+use ludex_referee::relation::pearson;
+use serde::Serialize;
+
+use crate::power;
+
+/// Match of one agent with its result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedMatch {
+    pub part: String,
+    pub game: String,
+    /// Opponents by seat; `None` is the agent itself.
+    pub seats: Vec<Option<String>>,
+    pub seed: u64,
+    /// Score: 1 for a win, 1/2 for a draw, 0 for a loss; `None` if the game has no winners.
+    pub score: Option<f64>,
+    /// Return of the agent, as a mean over its seats.
+    pub payoff: f64,
+}
+
+/// Wins by pair: only scores of 1 are wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct McNemar {
+    /// Pairs won by both agents.
+    pub both: u64,
+    /// Pairs won by the first agent only.
+    pub first: u64,
+    /// Pairs won by the second agent only.
+    pub second: u64,
+    /// Pairs won by neither agent.
+    pub neither: u64,
+    /// Exact two-sided probability of a split at least as uneven, if both are equally strong.
+    pub p: f64,
+}
+
+/// Comparison over a set of pairs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparisonRow {
+    /// Game string, or `all`.
+    pub game: String,
+    /// Parts of the suite with these pairs, in alphabetical order; empty for matches without a suite.
+    pub parts: Vec<String>,
+    pub pairs: usize,
+    /// Number of blocks, each on one seed.
+    pub blocks: usize,
+    /// Mean score of each agent, over pairs with scores.
+    pub scores: Option<[f64; 2]>,
+    /// Mean difference of scores, the first minus the second.
+    pub score: Option<Difference>,
+    /// Mean difference of returns; only for a single game, because each game has its own unit.
+    pub payoff: Option<Difference>,
+    /// McNemar's test over pairs with scores.
+    pub mcnemar: Option<McNemar>,
+    /// Probability of a difference at least as large between equal agents: McNemar's `p`, or without scores that of the
+    /// returns.
+    pub p: Option<f64>,
+    /// Value of `p` corrected for the number of games; absent in the row of all games.
+    pub holm: Option<f64>,
+    /// Number of blocks that detect a difference of [`power::REPORTED`] points; absent without scores.
+    pub needed: Option<u64>,
+}
+
+/// Mean difference with its interval, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    pub value: f64,
+    /// Lower end of the 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
+    pub high: Option<f64>,
+    /// Two-sided probability of the t test that belongs to the interval.
+    pub p: Option<f64>,
+    /// Reason for a missing interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<NoInterval>,
+}
+
+/// Reason for a missing interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoInterval {
+    /// Only one block: the spread between blocks needs two.
+    OneBlock,
+    /// Equal blocks: a sample without spread does not prove zero variance.
+    NoSpread,
+}
+
+/// Comparison of two agents.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Comparison by game, in the order of names.
+    pub games: Vec<ComparisonRow>,
+    /// Comparison over all pairs.
+    pub all: ComparisonRow,
+    /// Number of excluded matches without a partner, of the first and of the second agent.
+    pub unpaired: [usize; 2],
+    /// Excluded matches by part, game and opponents: counts of the first and of the second agent.
+    pub left_out: BTreeMap<String, [usize; 2]>,
+    /// Unpaired differences in the games of both agents, if there are no pairs.
+    pub fallback: Vec<Unpaired>,
+}
+
+/// Unpaired difference in one game.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unpaired {
+    pub game: String,
+    /// Number of matches with a score, of the first and of the second agent.
+    pub matches: [usize; 2],
+    pub scores: [f64; 2],
+    /// Difference of the mean scores.
+    pub score: Difference,
+}
+
+/// Compares two agents by their matches with equal settings.
+pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison {
+    let mut partners: BTreeMap<Terms, Vec<&ComparedMatch>> = BTreeMap::new();
+    second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
+    let mut left_out: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    for side in first {
+        match partners.get_mut(&Terms::of(side)).and_then(Vec::pop) {
+            Some(partner) => pairs.push((side, partner)),
+            None => left_out.entry(label(side)).or_default()[0] += 1,
+        }
+    }
+    for side in partners.values().flatten() {
+        left_out.entry(label(side)).or_default()[1] += 1;
+    }
+    let games: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.game.as_str()).collect();
+    let of =
+        |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
+    let one = games.len() == 1;
+    // Returns of several games have no common unit.
+    let scored: Vec<_> = pairs.iter().copied().filter(|(a, b)| one || a.score.is_some() && b.score.is_some()).collect();
+    let mut games: Vec<ComparisonRow> = games.iter().map(of).collect();
+    let corrected = holm(&games.iter().filter_map(|row| row.p).collect::<Vec<_>>());
+    games.iter_mut().filter(|row| row.p.is_some()).zip(corrected).for_each(|(row, p)| row.holm = Some(p));
+    Comparison {
+        games,
+        all: row("all", &scored, one),
+        unpaired: [0, 1].map(|k| left_out.values().map(|n| n[k]).sum()),
+        left_out,
+        fallback: if pairs.is_empty() { fallback(first, second) } else { Vec::new() },
+    }
+}
+
+/// Settings that must be equal in a pair.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Terms<'a>(&'a str, &'a str, &'a [Option<String>], u64);
+
+impl<'a> Terms<'a> {
+    fn of(side: &'a ComparedMatch) -> Self {
+        Terms(&side.part, &side.game, &side.seats, side.seed)
+    }
+}
+
+/// Formats `part: game against a, b`.
+fn label(side: &ComparedMatch) -> String {
+    let others: Vec<&str> = side.seats.iter().flatten().map(String::as_str).collect();
+    format!("{}: {} against {}", side.part, side.game, others.join(", "))
+}
+
+fn row(game: &str, pairs: &[(&ComparedMatch, &ComparedMatch)], payoffs: bool) -> ComparisonRow {
+    let block = |a: &ComparedMatch| (a.part.clone(), a.game.clone(), a.seed);
+    let blocks: BTreeSet<_> = pairs.iter().map(|(a, _)| block(a)).collect();
+    let parts: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.part.as_str()).filter(|part| !part.is_empty()).collect();
+    let scored: Vec<_> = pairs.iter().filter_map(|(a, b)| Some((*a, a.score?, b.score?))).collect();
+    let mean =
+        |which: fn(&(&ComparedMatch, f64, f64)) -> f64| scored.iter().map(which).sum::<f64>() / scored.len() as f64;
+    let payoff: Vec<_> = pairs.iter().map(|(a, b)| (block(a), a.payoff - b.payoff)).collect();
+    let score: Vec<_> = scored.iter().map(|(a, x, y)| (block(a), x - y)).collect();
+    let mcnemar = (!scored.is_empty()).then(|| mcnemar(scored.iter().map(|&(_, x, y)| (x == 1.0, y == 1.0))));
+    let payoff = difference(&payoff).filter(|_| payoffs);
+    ComparisonRow {
+        game: game.to_owned(),
+        parts: parts.into_iter().map(str::to_owned).collect(),
+        pairs: pairs.len(),
+        blocks: blocks.len(),
+        scores: (!scored.is_empty()).then(|| [mean(|s| s.1), mean(|s| s.2)]),
+        score: difference(&score),
+        payoff,
+        mcnemar,
+        p: mcnemar.map_or_else(|| payoff.and_then(|d| d.p), |m| Some(m.p)),
+        holm: None,
+        needed: clustered(&score).and_then(|mean| needed(mean, score.len())),
+    }
+}
+
+/// Returns the mean of `values` with its interval for blocks; `None` without values.
+fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
+    let mean = clustered(values)?;
+    let Some(Interval { value, low, high }) = mean.interval() else {
+        let why = if mean.blocks < 2 { NoInterval::OneBlock } else { NoInterval::NoSpread };
+        return Some(Difference { value: mean.value, low: None, high: None, p: None, why: Some(why) });
+    };
+    let p = student_p(mean.value / mean.error, mean.blocks as u32 - 1);
+    Some(Difference { value, low: Some(low), high: Some(high), p: Some(p), why: None })
+}
+
+/// Returns the number of blocks that detect a difference of [`power::REPORTED`] points between equals.
+fn needed(mean: Mean, pairs: usize) -> Option<u64> {
+    let blocks = mean.blocks as f64;
+    // Scores of independent matches have a variance of at most 1/4 each, and a block is the mean of its pairs.
+    let unseen = (0.5 * blocks / pairs as f64).sqrt();
+    let deviation = if mean.error > 0.0 { mean.error * blocks.sqrt() } else { unseen };
+    power::blocks_for_difference(deviation, power::expected_score(power::REPORTED) - 0.5, power::POWER)
+}
+
+/// Corrects the probabilities of several tests for their number by Holm's method, preserving their order.
+pub fn holm(all: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| all[a].total_cmp(&all[b]));
+    let mut out = vec![0.0; all.len()];
+    let mut least = 0.0f64;
+    for (rank, &k) in order.iter().enumerate() {
+        least = least.max((all.len() - rank) as f64 * all[k]).min(1.0);
+        out[k] = least;
+    }
+    out
+}
+
+/// Returns Pearson's correlation of the mean scores of two agents, over the blocks that both played with equal
+/// settings. `None` with fewer than three blocks, or without spread.
+pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<f64> {
+    let means = |sides: &[ComparedMatch]| {
+        let mut blocks: BTreeMap<(String, String, u64), (f64, f64)> = BTreeMap::new();
+        for side in sides {
+            let Some(score) = side.score else { continue };
+            let sum = blocks.entry((side.part.clone(), side.game.clone(), side.seed)).or_default();
+            *sum = (sum.0 + score, sum.1 + 1.0);
+        }
+        blocks
+    };
+    let (a, b) = (means(first), means(second));
+    let both: Vec<(f64, f64)> =
+        a.iter().filter_map(|(block, x)| Some((x.0 / x.1, b.get(block).map(|y| y.0 / y.1)?))).collect();
+    if both.len() > 2 { pearson(&both) } else { None }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    pub value: f64,
+    /// Standard error; 0 if all blocks agree or there is only one.
+    pub error: f64,
+    pub blocks: usize,
+}
+
+impl Mean {
+    /// Returns the 95 % interval of Student's distribution; `None` without spread between blocks.
+    pub fn interval(&self) -> Option<Interval> {
+        if self.error <= 0.0 || self.blocks < 2 {
+            return None;
+        }
+        let half = student_95(self.blocks as u32 - 1) * self.error;
+        Some(Interval { value: self.value, low: self.value - half, high: self.value + half })
+    }
+}
+
+/// Returns the mean of values by block, each given with its block; `None` without values.
+pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    let value = values.iter().map(|v| v.1).sum::<f64>() / n;
+    let mut sums: BTreeMap<&B, f64> = BTreeMap::new();
+    values.iter().for_each(|(block, x)| *sums.entry(block).or_default() += x - value);
+    let blocks = sums.len();
+    if blocks < 2 {
+        return Some(Mean { value, error: 0.0, blocks });
+    }
+    let squares: f64 = sums.values().map(|s| s * s).sum();
+    let error = (blocks as f64 / (blocks as f64 - 1.0) * squares).sqrt() / n;
+    // Rounding errors in sums of equal numbers are not spread.
+    let error = if error < 1e-12 * (1.0 + value.abs()) { 0.0 } else { error };
+    Some(Mean { value, error, blocks })
+}
+
+/// Runs McNemar's exact test over pairs: (first agent won, second agent won).
+pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
+    let mut out = McNemar::default();
+    for (first, second) in pairs {
+        *match (first, second) {
+            (true, true) => &mut out.both,
+            (true, false) => &mut out.first,
+            (false, true) => &mut out.second,
+            (false, false) => &mut out.neither,
+        } += 1;
+    }
+    let n = out.first + out.second;
+    // Logarithms, as 2^-n is below every double for n > 1074.
+    let mut term = -(n as f64) * std::f64::consts::LN_2;
+    let mut tail = 0.0;
+    for k in 0..=out.first.min(out.second) {
+        tail += term.exp();
+        term += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    out.p = (2.0 * tail).min(1.0);
+    out
+}
+
+/// Returns the unpaired difference in every game of both agents.
+fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> {
+    let scored = |sides: &[ComparedMatch], game: &str| -> Vec<((String, u64), f64)> {
+        let of = sides.iter().filter(|s| s.game == game);
+        of.filter_map(|s| Some(((s.part.clone(), s.seed), s.score?))).collect()
+    };
+    let games: BTreeSet<&str> = first.iter().map(|s| s.game.as_str()).collect();
+    let compared = games.into_iter().filter_map(|game| {
+        let (a, b) = (scored(first, game), scored(second, game));
+        let (x, y) = (clustered(&a)?, clustered(&b)?);
+        let matches = [a.len(), b.len()];
+        Some(Unpaired { game: game.to_owned(), matches, scores: [x.value, y.value], score: welch(x, y) })
+    });
+    compared.collect()
+}
+
+/// Returns the difference of two independent means.
+pub fn welch(a: Mean, b: Mean) -> Difference {
+    let value = a.value - b.value;
+    let part = |m: Mean| m.error * m.error;
+    let variance = part(a) + part(b);
+    if variance <= 0.0 || a.blocks < 2 || b.blocks < 2 {
+        let why = if a.blocks.min(b.blocks) < 2 { NoInterval::OneBlock } else { NoInterval::NoSpread };
+        return Difference { value, low: None, high: None, p: None, why: Some(why) };
+    }
+    let freedom = |m: Mean| part(m) * part(m) / (m.blocks as f64 - 1.0);
+    let freedom = (variance * variance / (freedom(a) + freedom(b))).floor().clamp(1.0, f64::from(u32::MAX)) as u32;
+    let half = student_95(freedom) * variance.sqrt();
+    let p = Some(student_p(value / variance.sqrt(), freedom));
+    Difference { value, low: Some(value - half), high: Some(value + half), p, why: None }
+}
+
+#[cfg(test)]
+mod tests;

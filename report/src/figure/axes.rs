@@ -1,0 +1,234 @@
+//! Scales, ticks, frames and legends of the drawings.
+
+use ludex_env::svg::TextAnchor;
+use ludex_referee::metric::Measurement;
+
+use super::data::Axis;
+use super::svg::{Svg, WIDTH, fit, width};
+use crate::text::number;
+
+/// Scale from numbers to positions in the drawing, with round ticks.
+pub(crate) struct AxisScale {
+    from: f64,
+    to: f64,
+    paper: [f64; 2],
+    step: f64,
+}
+
+impl AxisScale {
+    /// Creates a scale that covers all values, with about `ticks` ticks. Without values it ranges from 0 to 1.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
+        let ends = values.into_iter().filter(|v| v.is_finite());
+        let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if !low.is_finite() {
+            (low, high) = (0.0, 1.0);
+        }
+        if high - low <= low.abs().max(high.abs()) * 1e-9 {
+            // Most metrics have no negative values.
+            let half = low.abs() / 2.0;
+            (low, high) = if low == 0.0 { (0.0, 1.0) } else { (low - half, high + half) };
+        }
+        let raw = (high - low) / ticks.max(1) as f64;
+        let power = 10f64.powi(raw.log10().floor() as i32);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|k| k * power).into_iter().find(|s| *s >= raw * 0.999);
+        let step = step.unwrap_or(power * 10.0);
+        // The tolerance avoids an extra tick where an end is already a tick.
+        let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
+        AxisScale { from, to, paper, step }
+    }
+
+    /// Returns the position of a number.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = (value.clamp(self.from, self.to) - self.from) / (self.to - self.from);
+        self.paper[0] + share * (self.paper[1] - self.paper[0])
+    }
+
+    /// Returns the ticks with their texts.
+    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
+        let count = ((self.to - self.from) / self.step).round() as i64;
+        // Use enough decimals for distinct ticks.
+        let digits = (0..6).find(|d| {
+            let scaled = self.step * 10f64.powi(*d);
+            (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0)
+        });
+        let text = |value: f64| number(Some(value), digits.unwrap_or(6) as usize);
+        (0..=count).map(|k| self.from + k as f64 * self.step).map(|value| (value, text(value))).collect()
+    }
+
+    /// Returns true if a number lies on the scale.
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        (self.from..=self.to).contains(&value)
+    }
+}
+
+/// Returns the value and the interval ends of a measurement, for a scale.
+pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
+    [Some(measure.value), measure.low, measure.high].into_iter().flatten()
+}
+
+/// Returns the title of an axis with its unit.
+pub(crate) fn words(axis: &Axis) -> String {
+    if axis.unit.is_empty() { axis.title.clone() } else { format!("{} ({})", axis.title, axis.unit) }
+}
+
+/// Formats a number with its interval.
+pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
+    let value = number(Some(measure.value), axis.digits);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => {
+            format!("{value} ({} to {})", number(Some(low), axis.digits), number(Some(high), axis.digits))
+        }
+        _ => value,
+    }
+}
+
+/// Draws vertical grid lines with texts below, then the axis title. Returns the bottom of the drawing.
+pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
+    let ticks = scale.ticks();
+    // If texts would overlap, every second tick or fewer have one.
+    let widest = ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
+    let apart = (scale.paper[1] - scale.paper[0]) / ticks.len().saturating_sub(1).max(1) as f64;
+    let every = ((widest + 5.0) / apart).ceil().max(1.0) as usize;
+    for (k, (value, text)) in ticks.iter().enumerate() {
+        let x = scale.at(*value);
+        svg.line("grid", [x, top], [x, bottom]);
+        if k.is_multiple_of(every) {
+            let half = width(text) / 2.0 + 1.0;
+            svg.text(TextAnchor::Middle, "soft", [x.clamp(half, WIDTH - half), bottom + 14.0], text);
+        }
+    }
+    let words = words(axis);
+    if words.is_empty() {
+        return bottom + 20.0;
+    }
+    let middle = scale.paper[0].midpoint(scale.paper[1]);
+    let words = fit(&words, WIDTH - 8.0);
+    let half = width(&words) / 2.0 + 2.0;
+    svg.text(TextAnchor::Middle, "soft", [middle.clamp(half, WIDTH - half), bottom + 30.0], &words);
+    bottom + 38.0
+}
+
+/// Draws horizontal grid lines with texts on the left, and the axis title above.
+pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64; 2], axis: &Axis) {
+    for (value, text) in scale.ticks() {
+        let y = scale.at(value);
+        svg.line("grid", [from, y], [to, y]);
+        svg.text(TextAnchor::End, "soft", [from - 6.0, y + 4.0], &text);
+    }
+    svg.text(TextAnchor::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
+}
+
+/// Returns the width of the texts of a vertical scale.
+pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
+    let scale = AxisScale::of(values, [0.0, 1.0], ticks);
+    let widest = scale.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
+    (widest + 12.0).clamp(24.0, 90.0)
+}
+
+/// Symbol of a series in a legend.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Patch,
+    /// Mark of the series.
+    Mark,
+}
+
+/// Draws the names of series with their indices from `top`, with line breaks. Unnamed series are omitted. Returns the
+/// bottom of the legend.
+pub(crate) fn legend<'a>(
+    svg: &mut Svg,
+    series: impl IntoIterator<Item = (usize, &'a str)>,
+    sign: Sign,
+    top: f64,
+) -> f64 {
+    let (mut x, mut y) = (4.0, top + 8.0);
+    let mut any = false;
+    for (k, name) in series.into_iter().filter(|(_, name)| !name.is_empty()) {
+        any = true;
+        let name = fit(name, WIDTH - 26.0);
+        let wide = width(&name) + 30.0;
+        if x > 4.0 && x + wide > WIDTH {
+            (x, y) = (4.0, y + 17.0);
+        }
+        match sign {
+            Sign::Patch => svg.rect(&format!("bar {}", super::svg::colour(k)), [x, y - 5.0], [10.0, 10.0], ""),
+            Sign::Mark => svg.mark(k, [x + 5.0, y], ""),
+        }
+        svg.text(TextAnchor::Start, "", [x + 15.0, y + 4.0], &name);
+        x += wide;
+    }
+    if any { y + 14.0 } else { top }
+}
+
+/// Returns named series for a legend, with their indices.
+pub(crate) fn legend_entries(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
+    names.iter().map(String::as_str).enumerate()
+}
+
+/// Row labels on the left, or above the rows if they are long.
+pub(crate) struct RowLabels {
+    /// Left edge of the drawing area.
+    pub(crate) left: f64,
+    /// True if the labels are above the rows.
+    above: bool,
+}
+
+/// Maximum width of a label on the left.
+const WIDEST: f64 = 118.0;
+
+impl RowLabels {
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> RowLabels {
+        let widest = names.into_iter().map(width).fold(0.0, f64::max);
+        if widest <= WIDEST {
+            RowLabels { left: (widest + 10.0).max(20.0), above: false }
+        } else {
+            RowLabels { left: 8.0, above: true }
+        }
+    }
+
+    /// Draws the label of a row of some height at `y`; returns the top of its drawing area.
+    pub(crate) fn name(&self, svg: &mut Svg, name: &str, y: f64, height: f64) -> f64 {
+        if self.above {
+            svg.text(TextAnchor::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
+            return y + 16.0;
+        }
+        svg.text(TextAnchor::End, "", [self.left - 7.0, y + height / 2.0 + 4.0], name);
+        y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_values_have_a_scale_from_zero() {
+        let scale = AxisScale::of([0.0, 0.0], [0.0, 100.0], 5);
+        let ticks = scale.ticks();
+        assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
+    }
+
+    /// Returns the start and end of each text below a scale.
+    fn texts(values: [f64; 2], from: f64) -> Vec<[f64; 2]> {
+        let mut svg = Svg::new();
+        let scale = AxisScale::of(values, [from, WIDTH - 18.0], 5);
+        below(&mut svg, &scale, [0.0, 10.0], &Axis::default());
+        let drawn = svg.end(30.0, "t", "d");
+        let places = drawn.split("<text ").skip(1).map(|part| {
+            let x: f64 = part.split("x=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+            let half = width(part.split('>').nth(1).unwrap().split('<').next().unwrap()) / 2.0;
+            [x - half, x + half]
+        });
+        places.collect()
+    }
+
+    #[test]
+    fn tick_texts_are_complete_and_do_not_overlap() {
+        for (values, from) in [([-1.0, 1.0], 8.0), ([1504.0, 1505.5], 40.0), ([-0.123, 0.456], 8.0)] {
+            let texts = texts(values, from);
+            assert!(texts.len() > 1, "{values:?}");
+            assert!(texts.iter().all(|[low, high]| *low >= 0.0 && *high <= WIDTH), "{values:?}: {texts:?}");
+            assert!(texts.windows(2).all(|two| two[0][1] <= two[1][0]), "{values:?}: {texts:?}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Data of drawings: plain numbers with their names. Drawings round them; CSV and JSON have full precision.
+
+use ludex_referee::metric::Measurement;
+use ludex_referee::metric::value::{Graph, Point, Quantiles};
+use ludex_referee::suite::figure::Highlight;
+use serde::Serialize;
+
+/// Meaning of a number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Axis {
+    pub title: String,
+    /// Unit; empty for a plain number.
+    pub unit: String,
+    /// Number of decimals for display.
+    pub digits: usize,
+}
+
+/// Data of a figure, by shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Data {
+    /// Numbers by row and column.
+    Grid(Grid),
+    Lines(LineChart),
+    Boxes(Boxes),
+    /// Points of a plane.
+    Points(Points),
+    /// Graph of winners and losers.
+    Arrows(Arrows),
+    /// Pictures in a row.
+    Strip(Strip),
+}
+
+/// Numbers by row and column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Grid {
+    /// Heading of the row labels, e.g. `Agent`.
+    pub corner: String,
+    pub rows: Vec<String>,
+    pub columns: Vec<GridColumn>,
+    /// Numbers row by row; `None` without data.
+    pub cells: Vec<Vec<Option<Measurement>>>,
+    /// Number of margin rows at the end, e.g. a mean.
+    pub margin_rows: usize,
+    /// Number of margin columns at the end.
+    pub margin_columns: usize,
+    /// Highlighted number of each column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<Highlight>,
+}
+
+/// Column of a grid.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GridColumn {
+    /// Heading shared with neighboring columns; empty without one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub under: String,
+    pub name: String,
+    /// Meaning of the numbers.
+    pub axis: Axis,
+    /// True if no number of the column is better than another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
+}
+
+impl GridColumn {
+    /// Returns the full label in one line.
+    pub(crate) fn full(&self) -> String {
+        if self.under.is_empty() { self.name.clone() } else { format!("{}: {}", self.under, self.name) }
+    }
+}
+
+impl Grid {
+    /// Returns the numbers of a column without the margins.
+    pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measurement)> + '_ {
+        let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
+        self.cells[..rows].iter().enumerate().filter_map(move |(row, cells)| Some((row, (*cells.get(at)?)?)))
+    }
+
+    /// Returns the number of a cell.
+    pub(crate) fn at(&self, row: usize, column: usize) -> Option<Measurement> {
+        *self.cells.get(row)?.get(column)?
+    }
+
+    /// Returns the best and the second-best value of a column, by the grid's highlight; equal values share a rank.
+    pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
+        let judged = self.columns.get(column).is_some_and(|column| !column.plain);
+        let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };
+        let mut values: Vec<f64> = self.column(column).map(|(_, m)| m.value).collect();
+        values.sort_by(|a, b| if highlight == Highlight::Best { b.total_cmp(a) } else { a.total_cmp(b) });
+        values.dedup();
+        // Without differences, nothing is highlighted.
+        if values.len() < 2 {
+            return [None; 2];
+        }
+        [values.first().copied(), values.get(1).copied()]
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LineChart {
+    pub x: Axis,
+    pub y: Axis,
+    pub lines: Vec<ChartLine>,
+}
+
+/// Line with its numbers, in horizontal order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChartLine {
+    pub name: String,
+    pub points: Vec<(f64, Measurement)>,
+    /// Index of the series among all pages of the figure, from 0. It determines color and mark.
+    #[serde(skip)]
+    pub series: usize,
+}
+
+/// Distributions, one below the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Boxes {
+    /// Meaning of the numbers.
+    pub value: Axis,
+    pub boxes: Vec<NamedBox>,
+}
+
+/// Distribution with a label.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NamedBox {
+    pub name: String,
+    /// Quantiles; `None` without data.
+    pub quantiles: Option<Quantiles>,
+}
+
+/// Points of a plane, in groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Points {
+    pub x: Axis,
+    pub y: Axis,
+    /// Groups, each with its own color and mark.
+    pub groups: Vec<PointGroup>,
+    /// Correlation over all points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+}
+
+/// Points of one group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PointGroup {
+    /// Label of the group; may be empty for a single group.
+    pub name: String,
+    pub points: Vec<Point>,
+    /// Index of the series, as in a [`Line`].
+    #[serde(skip)]
+    pub series: usize,
+}
+
+/// Correlation of two numbers over all points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Fit {
+    pub n: u64,
+    pub r: f64,
+    /// Two-sided p value of the correlation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
+
+/// Graph of winners and losers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arrows {
+    #[serde(flatten)]
+    pub graph: Graph,
+    /// Node with highlighted arrows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<usize>,
+}
+
+/// Pictures in a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Strip {
+    /// Match and result; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    pub pictures: Vec<StripPicture>,
+}
+
+/// Picture with its caption.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StripPicture {
+    /// Trusted `<svg>` element of a built-in game, which is inserted into the page unchanged.
+    pub svg: String,
+    pub caption: String,
+}
+
+impl Points {
+    /// Returns true if labels identify points: no two points of one group share one.
+    pub(crate) fn labels_differ(&self) -> bool {
+        match self.groups.as_slice() {
+            [only] if only.points.len() > 1 => only.points.iter().any(|p| p.label != only.points[0].label),
+            _ => true,
+        }
+    }
+}
+
+impl Data {
+    /// Returns true if there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Data::Grid(grid) => grid.cells.iter().flatten().all(Option::is_none),
+            Data::Lines(lines) => lines.lines.iter().all(|line| line.points.is_empty()),
+            Data::Boxes(boxes) => boxes.boxes.iter().all(|b| b.quantiles.is_none()),
+            Data::Points(points) => points.groups.iter().all(|group| group.points.is_empty()),
+            Data::Arrows(arrows) => arrows.graph.nodes.is_empty(),
+            Data::Strip(strip) => strip.pictures.is_empty(),
+        }
+    }
+}

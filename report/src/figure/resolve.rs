@@ -1,0 +1,654 @@
+//! Resolution of a figure and the matches to drawable data.
+
+use ludex_referee::metric::value::{Graph, Point};
+use ludex_referee::metric::{Measurement, MetricQuery, MetricScope, Value};
+use ludex_referee::relation::{correlation_p, pearson};
+use ludex_referee::rows::Rows;
+use ludex_referee::suite::figure::{Along, Figure, FigureKind, FigureMetric, Highlight, Margin, Needs};
+
+use super::data::{
+    Arrows, Axis, Boxes, ChartLine, Data, Fit, Grid, GridColumn, LineChart, NamedBox, PointGroup, Points, Strip,
+};
+
+/// Drawing of a figure.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct FigurePage {
+    /// Subject of the drawing, in a figure with several; empty for a single drawing.
+    pub name: String,
+    pub data: Data,
+}
+
+/// Source data of figures.
+pub struct FigureSource<'r, 'a> {
+    pub rows: &'r Rows<'a>,
+    /// Groups of parts: names with the ids of their parts.
+    pub groups: &'r [(String, Vec<String>)],
+    /// Returns pictures of some of a part's matches, by part id.
+    pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
+}
+
+/// Subject of a number.
+#[derive(Clone, Default)]
+struct Spot {
+    /// Agent; without the suffix of its name where variants are a separate axis.
+    agent: Option<String>,
+    variant: Option<String>,
+    opponent: Option<usize>,
+    parts: Vec<usize>,
+    level: Option<u32>,
+    /// Name of one of several numbers of a metric.
+    name: Option<String>,
+}
+
+/// Row, column, color or page.
+struct Item {
+    title: String,
+    set: Box<dyn Fn(&mut Spot)>,
+}
+
+/// Resolved metric of a figure.
+struct ResolvedMetric<'f> {
+    wish: &'f FigureMetric,
+    asked: MetricQuery,
+}
+
+impl ResolvedMetric<'_> {
+    fn of(wish: &FigureMetric) -> Option<ResolvedMetric<'_>> {
+        // A suite's figures are checked when it is read.
+        Some(ResolvedMetric { wish, asked: MetricQuery::new(&wish.ask).ok()? })
+    }
+
+    fn axis(&self) -> Axis {
+        let metric = self.asked.metric;
+        Axis { title: self.title(), unit: metric.unit.to_owned(), digits: metric.digits }
+    }
+
+    /// Returns the value of the metric for a subject: `None` outside the metric's parts.
+    fn value(&self, rows: &Rows, spot: &Spot) -> Option<Value> {
+        let own = |part: &usize| self.wish.parts.is_empty() || self.wish.parts.contains(&rows.parts()[*part].id);
+        let parts: Vec<usize> = spot.parts.iter().copied().filter(own).collect();
+        if parts.is_empty() && !spot.parts.is_empty() {
+            return None;
+        }
+        let value = value(rows, &self.asked, &Spot { parts, ..spot.clone() })?;
+        let Some(from) = self.wish.from else { return Some(value) };
+        let flip = |m: Measurement| Measurement {
+            value: from - m.value,
+            low: m.high.map(|high| from - high),
+            high: m.low.map(|low| from - low),
+            n: m.n,
+        };
+        Some(match value {
+            Value::Number(measure) => Value::Number(flip(measure)),
+            Value::Shares(shares) => Value::Shares(shares.into_iter().map(|(name, m)| (name, flip(m))).collect()),
+            other => other,
+        })
+    }
+
+    fn title(&self) -> String {
+        self.wish.title.clone().unwrap_or_else(|| self.asked.metric.title.to_owned())
+    }
+}
+
+/// Returns the drawings of a figure: one page, or one for each item of `pages`. Pages without numbers are omitted, unless
+/// all are empty.
+pub fn resolve(figure: &Figure, ground: &FigureSource) -> Vec<FigurePage> {
+    Resolver { figure, ground }.pages()
+}
+
+/// Figure with its matches.
+struct Resolver<'a> {
+    figure: &'a Figure,
+    ground: &'a FigureSource<'a, 'a>,
+}
+
+impl Resolver<'_> {
+    fn pages(&self) -> Vec<FigurePage> {
+        let own: Vec<usize> = self
+            .ground
+            .rows
+            .parts()
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| self.figure.has(&part.id))
+            .map(|(k, _)| k)
+            .collect();
+        let mut spots = vec![(String::new(), Spot { parts: own, ..Spot::default() })];
+        for along in &self.figure.pages.0 {
+            let each = |(name, spot): &(String, Spot)| {
+                let items = self.items(along, spot);
+                let page = |item: Item| {
+                    let mut spot = spot.clone();
+                    (item.set)(&mut spot);
+                    let name = if name.is_empty() { item.title } else { format!("{name}, {}", item.title) };
+                    (name, spot)
+                };
+                items.into_iter().map(page).collect::<Vec<_>>()
+            };
+            spots = spots.iter().flat_map(each).collect();
+        }
+        let mut pages: Vec<FigurePage> =
+            spots.into_iter().flat_map(|(name, spot)| self.pages_at(name, &spot)).collect();
+        if pages.iter().any(|page| !page.data.is_empty()) {
+            pages.retain(|page| !page.data.is_empty());
+        } else {
+            pages.truncate(1);
+        }
+        number_series(&mut pages);
+        pages
+    }
+
+    /// Returns the drawings for a subject; strips have one for each match.
+    fn pages_at(&self, name: String, spot: &Spot) -> Vec<FigurePage> {
+        let data = match self.figure.kind.parse().map_or(Needs::Cells, FigureKind::needs) {
+            Needs::Cells => Data::Grid(self.grid(spot)),
+            Needs::Lines => Data::Lines(self.lines(spot)),
+            Needs::Spreads => Data::Boxes(self.boxes(spot)),
+            Needs::Pairs => Data::Points(self.points(spot)),
+            Needs::Graph => Data::Arrows(self.arrows(spot)),
+            Needs::Pictures => {
+                let strips =
+                    spot.parts.iter().flat_map(|&part| (self.ground.pictures)(&self.ground.rows.parts()[part].id));
+                let page = |strip: Strip| {
+                    let heads = [&name, &strip.name].into_iter().filter(|head| !head.is_empty());
+                    FigurePage {
+                        name: heads.map(String::as_str).collect::<Vec<_>>().join(", "),
+                        data: Data::Strip(strip),
+                    }
+                };
+                let pages: Vec<FigurePage> = strips.map(page).collect();
+                if !pages.is_empty() {
+                    return pages;
+                }
+                Data::Strip(Strip::default())
+            }
+        };
+        vec![FigurePage { name, data }]
+    }
+
+    /// Returns the items of an axis.
+    fn items(&self, along: &Along, spot: &Spot) -> Vec<Item> {
+        let rows = narrow(self.ground.rows, spot);
+        let variants = [&self.figure.rows, &self.figure.columns, &self.figure.colour]
+            .into_iter()
+            .flatten()
+            .chain(&self.figure.pages.0);
+        let split = variants.into_iter().any(|along| *along == Along::Variant);
+        match along {
+            Along::Agent => {
+                let names = candidates(&rows)
+                    .into_iter()
+                    .map(|name| if split { split_variant(self.ground.rows, &name).0 } else { name });
+                let set = |name: &String, spot: &mut Spot| spot.agent = Some(name.clone());
+                distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
+            }
+            Along::Variant => {
+                let names = candidates(&rows).into_iter().map(|name| split_variant(self.ground.rows, &name).1);
+                let set = |name: &String, spot: &mut Spot| spot.variant = Some(name.clone());
+                let title = |name: &String| if name.is_empty() { "plain".to_owned() } else { name.clone() };
+                distinct(names).into_iter().map(|name| item(title(&name), name, set)).collect()
+            }
+            Along::Opponent => {
+                let set = |who: &usize, spot: &mut Spot| spot.opponent = Some(*who);
+                let here = rows.agents_here().into_iter();
+                here.map(|who| item(rows.agents()[who].name.clone(), who, set)).collect()
+            }
+            Along::Part => {
+                let set = |part: &usize, spot: &mut Spot| spot.parts = vec![*part];
+                spot.parts.iter().map(|&part| item(self.ground.rows.parts()[part].id.clone(), part, set)).collect()
+            }
+            Along::Group => {
+                let set = |parts: &Vec<usize>, spot: &mut Spot| spot.parts.clone_from(parts);
+                let of = |(name, ids): &(String, Vec<String>)| {
+                    let own =
+                        spot.parts.iter().copied().filter(|&part| ids.contains(&self.ground.rows.parts()[part].id));
+                    item(name.clone(), own.collect::<Vec<usize>>(), set)
+                };
+                self.ground.groups.iter().map(of).collect()
+            }
+            Along::Level => {
+                let mut levels: Vec<u32> = rows.everything().filter_map(|game| game.level).collect();
+                levels.sort_unstable();
+                levels.dedup();
+                let set = |level: &u32, spot: &mut Spot| spot.level = Some(*level);
+                levels.into_iter().map(|level| item(format!("level {level}"), level, set)).collect()
+            }
+            Along::Mark(_) => {
+                let mut names: Vec<String> = Vec::new();
+                for known in self.figure.cell.0.iter().chain(&self.figure.value).filter_map(ResolvedMetric::of) {
+                    // Names are collected over all agents, so that every page has the same items.
+                    let agents = candidates(&rows).into_iter().map(|agent| Spot { agent: Some(agent), ..spot.clone() });
+                    for spot in agents {
+                        if let Some(Value::Shares(shares)) = value(self.ground.rows, &known.asked, &spot) {
+                            names.extend(shares.into_iter().map(|(name, _)| name));
+                        }
+                    }
+                }
+                let set = |name: &String, spot: &mut Spot| spot.name = Some(name.clone());
+                distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
+            }
+        }
+    }
+
+    fn grid(&self, spot: &Spot) -> Grid {
+        let wishes: Vec<ResolvedMetric> = self.figure.cell.0.iter().filter_map(ResolvedMetric::of).collect();
+        if let ([one], None, None) = (wishes.as_slice(), &self.figure.rows, &self.figure.columns)
+            && let Some(Value::Matrix(matrix)) = value(self.ground.rows, &one.asked, spot)
+        {
+            let column = |name: &String| GridColumn { name: name.clone(), axis: one.axis(), ..GridColumn::default() };
+            let columns = matrix.columns.iter().map(column).collect();
+            return Grid {
+                rows: matrix.rows,
+                columns,
+                cells: matrix.cells,
+                highlight: self.figure.highlight,
+                ..Grid::default()
+            };
+        }
+        let along = self.figure.rows.clone().unwrap_or(Along::Agent);
+        let rows = self.items(&along, spot);
+        let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
+        let columns = self.figure.columns.as_ref().map_or_else(none, |along| self.items(along, spot));
+        let mut out = Grid {
+            corner: along.title(),
+            rows: rows.iter().map(|row| row.title.clone()).collect(),
+            cells: vec![Vec::new(); rows.len()],
+            highlight: self.figure.highlight,
+            ..Grid::default()
+        };
+        // Metrics with one title are one kind of number: their columns have a common mean.
+        let titles = distinct(wishes.iter().map(ResolvedMetric::title));
+        let several = titles.len() > 1;
+        // Source column and name of each grid column.
+        let mut kinds: Vec<(usize, String)> = Vec::new();
+        for column in &columns {
+            for known in &wishes {
+                let at = titles.iter().position(|title| *title == known.title()).unwrap_or(0);
+                let found: Vec<Numbers> = rows.iter().map(|row| self.cell_of(known, spot, [column, row])).collect();
+                // The names come from all rows of the column.
+                for name in distinct(found.iter().flatten().map(|(name, _)| name.clone())) {
+                    out.columns.push(head(&column.title, known, several, &name));
+                    for (cells, numbers) in out.cells.iter_mut().zip(&found) {
+                        cells.push(numbers.iter().find(|(own, _)| *own == name).map(|(_, m)| *m));
+                    }
+                    kinds.push((at, name));
+                }
+            }
+        }
+        drop_empty(&mut out, &mut kinds);
+        let wants = |margin: Margin| self.figure.margins.iter().any(|own| *own == margin || *own == Margin::Mean);
+        if wants(Margin::MeanColumn) && self.figure.columns.is_some() {
+            add_mean_columns(&mut out, &wishes, &titles, &kinds);
+        }
+        if wants(Margin::MeanRow) && out.rows.len() > 1 {
+            add_mean_row(&mut out);
+        }
+        out
+    }
+
+    fn cell_of(&self, known: &ResolvedMetric, spot: &Spot, items: [&Item; 2]) -> Numbers {
+        let mut spot = spot.clone();
+        items.iter().for_each(|item| (item.set)(&mut spot));
+        let found = known.value(self.ground.rows, &spot).map_or_else(Vec::new, numbers);
+        match &spot.name {
+            // The name is already in the row or the column.
+            Some(name) => {
+                found.into_iter().find(|(own, _)| own == name).map(|(_, m)| (String::new(), m)).into_iter().collect()
+            }
+            None => found,
+        }
+    }
+
+    fn each<T>(&self, spot: &Spot, of: impl Fn(&MetricQuery, &Spot) -> Option<T>) -> Vec<(String, Option<T>)> {
+        let Some(known) = self.figure.value.as_ref().and_then(ResolvedMetric::of) else { return Vec::new() };
+        let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
+        let rows = self.items(self.figure.rows.as_ref().unwrap_or(&Along::Agent), spot);
+        let columns = self.figure.columns.as_ref().map_or_else(none, |along| self.items(along, spot));
+        let mut out = Vec::new();
+        for row in &rows {
+            for column in &columns {
+                let mut spot = spot.clone();
+                (row.set)(&mut spot);
+                (column.set)(&mut spot);
+                let titles = [&row.title, &column.title].into_iter().filter(|title| !title.is_empty());
+                let title = titles.map(String::as_str).collect::<Vec<_>>().join(", ");
+                out.push((title, of(&known.asked, &spot)));
+            }
+        }
+        out
+    }
+
+    fn axis(&self) -> Axis {
+        self.figure.value.as_ref().and_then(ResolvedMetric::of).map(|known| known.axis()).unwrap_or_default()
+    }
+
+    fn along_axis(&self) -> Axis {
+        Axis { title: self.figure.along.clone(), ..Axis::default() }
+    }
+
+    fn lines(&self, spot: &Spot) -> LineChart {
+        let found = self.each(spot, |asked, spot| match value(self.ground.rows, asked, spot)? {
+            Value::Series(points) => Some(points),
+            _ => None,
+        });
+        let lines = found.into_iter().filter_map(|(name, points)| Some(ChartLine { name, points: points?, series: 0 }));
+        LineChart { x: self.along_axis(), y: self.axis(), lines: lines.collect() }
+    }
+
+    fn boxes(&self, spot: &Spot) -> Boxes {
+        let found = self.each(spot, |asked, spot| match value(self.ground.rows, asked, spot)? {
+            Value::Quantiles(quantiles) => Some(quantiles),
+            _ => None,
+        });
+        let boxes = found.into_iter().filter(|(_, quantiles)| quantiles.is_some());
+        Boxes { value: self.axis(), boxes: boxes.map(|(name, quantiles)| NamedBox { name, quantiles }).collect() }
+    }
+
+    fn points(&self, spot: &Spot) -> Points {
+        let colours = match &self.figure.colour {
+            Some(along) => self.items(along, spot),
+            None => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
+        };
+        let mut out = Points { x: self.along_axis(), y: self.axis(), ..Points::default() };
+        let pair = self
+            .figure
+            .x
+            .as_ref()
+            .and_then(ResolvedMetric::of)
+            .zip(self.figure.y.as_ref().and_then(ResolvedMetric::of));
+        if let Some((x, y)) = &pair {
+            (out.x, out.y) = (x.axis(), y.axis());
+        }
+        for colour in colours {
+            let mut spot = spot.clone();
+            (colour.set)(&mut spot);
+            let points = match &pair {
+                Some((x, y)) => self.pairs(&spot, [x, y]),
+                None => self.cloud(&spot),
+            };
+            if !points.is_empty() {
+                out.groups.push(PointGroup { name: colour.title, points, series: 0 });
+            }
+        }
+        if pair.is_some() {
+            let points = out.groups.iter().flat_map(|group| &group.points);
+            let points: Vec<(f64, f64)> = points.map(|p| (p.x, p.y)).collect();
+            let n = points.len();
+            // Two points always lie on a line.
+            out.fit = pearson(&points).filter(|_| n > 2).map(|r| Fit { n: n as u64, r, p: correlation_p(r, n) });
+        }
+        out
+    }
+
+    /// Returns a point for each row.
+    fn pairs(&self, spot: &Spot, axes: [&ResolvedMetric; 2]) -> Vec<Point> {
+        let items = match (&self.figure.rows, &self.figure.colour) {
+            // Each agent has a color of its own and one point.
+            (None, Some(Along::Agent)) => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
+            (rows, _) => self.items(rows.as_ref().unwrap_or(&Along::Agent), spot),
+        };
+        let point = |item: Item| {
+            let mut spot = spot.clone();
+            (item.set)(&mut spot);
+            let number = |known: &ResolvedMetric| Some(known.value(self.ground.rows, &spot)?.number()?.value);
+            Some(Point { x: number(axes[0])?, y: number(axes[1])?, label: item.title })
+        };
+        items.into_iter().filter_map(point).collect()
+    }
+
+    /// Returns all points of a metric: of the subject's agent, or of all agents.
+    fn cloud(&self, spot: &Spot) -> Vec<Point> {
+        let Some(known) = self.figure.value.as_ref().and_then(ResolvedMetric::of) else { return Vec::new() };
+        let of = |spot: &Spot| match value(self.ground.rows, &known.asked, spot) {
+            Some(Value::Points(points)) => points,
+            _ => Vec::new(),
+        };
+        if spot.agent.is_some() || known.asked.metric.scope != MetricScope::Agent {
+            return of(spot);
+        }
+        let agents = candidates(&narrow(self.ground.rows, spot)).into_iter();
+        agents.flat_map(|agent| of(&Spot { agent: Some(agent), ..spot.clone() })).collect()
+    }
+
+    fn arrows(&self, spot: &Spot) -> Arrows {
+        let known = self.figure.value.as_ref().and_then(ResolvedMetric::of);
+        let all = Spot { agent: None, variant: None, ..spot.clone() };
+        let found = known.and_then(|known| value(self.ground.rows, &known.asked, &all));
+        let Some(Value::Graph(graph)) = found else {
+            return Arrows { graph: Graph { nodes: Vec::new(), edges: Vec::new() }, highlight: None };
+        };
+        let wins = |node: usize| graph.edges.iter().filter(|edge| edge.from == node).count();
+        let losses = |node: usize| graph.edges.iter().filter(|edge| edge.to == node).count();
+        let nodes = 0..graph.nodes.len();
+        let highlight = match (&spot.agent, self.figure.highlight) {
+            (Some(agent), _) => graph.nodes.iter().position(|name| name == agent),
+            // The first of equal nodes.
+            (None, Some(Highlight::Best)) => nodes.min_by_key(|&n| (std::cmp::Reverse(wins(n)), losses(n), n)),
+            (None, Some(Highlight::Lowest)) => nodes.min_by_key(|&n| (wins(n), std::cmp::Reverse(losses(n)), n)),
+            (None, None) => None,
+        };
+        Arrows { graph, highlight }
+    }
+}
+
+/// Assigns a series on several pages the same index, and thus the same color, on all of them.
+fn number_series(pages: &mut [FigurePage]) {
+    let mut known: Vec<String> = Vec::new();
+    let mut place = |name: &str| match known.iter().position(|own| own == name) {
+        Some(at) => at,
+        None => {
+            known.push(name.to_owned());
+            known.len() - 1
+        }
+    };
+    for page in pages {
+        match &mut page.data {
+            Data::Lines(data) => data.lines.iter_mut().for_each(|line| line.series = place(&line.name)),
+            Data::Points(data) => data.groups.iter_mut().for_each(|group| group.series = place(&group.name)),
+            _ => {}
+        }
+    }
+}
+
+/// Numbers by name; a single number has no name.
+type Numbers = Vec<(String, Measurement)>;
+
+/// Returns the numbers of a value for a grid.
+fn numbers(value: Value) -> Numbers {
+    match value {
+        Value::Number(measure) => vec![(String::new(), measure)],
+        Value::Shares(shares) => shares,
+        Value::Quantiles(q) => {
+            let named =
+                [("mean", q.mean), ("min", q.min), ("q1", q.q1), ("median", q.median), ("q3", q.q3), ("max", q.max)];
+            named.map(|(name, value)| (name.to_owned(), Measurement::plain(value, q.n))).into()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Creates the heading of a column.
+fn head(column: &str, known: &ResolvedMetric, several: bool, name: &str) -> GridColumn {
+    let title = known.title();
+    let metric = if several { title.as_str() } else { "" };
+    let heads: Vec<&str> = [column, metric, name].into_iter().filter(|head| !head.is_empty()).collect();
+    let (own, under) =
+        heads.split_last().map_or((title.as_str(), String::new()), |(own, under)| (*own, under.join(", ")));
+    GridColumn { under, name: own.to_owned(), axis: known.axis(), ..GridColumn::default() }
+}
+
+/// Drops rows and columns without a number, unless the whole grid is empty.
+fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
+    let any = |cells: &[Option<Measurement>]| cells.iter().any(Option::is_some);
+    if !grid.cells.iter().any(|cells| any(cells)) {
+        return;
+    }
+    let keep: Vec<bool> = (0..grid.columns.len()).map(|c| grid.cells.iter().any(|cells| cells[c].is_some())).collect();
+    let kept = |k: usize| keep[k];
+    let mut at = 0..;
+    grid.columns.retain(|_| at.next().is_some_and(kept));
+    let mut at = 0..;
+    kinds.retain(|_| at.next().is_some_and(kept));
+    for cells in &mut grid.cells {
+        let mut at = 0..;
+        cells.retain(|_| at.next().is_some_and(kept));
+    }
+    let rows: Vec<bool> = grid.cells.iter().map(|cells| any(cells)).collect();
+    let mut at = 0..;
+    grid.rows.retain(|_| at.next().is_some_and(|k: usize| rows[k]));
+    grid.cells.retain(|cells| any(cells));
+}
+
+/// Returns the mean of some numbers, without an interval.
+fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
+    let values: Vec<f64> = of.map(|m| m.value).collect();
+    let count = values.len();
+    (count > 0).then(|| Measurement::plain(values.iter().sum::<f64>() / count as f64, count as u64))
+}
+
+/// Appends a column with the mean of each row, for each kind of columns.
+fn add_mean_columns(grid: &mut Grid, wishes: &[ResolvedMetric], titles: &[String], kinds: &[(usize, String)]) {
+    let own = distinct(kinds.iter().cloned());
+    for kind in own {
+        let places: Vec<usize> = (0..kinds.len()).filter(|&c| kinds[c] == kind).collect();
+        if places.len() < 2 {
+            continue;
+        }
+        let Some(known) = wishes.iter().find(|known| known.title() == titles[kind.0]) else { continue };
+        grid.columns.push(head("mean", known, titles.len() > 1, &kind.1));
+        grid.margin_columns += 1;
+        for cells in &mut grid.cells {
+            let of = mean(places.iter().filter_map(|&c| cells[c]));
+            cells.push(of);
+        }
+    }
+}
+
+/// Appends a row with the mean of each column.
+fn add_mean_row(grid: &mut Grid) {
+    let of = |c: usize| mean(grid.cells.iter().filter_map(|cells| cells[c]));
+    let cells = (0..grid.columns.len()).map(of).collect();
+    grid.rows.push("mean".to_owned());
+    grid.cells.push(cells);
+    grid.margin_rows = 1;
+}
+
+/// Separator between an agent and its variant.
+const SPLIT: &str = " / ";
+
+/// Splits an agent's name into candidate and variant; the variant is empty for other agents. The plan names variants
+/// `CANDIDATE / VARIANT`, and those of a part `CANDIDATE (PART: VARIANT)`.
+fn split_variant(rows: &Rows, name: &str) -> (String, String) {
+    let of_part = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    let of_part = of_part.and_then(|(rest, own)| Some((rest, own.split_once(": ")?)));
+    let (rest, own) = match of_part {
+        Some((rest, (part, own))) if rows.part_named(part).is_some() => (rest, Some(own)),
+        _ => (name, None),
+    };
+    let (base, of_suite) = rest.split_once(SPLIT).map_or((rest, None), |(base, variant)| (base, Some(variant)));
+    let variant: Vec<&str> = of_suite.into_iter().chain(own).collect();
+    (base.to_owned(), variant.join(", "))
+}
+
+/// Returns the names of the candidates; all agents without candidates.
+fn candidates(rows: &Rows) -> Vec<String> {
+    let own = rows.candidates_here();
+    let own = if own.is_empty() { rows.agents_here() } else { own };
+    own.into_iter().map(|who| rows.agents()[who].name.clone()).collect()
+}
+
+/// Returns the matches of a subject, of all agents.
+fn narrow<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
+    let narrow = match spot.parts.as_slice() {
+        [part] => rows.of_part(*part),
+        parts if parts.len() == rows.parts().len() => rows.clone(),
+        parts => rows.filtered(|game| parts.contains(&game.part)),
+    };
+    match spot.level {
+        Some(level) => narrow.filtered(|game| game.level == Some(level)),
+        None => narrow,
+    }
+}
+
+/// Returns the agent of a subject, by name and variant. A variant without an agent is that of the first agent that has
+/// it.
+fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
+    let Some(variant) = &spot.variant else {
+        return match &spot.agent {
+            Some(name) => rows.agent_index(name).map(Some),
+            None => Some(None),
+        };
+    };
+    let own = |who: &usize| {
+        let (base, own) = split_variant(rows, &rows.agents()[*who].name);
+        own == *variant && spot.agent.as_ref().is_none_or(|name| *name == base)
+    };
+    narrow(rows, spot).candidates_here().into_iter().find(own).map(Some)
+}
+
+/// Returns a metric's value for a subject. Over several parts, a number of a part is the mean of those of the parts.
+fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
+    let scope = asked.metric.scope;
+    if scope == MetricScope::Suite {
+        let rows = narrow(rows, spot);
+        let value = asked.of(&ask_about(&rows, spot)?);
+        return value.or_else(|| asked.of(&rows.of_all())).and_then(|value| own_share(value, &rows, spot));
+    }
+    let whole = narrow(rows, spot);
+    if spot.parts.len() > 1 {
+        let of = |&part: &usize| value(rows, asked, &Spot { parts: vec![part], ..spot.clone() });
+        let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
+        let numbers: Option<Vec<Measurement>> = each.iter().map(Value::number).collect();
+        if let Some(numbers) = numbers {
+            // A single part retains its interval.
+            return if let [one] = numbers.as_slice() {
+                Some(Value::Number(*one))
+            } else {
+                mean(numbers.into_iter()).map(Value::Number)
+            };
+        }
+    }
+    match scope {
+        MetricScope::Pool => asked.of(&whole.of_all()).and_then(|value| own_share(value, &whole, spot)),
+        _ => asked.of(&ask_about(&whole, spot)?),
+    }
+}
+
+/// Returns the same matches, queried for the subject's agent.
+fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
+    Some(match (agent_of(rows, spot)?, spot.opponent) {
+        (Some(agent), Some(opponent)) if agent == opponent => return None,
+        (Some(agent), Some(opponent)) => rows.of_pair(agent, opponent),
+        (Some(agent), None) => rows.of_agent(agent),
+        (None, _) => rows.of_all(),
+    })
+}
+
+/// Returns the subject's number from numbers for all agents.
+fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
+    let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
+    let known = |name: &str| rows.agent_index(name).is_some();
+    if !shares.iter().all(|(name, _)| known(name)) {
+        return Some(value);
+    }
+    let name = &rows.agents()[agent].name;
+    shares.iter().find(|(own, _)| own == name).map(|(_, m)| Value::Number(*m))
+}
+
+fn item<T: 'static>(title: String, value: T, set: impl Fn(&T, &mut Spot) + 'static) -> Item {
+    Item { title, set: Box::new(move |spot| set(&value, spot)) }
+}
+
+/// Removes duplicates, in the order of first appearance.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for one in all {
+        if !out.contains(&one) {
+            out.push(one);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

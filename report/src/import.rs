@@ -1,0 +1,189 @@
+//! Import of external result tables as [`Rows`], for the same metrics as records.
+//!
+//! A table is CSV with one header row, or a JSON list of objects. The columns determine the kind of table
+//! ([`LAYOUTS`]). docs/ratings.md explains each kind.
+
+mod cells;
+mod layouts;
+mod metric_inputs;
+
+use std::fmt;
+
+use cells::Cells;
+use ludex_protocol::record::{AgentKind, EndReason};
+use ludex_referee::metric::MetricQuery;
+use ludex_referee::result::SeatResult;
+use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, RowValue, Rows};
+
+pub use layouts::{LAYOUTS, TableLayout};
+
+/// Error in a table with its location.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ImportError {
+    /// Row: lines of CSV from 1 (the header), objects of JSON from 1.
+    pub row: Option<u64>,
+    pub column: Option<String>,
+    /// Description of the problem, with the invalid value.
+    pub message: String,
+}
+
+impl ImportError {
+    fn whole(message: impl Into<String>) -> ImportError {
+        ImportError { row: None, column: None, message: message.into() }
+    }
+
+    fn at(row: u64, column: &str, message: impl Into<String>) -> ImportError {
+        ImportError { row: Some(row), column: Some(column.to_owned()), message: message.into() }
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(row) = self.row {
+            write!(f, "row {row}, ")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, "column {column}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// File format of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// Comma-separated values (RFC 4180) with one header row.
+    Csv,
+    /// JSON list of objects.
+    Json,
+}
+
+impl ImportFormat {
+    /// Returns the format for the extension of a file name.
+    pub fn of_name(name: &str) -> Option<ImportFormat> {
+        let (_, extension) = name.rsplit_once('.')?;
+        match extension.to_ascii_lowercase().as_str() {
+            "csv" => Some(ImportFormat::Csv),
+            "json" => Some(ImportFormat::Json),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    layout: &'static TableLayout,
+    columns: Vec<String>,
+    agents: Vec<RowAgent>,
+    parts: Vec<String>,
+    matches: Vec<ImportedMatch>,
+    values: Vec<RowValue>,
+}
+
+/// Match of a table.
+#[derive(Clone, Debug, PartialEq)]
+struct ImportedMatch {
+    part: usize,
+    cycle: u64,
+    order: usize,
+    level: Option<u32>,
+    players: Vec<usize>,
+    first: usize,
+    valid: bool,
+    scores: Vec<f64>,
+    seats: Vec<SeatResult>,
+}
+
+impl ImportedMatch {
+    fn new(part: usize, players: Vec<usize>, scores: Vec<f64>) -> ImportedMatch {
+        let seats = players.iter().map(|_| SeatResult::new("", None, AgentKind::default())).collect();
+        ImportedMatch { part, cycle: 0, order: 0, level: None, players, first: 0, valid: true, scores, seats }
+    }
+}
+
+impl Import {
+    /// Parses a table. With `directed`, results of A against B and of B against A are different matches; without it
+    /// they must agree, and count once.
+    ///
+    /// # Errors
+    /// The first invalid value, with its row and column.
+    pub fn read(text: &str, format: ImportFormat, directed: bool) -> Result<Import, ImportError> {
+        let cells = Cells::read(text, format)?;
+        let layout = layouts::told_apart(&cells)?;
+        let mut import = Import {
+            layout,
+            columns: cells.columns.clone(),
+            agents: Vec::new(),
+            parts: Vec::new(),
+            matches: Vec::new(),
+            values: Vec::new(),
+        };
+        (layout.read)(&mut import, &cells, directed)?;
+        Ok(import)
+    }
+
+    /// Returns the layout of the table.
+    pub fn layout(&self) -> &'static TableLayout {
+        self.layout
+    }
+
+    /// Returns the table as rows.
+    pub fn rows(&self) -> Rows<'_> {
+        let of = |game: &'_ ImportedMatch| MetricMatch {
+            part: game.part,
+            cycle: game.cycle,
+            order: game.order,
+            block: None,
+            level: game.level,
+            players: game.players.clone(),
+            sides: (0..game.players.len()).collect(),
+            first: game.first,
+            valid: game.valid,
+            scores: game.scores.clone(),
+            reason: EndReason::Finished,
+            at_fault: None,
+            moves: None,
+            teams: &[],
+            mirror: &[],
+            seats: &[],
+        };
+        Rows::new(ResultTable {
+            agents: self.agents.clone(),
+            parts: self.parts.iter().map(|id| RowPart::of_table(id)).collect(),
+            matches: self.matches.iter().map(|game| MetricMatch { seats: &game.seats, ..of(game) }).collect(),
+            values: self.values.clone(),
+            fixed: Vec::new(),
+        })
+    }
+
+    /// Checks that the table has the columns for a metric.
+    ///
+    /// # Errors
+    /// The missing columns, or a metric that needs records.
+    pub fn feeds(&self, asked: &MetricQuery) -> Result<(), ImportError> {
+        metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
+    }
+
+    fn agent(&mut self, name: &str, candidate: bool) -> usize {
+        match self.agents.iter().position(|agent| agent.name == name) {
+            Some(at) => {
+                self.agents[at].candidate |= candidate;
+                at
+            }
+            None => {
+                self.agents.push(RowAgent { name: name.to_owned(), candidate });
+                self.agents.len() - 1
+            }
+        }
+    }
+
+    fn part(&mut self, id: &str) -> usize {
+        self.parts.iter().position(|part| part == id).unwrap_or_else(|| {
+            self.parts.push(id.to_owned());
+            self.parts.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

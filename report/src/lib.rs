@@ -1,0 +1,45 @@
+//! Reports of verified results: tables, figures and pages; comparisons of agents and sample sizes; calibration of anchor
+//! ladders; imported tables.
+//!
+//! A report rates the records and renders them as HTML, CSV and JSON with the same numbers:
+//!
+//! ```
+//! use std::{fs::File, io::BufReader};
+//!
+//! use ludex_referee::{read::read_lines, scale::RatingOptions};
+//! use ludex_report::{Report, ReportAbout};
+//!
+//! let file = "../referee/examples/tic_tac_toe.jsonl";
+//! let lines = read_lines(file, BufReader::new(File::open(file)?));
+//! let about = ReportAbout { title: "Tic-tac-toe".into(), ..ReportAbout::default() };
+//! // These matches were played without a server, so they are unrated by default.
+//! let report = Report::verify(lines, RatingOptions { unrated: true, ..RatingOptions::default() }, about);
+//! assert_eq!((report.records, report.refused.len()), (10, 0));
+//! assert!(report.to_csv().contains("alphabeta depth=9"));
+//! for (name, text) in report.files() {
+//!     println!("{name}: {} bytes", text.len());
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Rules for this crate:
+//!
+//! - It depends on verdicts of the referee, not on agents, runs, a server or a store. Callers read and write the files.
+//! - Equal input gives equal bytes. The drawings in `tests/data/figures` are fixed.
+//! - All formats of a report or a figure contain the same numbers: drawings round them, CSV and JSON do not.
+//! - Names come from strangers: each text is escaped for its format, and invisible characters are replaced.
+//! - Imported tables become the same rows as records, so that every metric works on both.
+#![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
+
+pub mod anchor_ladder;
+pub mod compare;
+pub mod display;
+pub mod figure;
+pub mod import;
+pub mod power;
+pub mod report;
+pub mod runs;
+mod text;
+
+pub use report::{Report, ReportAbout};

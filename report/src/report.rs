@@ -1,0 +1,229 @@
+//! Reports: rating tables, crosstables, metrics and discards, as HTML, CSV and JSON with the same numbers.
+//!
+//! A report is a function of the records and the options: the same input gives the same bytes. The footer contains the
+//! command that reproduces it.
+
+pub mod about;
+mod csv;
+mod html;
+mod overview;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_referee::read::{RecordLines, RejectedRecord};
+use ludex_referee::result::GameResult;
+use ludex_referee::scale::{RatingOptions, Scale, keys, labels, rate};
+use ludex_referee::verify::Verifier;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use self::about::RunHead;
+use crate::figure::RenderedFigure;
+
+/// Origin of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReportAbout {
+    pub title: String,
+    /// Command that reproduces the report.
+    pub command: String,
+    /// Secret of the rated seeds in hex, so that anyone can check that no seed was hand-picked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Notes on the plan for readers, such as parts that could not be played.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Contents of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    #[serde(flatten)]
+    pub about: ReportAbout,
+    /// Program that generated the report, e.g. `ludex/0.1.0`.
+    pub program: String,
+    pub options: RatingOptions,
+    /// Number of verified records.
+    pub records: usize,
+    /// SHA-256 over the sorted record digests, one per line: identifies this set of records.
+    pub records_digest: String,
+    /// Start of the first episode and end of the last one, from the records.
+    pub period: Option<[String; 2]>,
+    /// Scales, each rated separately.
+    pub scales: Vec<Scale>,
+    /// Means over games, if there are several games.
+    pub headline: Vec<HeadlineRow>,
+    /// Verified records that do not count, by agent.
+    pub discards: Vec<DiscardRow>,
+    /// Rejected records and lines.
+    pub refused: Vec<RejectedRecord>,
+    /// Runs in the report; empty for a report on records alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunHead>,
+    /// Leaderboard, overview of all games, and the figures of the suites.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<RenderedFigure>,
+}
+
+/// Mean rating of an agent over games.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeadlineRow {
+    pub name: String,
+    /// Mean over the games of the mean over each game's scales.
+    pub rating: f64,
+    /// Lower end of the 95 % interval. The half widths of the scales are combined as those of independent errors.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
+    pub high: Option<f64>,
+    /// Mean rating by game.
+    pub games: BTreeMap<String, f64>,
+    /// True if the agent has a rating in every rated game of the report; otherwise its mean is not comparable.
+    pub complete: bool,
+}
+
+/// Episodes of an agent that do not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiscardRow {
+    pub name: String,
+    /// Number of episodes by reason (`no_show`, `infra_error`, `aborted`, `replayed`, `unrated`, or a flag such as
+    /// `peek`).
+    pub reasons: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Rates the records and collects the contents of a report. Rejected records are only listed.
+    ///
+    /// Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
+    pub fn build<G: AsRef<GameResult>>(
+        games: &[G],
+        refused: Vec<RejectedRecord>,
+        options: RatingOptions,
+        about: ReportAbout,
+    ) -> Report {
+        let scales = rate(games, &options);
+        let games: Vec<&GameResult> = games.iter().map(AsRef::as_ref).collect();
+        let mut digests: Vec<&str> = games.iter().map(|g| &*g.digest).collect();
+        digests.sort_unstable();
+        let started = games.iter().map(|g| g.started.clone()).filter(|s| !s.is_empty()).min();
+        let ended = games.iter().filter_map(|g| g.ended.clone()).max();
+        Report {
+            about,
+            program: concat!("ludex/", env!("CARGO_PKG_VERSION")).to_owned(),
+            records: games.len(),
+            records_digest: hex::encode(Sha256::digest(digests.join("\n"))),
+            period: started.zip(ended).map(<[String; 2]>::from),
+            headline: headline(&scales),
+            discards: discards(&games, &options),
+            options,
+            scales,
+            refused,
+            runs: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+
+    /// Adds runs, and the figures of their suites, to the report.
+    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>) -> Report {
+        self.runs = runs;
+        self.figures = overview::boards(&self);
+        self.figures.extend(figures);
+        self
+    }
+
+    /// Verifies records and builds the report from the valid ones; the others are listed as rejected.
+    pub fn verify(verifier: &Verifier, lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
+        let (good, untrue) = verifier.verify_all(&lines.found);
+        Report::build(&good, [lines.refused, untrue].concat(), options, about)
+    }
+
+    /// Renders a self-contained HTML page for light and dark mode, print and screen readers.
+    pub fn to_html(&self) -> String {
+        html::page(self)
+    }
+
+    /// Renders the rating tables as CSV (RFC 4180), one line per agent and scale.
+    pub fn to_csv(&self) -> String {
+        csv::ratings(self)
+    }
+
+    /// Renders the crosstables as CSV, one line per ordered pair of agents that met.
+    pub fn crosstable_csv(&self) -> String {
+        csv::crosstable(self)
+    }
+
+    /// Returns all files of the report by name: the page, the tables, the whole report as JSON, and in the directory
+    /// `figures` the numbers of each figure as CSV, JSON and LaTeX with its drawings.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let json = format!("{:#}\n", self.to_json());
+        let mut out = vec![
+            ("report.html".to_owned(), self.to_html()),
+            ("ratings.csv".to_owned(), self.to_csv()),
+            ("crosstable.csv".to_owned(), self.crosstable_csv()),
+            ("report.json".to_owned(), json),
+        ];
+        let figures = self.figures.iter().flat_map(RenderedFigure::files);
+        out.extend(figures.map(|(name, text)| (format!("figures/{name}"), text)));
+        out
+    }
+
+    /// Returns the whole report as one JSON document.
+    pub fn to_json(&self) -> serde_json::Value {
+        // A report is always valid JSON: keys are text, and numbers that are not finite become null.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// Ratings of an agent by game: rating and half width of its interval on each scale.
+type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
+
+fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
+    // A noncompetitive game has no ratings, so no agent lacks one there.
+    let rated = |scale: &&Scale| scale.agents.iter().any(|a| a.anchored && a.rating.is_some());
+    let games: BTreeSet<&str> = scales.iter().filter(rated).map(|s| &*s.game).collect();
+    if games.len() < 2 {
+        return Vec::new();
+    }
+    let mut agents: BTreeMap<&str, Marks> = BTreeMap::new();
+    for scale in scales {
+        for a in scale.agents.iter().filter(|a| a.anchored) {
+            let Some(rating) = a.rating else { continue };
+            let half = a.low.zip(a.high).map(|(low, high)| (high - low) / 2.0);
+            agents.entry(&a.name).or_default().entry(&scale.game).or_default().push((rating, half));
+        }
+    }
+    let row = |(name, marks): (&str, Marks)| {
+        let mean = |of: &[(f64, Option<f64>)]| of.iter().map(|m| m.0).sum::<f64>() / of.len() as f64;
+        let means: BTreeMap<String, f64> = marks.iter().map(|(game, of)| ((*game).to_owned(), mean(of))).collect();
+        let rating = means.values().sum::<f64>() / means.len() as f64;
+        // Each half width, times the weight of its scale in the mean; constants have none.
+        let parts =
+            marks.values().flat_map(|of| of.iter().filter_map(|m| Some(m.1? / (of.len() * marks.len()) as f64)));
+        let half = parts.map(|h| h * h).reduce(|a, b| a + b).map(f64::sqrt);
+        HeadlineRow {
+            name: name.to_owned(),
+            rating,
+            low: half.map(|h| rating - h),
+            high: half.map(|h| rating + h),
+            complete: means.len() == games.len(),
+            games: means,
+        }
+    };
+    let mut rows: Vec<HeadlineRow> = agents.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.complete.cmp(&a.complete).then(b.rating.total_cmp(&a.rating)));
+    rows
+}
+
+fn discards(games: &[&GameResult], options: &RatingOptions) -> Vec<DiscardRow> {
+    let names = labels(games.iter().copied());
+    let mut out: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
+    for game in games {
+        let Some(reason) = options.discards(game) else { continue };
+        let who: BTreeSet<_> = keys(game).collect();
+        for key in who {
+            *out.entry(&names[&key]).or_default().entry(reason.clone()).or_default() += 1;
+        }
+    }
+    out.into_iter().map(|(name, reasons)| DiscardRow { name: name.to_owned(), reasons }).collect()
+}
+
+#[cfg(test)]
+mod tests;

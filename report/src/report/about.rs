@@ -1,0 +1,111 @@
+//! Runs in a report: agents, settings and costs.
+
+use ludex_referee::rating::table::{Interval, Tally};
+use serde::Serialize;
+
+/// Run in a report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunHead {
+    pub run: String,
+    /// Program that played the run.
+    pub program: String,
+    /// Start of the run, RFC 3339.
+    pub begun: String,
+    pub suite: String,
+    /// Title of the suite.
+    pub title: String,
+    pub version: u32,
+    /// Digest of the suite's text.
+    pub digest: String,
+    /// Description of the seeds' origin.
+    pub seeds: String,
+    /// Description of the shard that was played; empty for the whole suite.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub share: String,
+    pub agents: Vec<HeadAgent>,
+    /// Summaries of the suite.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<HeadSummary>,
+    /// File with the transcripts of the matches, in the directory of the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcripts: Option<String>,
+    /// Matches by part, in the order of the plan.
+    #[serde(skip)]
+    pub matches: Vec<HeadMatch>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadAgent {
+    pub name: String,
+    pub spec: String,
+    /// Model, endpoint and prompt settings; empty if the agent is not a language model.
+    pub model: Vec<(String, String)>,
+    /// Cost of the calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<HeadCost>,
+    pub results: Vec<HeadResult>,
+}
+
+/// Mean over parts, of all agents.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadSummary {
+    /// Id of the summary in the suite.
+    pub summary: String,
+    pub title: String,
+    /// Number of decimals for display.
+    pub digits: usize,
+    /// Mean of each agent.
+    pub scores: Vec<HeadMean>,
+}
+
+/// Mean of an agent over parts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadMean {
+    pub agent: String,
+    /// Number of parts in the mean.
+    pub parts: usize,
+    pub value: f64,
+}
+
+/// Cost of model calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HeadCost {
+    pub calls: u64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    /// US dollars of the calls with a known price.
+    pub usd: f64,
+    /// Number of calls without a known price.
+    pub unpriced: u64,
+    /// Hours spent waiting for the endpoint, summed over all calls.
+    pub hours: f64,
+}
+
+/// Result of an agent in a part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadResult {
+    pub part: String,
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Share of points; absent in noncompetitive games.
+    pub score: Option<Interval>,
+    /// Last passed level of the ladder, if the part is a climb.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<u32>,
+    /// True if that is the top level.
+    pub topped: bool,
+    /// Matches lost by replies that were not legal moves.
+    pub lost_by_answers: u64,
+    /// Matches that were discarded, or do not count.
+    pub discarded: u64,
+}
+
+/// Match of a run, for links.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadMatch {
+    pub part: String,
+    /// Episode name, which is also the anchor in the transcripts.
+    pub episode: String,
+    /// Agents by seat, and the result.
+    pub what: String,
+}

@@ -1,0 +1,214 @@
+//! HTML page, rendered from `report.html` by minijinja, which escapes all text from records.
+
+use ludex_referee::metric::USUAL;
+use ludex_referee::rating::table::Tally;
+use ludex_referee::scale::Scale;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
+use serde::Serialize;
+
+use super::Report;
+use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
+use crate::figure::{RenderedFigure, STYLE};
+use crate::text::{clean, count, number, waited};
+
+pub(super) fn page(report: &Report) -> String {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
+    env.add_filter("num", number);
+    env.add_filter("count", count);
+    env.add_filter("hours", waited);
+    // Text from records must not hide or reverse other text of the line.
+    env.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
+        _ => escape_formatter(out, state, value),
+    });
+    let metrics = |own: &dyn Fn(&str) -> bool| -> Vec<Value> {
+        let own = USUAL.iter().filter(|m| own(m.id));
+        own.map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
+            .collect()
+    };
+    // Omit the columns of metrics without values.
+    let has = |scale: &Scale, id: &str| scale.agents.iter().any(|agent| agent.metrics.contains_key(id));
+    let measured: Vec<Vec<Value>> = report.scales.iter().map(|scale| metrics(&|id| has(scale, id))).collect();
+    let fights: Vec<bool> = report.scales.iter().map(fight).collect();
+    let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
+    let cells: Vec<Vec<Vec<Cell>>> =
+        report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
+    let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
+        report.figures.iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
+    let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
+        figures.into_iter().partition(|figure| figure.id == OVERALL);
+    let [overall, boards, figures] = [overall, boards, figures]
+        .map(|of| Value::from(Serde(of.into_iter().map(figure_view).collect::<Vec<FigureView>>())));
+    let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
+    let context = context! {
+        style => Value::from_safe_string(STYLE.to_owned()),
+        overall,
+        boards,
+        figures,
+        names => names(&report.scales),
+        runs => Value::from(Serde(&report.runs)),
+        links => Value::from(Serde(links)),
+        report => Value::from(Serde(report)),
+        pictures => Value::from(Serde(pictures)),
+        cells => Value::from(Serde(cells)),
+        metrics => metrics(&|_| true),
+        measured,
+        fights,
+    };
+    // The template is built in, and a test renders it. If rendering fails, the page contains the error.
+    env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
+}
+
+/// Returns true if an agent has a win, draw or loss against another.
+fn fight(scale: &Scale) -> bool {
+    scale.crosstable.iter().flatten().any(|tally| tally.games() > 0)
+}
+
+/// Figure of the page.
+#[derive(Serialize)]
+struct FigureView {
+    id: String,
+    title: String,
+    caption: String,
+    measures: Vec<[String; 3]>,
+    pages: Vec<PageView>,
+    /// True if the drawings are tables, which need no separate table of their numbers.
+    table: bool,
+}
+
+/// Drawing with its numbers, both as HTML.
+#[derive(Serialize)]
+struct PageView {
+    name: String,
+    drawing: String,
+    numbers: String,
+}
+
+fn figure_view(figure: &RenderedFigure) -> FigureView {
+    let page = |page: &crate::figure::resolve::FigurePage| PageView {
+        name: page.name.clone(),
+        drawing: figure.draw(page),
+        numbers: page.data.to_table(),
+    };
+    FigureView {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        caption: figure.caption.clone(),
+        measures: figure.measures.clone(),
+        pages: figure.pages.iter().map(page).collect(),
+        table: matches!(figure.kind.as_str(), "table" | "matrix" | "strip"),
+    }
+}
+
+/// Link to the transcript of a match.
+#[derive(Serialize)]
+struct Link {
+    file: String,
+    episode: String,
+    what: String,
+}
+
+/// Returns the transcript links of a scale's matches.
+fn links(report: &Report, scale: &Scale) -> Vec<Link> {
+    let mut out = Vec::new();
+    for run in &report.runs {
+        let Some(file) = &run.transcripts else { continue };
+        let own = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref());
+        let link =
+            |m: &super::about::HeadMatch| Link { file: file.clone(), episode: m.episode.clone(), what: m.what.clone() };
+        out.extend(own.map(link));
+    }
+    out
+}
+
+/// Cell of a crosstable.
+#[derive(Serialize)]
+struct Cell {
+    #[serde(flatten)]
+    tally: Tally,
+    games: u64,
+    /// Percent of the points, with the ends of the interval.
+    score: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+fn cell(tally: &Tally) -> Cell {
+    let score = tally.score();
+    let part = |of: fn(ludex_referee::rating::table::Interval) -> f64| score.map(|s| 100.0 * of(s));
+    Cell { tally: *tally, games: tally.games(), score: part(|s| s.value), low: part(|s| s.low), high: part(|s| s.high) }
+}
+
+/// Ratings of a scale as a drawing: every agent a row, its interval a bar. Lengths in px of the view box.
+#[derive(Serialize)]
+struct Picture {
+    height: f64,
+    ticks: Vec<Tick>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Tick {
+    x: f64,
+    label: f64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    y: f64,
+    x: f64,
+    low: f64,
+    high: f64,
+    fixed: bool,
+}
+
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = 700.0;
+const TOP: f64 = 12.0;
+const STEP: f64 = 26.0;
+
+fn picture(scale: &Scale) -> Picture {
+    let shown: Vec<_> = scale.agents.iter().filter_map(|a| Some((a, a.rating?))).collect();
+    let ends = shown.iter().flat_map(|(a, r)| [a.low.unwrap_or(*r), a.high.unwrap_or(*r)]);
+    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    if !(low.is_finite() && high.is_finite()) {
+        return Picture { height: 0.0, ticks: Vec::new(), rows: Vec::new() };
+    }
+    let gap = [25.0, 50.0, 100.0, 200.0, 400.0, 1000.0].into_iter().find(|g| (high - low) / g <= 8.0).unwrap_or(2500.0);
+    let (first, last) = ((low / gap).floor(), (high / gap).ceil().max((low / gap).floor() + 1.0));
+    let x = |rating: f64| round(LEFT + (RIGHT - LEFT) * (rating / gap - first) / (last - first));
+    let ticks = (0..=(last - first) as usize).map(|k| (first + k as f64) * gap);
+    let rows = shown.iter().enumerate().map(|(k, (a, r))| Row {
+        name: shorten(&a.name),
+        y: TOP + STEP * (k as f64 + 0.5),
+        x: x(*r),
+        low: x(a.low.unwrap_or(*r)),
+        high: x(a.high.unwrap_or(*r)),
+        fixed: a.fixed,
+    });
+    Picture {
+        height: TOP + STEP * shown.len() as f64,
+        ticks: ticks.map(|label| Tick { x: x(label), label }).collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn round(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0
+}
+
+/// Shortens a name to fit beside a drawing, by omitting its middle, because names of variants differ at their ends.
+fn shorten(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= 25 {
+        return name.to_owned();
+    }
+    let (begin, end) = (&letters[..12], &letters[letters.len() - 12..]);
+    format!("{}\u{2026}{}", begin.iter().collect::<String>(), end.iter().collect::<String>())
+}

@@ -1,0 +1,291 @@
+//! Overview of all games in a report: a chart of the scores, a leaderboard, and the means over parts.
+
+use std::collections::BTreeSet;
+
+use ludex_referee::metric::{Measurement, SCORE_RATE};
+use ludex_referee::rating::table::Interval;
+use ludex_referee::scale::{AgentRow, Scale};
+use ludex_referee::suite::figure::Highlight;
+
+use super::Report;
+use crate::figure::RenderedFigure;
+use crate::figure::data::{Axis, Data, Grid, GridColumn};
+use crate::figure::resolve::FigurePage;
+
+/// Maximum number of agents for a bar chart; a matrix holds more agents.
+const BARS: usize = 4;
+
+/// Id of the overview chart in reports of runs.
+pub(super) const OVERALL: &str = "overall";
+pub(super) const LEADERBOARD: &str = "leaderboard";
+pub(super) const SUMMARIES: &str = "summaries";
+
+/// Returns the chart, the leaderboard and the means over parts, if there are evaluated agents.
+pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
+    let mut agents = compared(report);
+    if agents.is_empty() {
+        return Vec::new();
+    }
+    let rated = |name: &str| mean_rating(report, name).map_or(f64::NEG_INFINITY, |m| m.value);
+    // A stable sort: equal agents remain in the order of the runs.
+    agents.sort_by(|a, b| rated(b).total_cmp(&rated(a)));
+    let rows: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
+    let mut out = vec![overall(report, &agents, &rows), leaderboard(report, &agents, rows.clone())];
+    out.extend(summaries(report, &agents, rows));
+    out
+}
+
+/// Returns the distinct agents to compare over all parts. If some played several parts, agents with a single part are
+/// excluded: they are variants of a study with figures of its own.
+fn compared(report: &Report) -> Vec<&str> {
+    let mut played: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for agent in report.runs.iter().flat_map(|run| &run.agents) {
+        let parts = agent.results.iter().map(|result| result.part.as_str());
+        match played.iter_mut().find(|(name, _)| *name == agent.name) {
+            Some((_, known)) => known.extend(parts),
+            None => played.push((&agent.name, parts.collect())),
+        }
+    }
+    let several = played.iter().any(|(_, parts)| parts.len() > 1);
+    played.into_iter().filter(|(_, parts)| !several || parts.len() > 1).map(|(name, _)| name).collect()
+}
+
+/// Returns the name of each scale: its part, with the parameters that differ between scales of one part.
+pub(super) fn names(scales: &[Scale]) -> Vec<String> {
+    let params = |scale: &Scale| -> Vec<String> {
+        let list = scale.string.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
+        list.split(',').map(str::to_owned).collect()
+    };
+    let name = |scale: &Scale| {
+        let Some(part) = &scale.part else { return scale.title.clone() };
+        let others = scales.iter().filter(|other| other.part == scale.part && other.string != scale.string);
+        let others: Vec<Vec<String>> = others.map(params).collect();
+        let own = params(scale).into_iter().filter(|own| others.iter().any(|other| !other.contains(own)));
+        let own: Vec<String> = own.collect();
+        if own.is_empty() { part.clone() } else { format!("{part} ({})", own.join(", ")) }
+    };
+    scales.iter().map(name).collect()
+}
+
+fn row<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
+    scale.agents.iter().find(|agent| agent.name == name)
+}
+
+fn score(scale: &Scale, name: &str) -> Option<Measurement> {
+    row(scale, name)?.metrics.get(SCORE_RATE.id).copied()
+}
+
+/// Returns the rating over all games, or the rating on the only scale.
+fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
+    if let Some(row) = report.headline.iter().find(|row| row.name == name) {
+        return Some(Measurement { value: row.rating, low: row.low, high: row.high, n: row.games.len() as u64 });
+    }
+    let agent = report.scales.iter().filter_map(|scale| row(scale, name)).find(|agent| agent.rating.is_some())?;
+    Some(Measurement { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
+}
+
+/// Returns the parts, as suite and part, in which one of the agents has a share of points, in the order of the suites.
+fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
+    let mut out = Vec::new();
+    for run in &report.runs {
+        let own = run.agents.iter().filter(|agent| agents.contains(&agent.name.as_str()));
+        for result in own.flat_map(|agent| &agent.results).filter(|result| result.score.is_some()) {
+            let part = (run.suite.as_str(), result.part.as_str());
+            if !out.contains(&part) {
+                out.push(part);
+            }
+        }
+    }
+    out
+}
+
+/// Returns an agent's share of points in a part, from the first run that has it.
+fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
+    let runs = report.runs.iter().filter(|run| run.suite == suite);
+    let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
+    let result =
+        agents.flat_map(|agent| &agent.results).find(|result| result.part == part && result.score.is_some())?;
+    let score = result.score?;
+    Some(Measurement { value: score.value, low: Some(score.low), high: Some(score.high), n: result.tally.games() })
+}
+
+fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure {
+    let axis = Axis { title: "Score".into(), unit: SCORE_RATE.unit.into(), digits: 2 };
+    let parts = scored(report, agents);
+    let title = |&(suite, part): &(&str, &str)| {
+        let twice = parts.iter().any(|other| other.1 == part && other.0 != suite);
+        if twice { format!("{suite}: {part}") } else { part.to_owned() }
+    };
+    let column = |name: String| GridColumn { name, axis: axis.clone(), ..GridColumn::default() };
+    let (kind, grid) = if agents.len() <= BARS {
+        let cells = parts.iter().map(|&part| agents.iter().map(|name| share(report, part, name)).collect());
+        let grid = Grid {
+            corner: "Part".into(),
+            rows: parts.iter().map(title).collect(),
+            columns: rows.iter().cloned().map(column).collect(),
+            cells: cells.collect(),
+            ..Grid::default()
+        };
+        ("bars", grid)
+    } else {
+        let cells = agents.iter().map(|name| parts.iter().map(|&part| share(report, part, name)).collect());
+        let grid = Grid {
+            corner: "Agent".into(),
+            rows: rows.to_vec(),
+            columns: parts.iter().map(title).map(column).collect(),
+            cells: cells.collect(),
+            ..Grid::default()
+        };
+        ("matrix", grid)
+    };
+    RenderedFigure {
+        id: OVERALL.into(),
+        title: "All parts".into(),
+        kind: kind.into(),
+        caption: "The share of the points in each part, with 95 % intervals. Games that cannot be won against somebody have no share. \
+                  Agents that played one part of several stand in the figures of the suite."
+            .into(),
+        pages: vec![FigurePage { name: String::new(), data: Data::Grid(grid) }],
+        measures: Vec::new(),
+    }
+}
+
+/// Returns the figure with the suites' summaries; `None` without summaries.
+fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<RenderedFigure> {
+    let mut columns: Vec<GridColumn> = Vec::new();
+    let mut cells: Vec<Vec<Option<Measurement>>> = vec![Vec::new(); agents.len()];
+    let several = report.runs.iter().any(|run| run.suite != report.runs[0].suite);
+    for run in &report.runs {
+        for summary in &run.summaries {
+            let under = if several { run.suite.clone() } else { String::new() };
+            let at = columns.iter().position(|known| known.name == summary.title && known.under == under);
+            let at = at.unwrap_or_else(|| {
+                let axis = Axis { title: summary.title.clone(), unit: String::new(), digits: summary.digits };
+                columns.push(GridColumn { under, name: summary.title.clone(), axis, ..GridColumn::default() });
+                cells.iter_mut().for_each(|cells| cells.push(None));
+                columns.len() - 1
+            });
+            for (name, cells) in agents.iter().zip(&mut cells) {
+                let own = summary.scores.iter().find(|score| score.agent == *name);
+                cells[at] = cells[at].or_else(|| own.map(|score| Measurement::plain(score.value, score.parts as u64)));
+            }
+        }
+    }
+    add_parts(&mut columns, &mut cells);
+    let data = Data::Grid(Grid { corner: "Agent".into(), rows, columns, cells, ..Grid::default() });
+    (!data.is_empty()).then(|| RenderedFigure {
+        id: SUMMARIES.into(),
+        title: "Means over parts".into(),
+        kind: "table".into(),
+        caption: "The suite's summaries: the mean of a metric over the parts in which the agent has a value.".into(),
+        pages: vec![FigurePage { name: String::new(), data }],
+        measures: Vec::new(),
+    })
+}
+
+/// Adds the number of parts to each mean, if it differs between agents.
+fn add_parts(columns: &mut Vec<GridColumn>, cells: &mut [Vec<Option<Measurement>>]) {
+    for at in (0..columns.len()).rev() {
+        let numbers: BTreeSet<u64> = cells.iter().filter_map(|row| Some(row[at]?.n)).collect();
+        if numbers.len() < 2 {
+            continue;
+        }
+        let under = columns[at].under.clone();
+        let axis = Axis { title: "Parts".into(), ..Axis::default() };
+        columns.insert(at + 1, GridColumn { under, name: "Parts".into(), axis, plain: true });
+        for row in cells.iter_mut() {
+            row.insert(at + 1, row[at].map(|m| Measurement::plain(m.n as f64, m.n)));
+        }
+    }
+}
+
+fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedFigure {
+    let column = |under: &str, name: &str, digits| GridColumn {
+        under: under.to_owned(),
+        name: name.to_owned(),
+        axis: Axis { title: name.to_owned(), unit: String::new(), digits },
+        plain: !["Rating", "Score", "Level"].contains(&name),
+    };
+    let whole = |n: u64| Some(Measurement::plain(n as f64, n));
+    let mut columns = vec![
+        column("all games", "Rating", 0),
+        column("all games", "Games", 0),
+        column("all games", "Blocks for \u{b1}30", 0),
+    ];
+    let needed = |name: &str| {
+        let each = report.scales.iter().filter_map(|scale| row(scale, name)?.blocks_for_30);
+        whole(each.max()?)
+    };
+    let first =
+        |name: &&str| vec![mean_rating(report, name), mean_rating(report, name).and_then(|m| whole(m.n)), needed(name)];
+    let mut cells: Vec<Vec<Option<Measurement>>> = agents.iter().map(first).collect();
+    for (scale, under) in report.scales.iter().zip(names(&report.scales)) {
+        let levels: Vec<Option<Measurement>> = agents.iter().map(|name| level(report, scale, name)).collect();
+        let of = |interval: Interval, n| Measurement {
+            value: interval.value,
+            low: Some(interval.low),
+            high: Some(interval.high),
+            n,
+        };
+        let ratings = agents.iter().map(|name| {
+            let agent = row(scale, name)?;
+            Some(of(Interval { value: agent.rating?, low: agent.low?, high: agent.high? }, agent.blocks as u64))
+        });
+        let scores = agents.iter().map(|name| score(scale, name));
+        for (name, digits, found) in
+            [("Rating", 0, ratings.collect::<Vec<_>>()), ("Score", 2, scores.collect()), ("Level", 0, levels)]
+        {
+            if found.iter().any(Option::is_some) {
+                columns.push(column(&under, name, digits));
+                cells.iter_mut().zip(found).for_each(|(cells, found)| cells.push(found));
+            }
+        }
+    }
+    RenderedFigure {
+        id: LEADERBOARD.into(),
+        title: "Leaderboard of all games".into(),
+        kind: "table".into(),
+        caption: "Ratings in Elo points with 95 % intervals; over all games it is the mean of the games. Blocks for \u{b1}30: how many \
+                  blocks the game that needs most would need for an interval of 30 points to either side."
+            .into(),
+        pages: vec![FigurePage {
+            name: String::new(),
+            data: Data::Grid(Grid {
+                corner: "Agent".into(),
+                rows,
+                columns,
+                cells,
+                highlight: Some(Highlight::Best),
+                ..Grid::default()
+            }),
+        }],
+        measures: Vec::new(),
+    }
+}
+
+/// Returns the level that an agent reached in the part of a scale.
+fn level(report: &Report, scale: &Scale, name: &str) -> Option<Measurement> {
+    let part = scale.part.as_deref()?;
+    let agents = report.runs.iter().flat_map(|run| &run.agents).filter(|agent| agent.name == name);
+    let results = agents.flat_map(|agent| &agent.results).filter(|result| result.part == part);
+    let level = results.filter_map(|result| Some((result.level?, result.tally.games()))).max()?;
+    Some(Measurement::plain(level.0.into(), level.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_state_their_number_of_parts_if_it_differs() {
+        let column = |name: &str| GridColumn { name: name.to_owned(), ..GridColumn::default() };
+        let mut columns = vec![column("NRA"), column("Elo")];
+        let of = |value, n| Some(Measurement::plain(value, n));
+        let mut cells = vec![vec![of(0.5, 10), of(1500.0, 3)], vec![of(0.25, 7), of(1400.0, 3)], vec![None, None]];
+        add_parts(&mut columns, &mut cells);
+        assert_eq!(columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["NRA", "Parts", "Elo"]);
+        assert_eq!(cells[0], [of(0.5, 10), of(10.0, 10), of(1500.0, 3)]);
+        assert_eq!(cells[1], [of(0.25, 7), of(7.0, 7), of(1400.0, 3)]);
+        assert_eq!(cells[2], [None, None, None]);
+    }
+}

@@ -1,0 +1,351 @@
+use ludex_protocol::record::{EndReason, Record};
+use ludex_referee::read::Source;
+use ludex_referee::testing::{break_off, parts, play, seal};
+use ludex_referee::verify::{VerifiedRecord, Verifier};
+
+use super::*;
+
+fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
+    let verifier = Verifier::new(ludex_games::builtin());
+    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+}
+
+fn sample() -> Report {
+    let mut records = Vec::new();
+    for seed in 0..6 {
+        for names in [["<b>&co", "random"], ["random", "<b>&co"], ["mcts, 100", "random"], ["<b>&co", "mcts, 100"]] {
+            records.push(play("tic_tac_toe", &names, seed));
+            records.push(play("kuhn_poker", &names, seed));
+        }
+    }
+    break_off(&mut records[0], 1, EndReason::NoShow, None);
+    let source = Source { file: "bad.jsonl".into(), line: 3 };
+    let refused = vec![RejectedRecord { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
+    let about = ReportAbout {
+        title: "A <test>".into(),
+        command: "ludex rate x.jsonl --report out".into(),
+        secret: None,
+        notes: vec!["among: needs 2 <candidates>".into()],
+    };
+    let options = RatingOptions { resamples: 100, ..RatingOptions::default() };
+    Report::build(&verified(records), refused, options, about)
+}
+
+#[test]
+fn page_is_complete_and_escaped() {
+    let html = sample().to_html();
+    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"), "{html}");
+    for text in [
+        "A &lt;test&gt;",
+        "&lt;b&gt;&amp;co",
+        "bad.jsonl:3",
+        "m_x: events[2]: no",
+        "<p>among: needs 2 &lt;candidates&gt;.</p>",
+        "no_show",
+        "ludex rate x.jsonl --report out",
+        "Mean over games",
+        "Kuhn",
+        "prefers-color-scheme: dark",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    assert!(!html.contains("<b>"), "names are escaped");
+    for outside in ["http:", "https:", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}: the page loads nothing");
+    }
+    // Every table cell belongs to a row, and every opened element is closed.
+    for tag in ["table", "thead", "tbody", "tr", "td", "th", "div", "section", "svg", "dl", "ul", "p", "small"] {
+        let opened = html.matches(&format!("<{tag} ")).count() + html.matches(&format!("<{tag}>")).count();
+        assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    assert_eq!(
+        html.matches("scope=\"row\"").count() + html.matches("scope=\"col\"").count(),
+        html.matches("<th ").count()
+    );
+}
+
+/// Returns the matches of an agent: in this sample, each is its own block.
+fn scale_blocks(scale: &ludex_referee::scale::Scale, name: &str) -> usize {
+    let at = scale.agents.iter().position(|a| a.name == name).unwrap();
+    scale.crosstable[at].iter().map(|tally| tally.games() as usize).sum()
+}
+
+#[test]
+fn html_csv_and_json_have_the_same_numbers() {
+    let report = sample();
+    let (html, csv, json) = (report.to_html(), report.to_csv(), report.to_json());
+    let head: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert_eq!(&head[..6], ["scale", "agent", "kind", "rating", "low", "high"]);
+    assert_eq!(csv.lines().count(), 1 + report.scales.iter().map(|s| s.agents.len()).sum::<usize>());
+    for (s, scale) in report.scales.iter().enumerate() {
+        for (k, a) in scale.agents.iter().enumerate() {
+            let rating = a.rating.unwrap();
+            assert_eq!(json["scales"][s]["agents"][k]["rating"].as_f64(), Some(rating));
+            assert!(csv.contains(&format!("{rating:.4}")), "{rating}");
+            let shown = format!("{:.0}", rating.abs());
+            assert!(html.contains(&shown), "{shown}");
+            // Number of blocks for the reported interval width, by hand.
+            let Some((low, high)) = a.low.zip(a.high) else { continue };
+            let needed = (a.blocks as f64 * ((high - low) / 60.0).powi(2)).ceil().max(2.0) as u64;
+            assert_eq!((a.blocks, a.blocks_for_30), (scale_blocks(scale, &a.name), Some(needed)));
+            assert_eq!(json["scales"][s]["agents"][k]["blocks_for_30"], needed);
+            let line = csv.lines().find(|line| line.contains(&format!("{rating:.4}"))).unwrap();
+            assert!(line.ends_with(&format!(",{},{needed}", a.blocks)), "{line}");
+            assert!(html.contains(&format!("<td>{}</td><td>{needed}</td><td>{}</td>", a.blocks, a.games)), "{needed}");
+        }
+    }
+    // Names with commas and quotes are quoted in CSV.
+    assert!(csv.contains(",\"mcts, 100\",bot,"), "{csv}");
+    let cross = report.crosstable_csv();
+    let cells: usize =
+        report.scales.iter().flat_map(|s| s.crosstable.iter().flatten()).filter(|t| t.games() > 0).count();
+    assert_eq!(cross.lines().count(), 1 + cells);
+}
+
+#[test]
+fn same_records_give_the_same_bytes() {
+    assert_eq!(sample().to_html(), sample().to_html());
+    assert_eq!(sample().to_json().to_string(), sample().to_json().to_string());
+}
+
+#[test]
+fn headline_is_the_mean_over_games() {
+    let report = sample();
+    assert_eq!(report.headline.len(), 3);
+    for row in &report.headline {
+        let of = |game: &str| {
+            let scale = report.scales.iter().find(|s| s.game == game).unwrap();
+            scale.agents.iter().find(|a| a.name == row.name).unwrap()
+        };
+        let (t, k) = (of("tic_tac_toe"), of("kuhn_poker"));
+        assert!((row.rating - (t.rating.unwrap() + k.rating.unwrap()) / 2.0).abs() < 1e-9);
+        assert!(row.complete);
+        if !t.fixed {
+            let half = |a: &ludex_referee::scale::AgentRow| (a.high.unwrap() - a.low.unwrap()) / 2.0;
+            let together = (half(t).powi(2) + half(k).powi(2)).sqrt() / 2.0;
+            assert!((row.high.unwrap() - row.rating - together).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn unrated_game_leaves_means_complete() {
+    let mut records = Vec::new();
+    for seed in 0..4 {
+        for names in [["x", "random"], ["random", "x"]] {
+            records.extend(["tic_tac_toe", "kuhn_poker", "hanabi"].map(|game| play(game, &names, seed)));
+        }
+    }
+    let options = RatingOptions { resamples: 100, ..RatingOptions::default() };
+    let report = Report::build(&verified(records), Vec::new(), options, ReportAbout::default());
+    assert_eq!(report.scales.len(), 3);
+    let shown: Vec<(&str, bool)> = report.headline.iter().map(|row| (&*row.name, row.complete)).collect();
+    assert_eq!(shown.len(), 2);
+    assert!(shown.iter().all(|row| row.1), "{shown:?}");
+}
+
+#[test]
+fn discards_are_listed_by_agent() {
+    let report = sample();
+    let shown: Vec<(&str, u64)> = report.discards.iter().map(|d| (&*d.name, d.reasons["no_show"])).collect();
+    assert_eq!(shown, [("<b>&co", 1), ("random", 1)]);
+    assert_eq!(report.records, 48);
+}
+
+#[test]
+fn empty_report_is_a_page() {
+    let report = Report::build::<GameResult>(&[], Vec::new(), RatingOptions::default(), ReportAbout::default());
+    assert!(report.to_html().contains("nothing to rate"));
+    assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
+}
+
+#[test]
+fn report_is_built_from_lines() {
+    let good: Vec<String> = (0..3).map(|k| play("tic_tac_toe", &["a", "random"], k).to_line().unwrap()).collect();
+    let changed = good[2].replace("\"ms\":", "\"ms\":1");
+    let text = [&good[0][..], &good[1], "{", &changed].join("\n");
+    let mut lines = ludex_referee::read::read_lines("x.jsonl", text.as_bytes());
+    lines.append(RecordLines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
+    let verifier = Verifier::new(ludex_games::builtin());
+    let options = RatingOptions { resamples: 0, ..RatingOptions::default() };
+    let report = Report::verify(&verifier, lines, options, ReportAbout::default());
+    let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
+    assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
+    assert_eq!(report.scales[0].games, 3);
+}
+
+fn with_runs() -> Report {
+    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+    use ludex_referee::rating::table::Tally;
+    let agent = |name: &str| HeadAgent {
+        name: name.into(),
+        spec: "llm model=m\u{202e}<i>".into(),
+        model: vec![("Model".into(), "m".into()), ("Endpoint".into(), "a place".into())],
+        cost: Some(HeadCost { calls: 7, tokens_in: 4321, tokens_out: 99, usd: 0.125, unpriced: 0, hours: 1.5 }),
+        results: vec![HeadResult {
+            part: "ttt".into(),
+            tally: Tally { wins: 3, draws: 0, losses: 1 },
+            score: Tally { wins: 3, draws: 0, losses: 1 }.score(),
+            level: Some(2),
+            ..HeadResult::default()
+        }],
+    };
+    let mean = |agent: &str, value| HeadMean { agent: agent.into(), parts: 2, value };
+    let run = RunHead {
+        run: "first".into(),
+        suite: "quick".into(),
+        version: 3,
+        digest: "d1ge57".into(),
+        agents: vec![agent("<b>&co"), agent("mcts, 100")],
+        summaries: vec![HeadSummary {
+            summary: "nra".into(),
+            title: "NRA".into(),
+            digits: 3,
+            scores: vec![mean("<b>&co", 0.25), mean("mcts, 100", -0.5)],
+        }],
+        transcripts: Some("transcripts-first.html".into()),
+        matches: vec![HeadMatch {
+            part: "ttt".into(),
+            episode: "first.ttt.0-1.0.0".into(),
+            what: "a 1 \u{2013} b 0".into(),
+        }],
+        ..RunHead::default()
+    };
+    let mut report = sample();
+    report
+        .scales
+        .iter_mut()
+        .filter(|scale| scale.game == "tic_tac_toe")
+        .for_each(|scale| scale.part = Some("ttt".into()));
+    report.with_runs(vec![run], Vec::new())
+}
+
+/// A part that sweeps a parameter has several scales; each is named by the differing parameters.
+#[test]
+fn scales_of_one_part_have_distinct_names() {
+    let mut report = sample();
+    let [first, second] = [0, 1].map(|first| {
+        let mut scale = report.scales[0].clone();
+        (scale.part, scale.string) =
+            (Some("towers".into()), format!("tower_defense(rounds=10,first={first},rules=paper)"));
+        scale
+    });
+    report.scales = vec![first, second, report.scales[0].clone()];
+    report.scales[2].part = Some("alone".into());
+    assert_eq!(super::overview::names(&report.scales), ["towers (first=0)", "towers (first=1)", "alone"]);
+}
+
+#[test]
+fn report_of_runs_has_head_leaderboard_contents_and_links() {
+    let report = with_runs();
+    let html = report.to_html();
+    for text in [
+        "Run first",
+        "version 3, digest <code>d1ge57</code>",
+        "llm model=m\u{fffd}&lt;i&gt;",
+        "7, with 4,321 tokens read and 99 written",
+        "0.1250 US dollars; 1.5 hours of waiting",
+        "id=\"figure-leaderboard\"",
+        "<a href=\"#figure-leaderboard\">Leaderboard of all games</a>",
+        "<a href=\"transcripts-first.html#first.ttt.0-1.0.0\">a 1 \u{2013} b 0</a>",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+    for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}: the page loads nothing");
+    }
+    // Every link target in the page exists.
+    for link in html.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    let board = &report.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data;
+    let csv = board.to_csv();
+    let mean = report.headline.iter().find(|row| row.name == "mcts, 100").unwrap().rating;
+    assert!(csv.contains(&format!("\"mcts, 100\",all games,Rating,{mean},")), "{csv}");
+    let needed = report.scales.iter().flat_map(|s| &s.agents).filter(|a| a.name == "mcts, 100");
+    let needed = needed.filter_map(|a| a.blocks_for_30).max().unwrap();
+    assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
+    assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
+    assert!(!csv.contains("random,"), "only who is evaluated");
+    // The share of points in a part is that of the run, next to the suite's means. A variant with a single part is
+    // excluded.
+    let mut studied = with_runs();
+    let ran = &mut studied.runs[0].agents;
+    ran[0].results.push(super::about::HeadResult { part: "other".into(), ..Default::default() });
+    let left = studied.clone().with_runs(studied.runs.clone(), Vec::new());
+    let crate::figure::data::Data::Grid(grid) =
+        &left.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
+    else {
+        panic!("no table")
+    };
+    assert_eq!(grid.rows, ["<b>&co"]);
+    let csv_of = |id: &str| report.figures.iter().find(|figure| figure.id == id).unwrap().pages[0].data.to_csv();
+    assert!(csv_of("overall").contains("ttt,,\"mcts, 100\",0.75,"), "{}", csv_of("overall"));
+    assert!(csv_of("summaries").contains("\"mcts, 100\",,NRA,-0.5,,,2"), "{}", csv_of("summaries"));
+    assert!(html.contains("<a href=\"#figure-summaries\">Means over parts</a>"));
+    let names: Vec<String> = report.files().into_iter().map(|(name, _)| name).collect();
+    for name in
+        ["report.html", "report.json", "figures/leaderboard.tex", "figures/leaderboard.csv", "figures/overall.svg"]
+    {
+        assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+    }
+    assert_eq!(html, with_runs().to_html(), "the same input, the same page");
+}
+
+/// Columns without values are omitted: metrics without a number, and ratings of noncompetitive games.
+#[test]
+fn empty_columns_are_omitted() {
+    let mut report = sample();
+    let html = report.to_html();
+    assert!(html.contains("Crosstable of") && html.contains("<th scope=\"col\">Score<br>"), "{html}");
+    let none: Vec<_> = ludex_referee::metric::USUAL
+        .iter()
+        .filter(|m| !report.scales.iter().flat_map(|s| &s.agents).any(|agent| agent.metrics.contains_key(m.id)))
+        .collect();
+    assert!(!none.is_empty(), "the sample lacks some metric");
+    for metric in none {
+        assert!(!html.contains(&format!("<th scope=\"col\">{}<br>", metric.title)), "{}", metric.title);
+    }
+    for scale in &mut report.scales {
+        scale.crosstable.iter_mut().flatten().for_each(|tally| *tally = Default::default());
+    }
+    let html = report.to_html();
+    for text in ["Crosstable of", "Ratings of", "By seat:"] {
+        assert!(!html.contains(text), "{text}");
+    }
+    assert!(html.contains("Nobody wins this game against somebody"));
+}
+
+/// The contents come first, and a larger number of needed blocks is not highlighted as better.
+#[test]
+fn contents_come_first_and_counts_have_no_highlight() {
+    let report = with_runs();
+    let html = report.to_html();
+    assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());
+    assert!(html.contains("<a href=\"#run-1\">Run first</a>"));
+    let crate::figure::data::Data::Grid(grid) =
+        &report.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
+    else {
+        panic!("no table")
+    };
+    let mut grid = grid.clone();
+    let at = grid.columns.iter().position(|column| column.name.starts_with("Blocks")).unwrap();
+    let rating = grid.columns.iter().position(|column| column.name == "Rating").unwrap();
+    for (row, value) in grid.cells.iter_mut().zip([10.0, 20.0]) {
+        (row[at], row[rating]) = (
+            Some(ludex_referee::metric::Measurement::plain(value, 1)),
+            Some(ludex_referee::metric::Measurement::plain(value, 1)),
+        );
+    }
+    assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
+}
+
+/// Names of variants differ at their ends.
+#[test]
+fn long_names_keep_their_ends() {
+    let mut report = sample();
+    report.scales[0].agents[0].name = "anchor level=1 (cot_wordings: cot0)".to_owned();
+    let html = report.to_html();
+    assert!(html.contains(">anchor level\u{2026}dings: cot0)</text>"), "{html}");
+}

@@ -1,0 +1,67 @@
+//! Results of runs, from their plans and records: finished matches, progress along the plan, rows for metrics, summaries.
+
+pub mod episode;
+pub mod metric_rows;
+pub mod plan_progress;
+pub mod summary;
+
+use std::collections::HashMap;
+
+use ludex_protocol::record::Record;
+use ludex_referee::suite::plan::{Block, MatchScore, Plan, Results};
+
+use self::episode::key_of;
+
+/// Rules of a run as functions of the finished matches: the blocks that are due, and the score of each match.
+pub trait RunSchedule: Sync {
+    /// Returns the blocks that are due, in playing order; empty when the run is done. `done` holds the score of each
+    /// finished match.
+    fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
+    /// Returns the score of a match played at position `turn` of a block of `part`.
+    fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
+    /// Returns the part of a match and its position in its block, by its [key](ludex_referee::suite::plan::key).
+    fn find(&self, key: &str) -> Option<(usize, usize)>;
+    /// Returns how often a match of a part is repeated after an infrastructure failure.
+    fn rematches(&self, part: usize) -> u32;
+}
+
+impl RunSchedule for Plan {
+    fn next(&self, done: &Results, _: &[Record]) -> Vec<Block> {
+        Plan::next(self, done)
+    }
+
+    fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore {
+        self.score_match(part, turn, record)
+    }
+
+    fn find(&self, key: &str) -> Option<(usize, usize)> {
+        Plan::find(self, key).map(|(part, _, _, turn)| (part, turn))
+    }
+
+    fn rematches(&self, part: usize) -> u32 {
+        self.suite.policy(&self.parts[part].part).rematches
+    }
+}
+
+/// Returns the finished matches of a run by their records, and the number of failures of each match that is to be
+/// repeated.
+pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
+    let (mut done, mut failed) = (Results::new(), HashMap::new());
+    for record in records {
+        let Some((key, _)) = key_of(run, &record.header.episode) else { continue };
+        let Some((part, turn)) = schedule.find(key) else { continue };
+        match schedule.judge(part, turn, record) {
+            MatchScore::Discarded => {
+                let times = failed.entry(key.to_owned()).or_insert(0);
+                *times += 1;
+                if *times > schedule.rematches(part) {
+                    done.insert(key.to_owned(), MatchScore::Discarded);
+                }
+            }
+            counted => {
+                done.insert(key.to_owned(), counted);
+            }
+        }
+    }
+    (done, failed)
+}

@@ -1,0 +1,52 @@
+//! Line ceilings of the crates, so that each stays small enough to read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Workspace, files, root};
+
+/// Ceilings in lines of Rust, with tests, benches and examples. A ceiling may only fall; a crate that reaches it is split.
+///
+/// The server has no ceiling until its rebuild splits it.
+const CEILINGS: &[(&str, usize)] = &[
+    ("ludex-protocol", 8_800),
+    ("ludex-env", 14_000),
+    ("ludex-games", 48_500),
+    ("ludex-agents", 24_800),
+    ("ludex-referee", 14_000),
+    ("ludex-report", 9_500),
+    ("ludex-play", 10_000),
+    ("ludex-server", usize::MAX),
+    ("ludex-cli", 7_000),
+    ("ludex-client", 2_300),
+    ("own-game", 700),
+    ("ludex-tests", 21_500),
+    ("ludex-conformance", 8_600),
+];
+
+/// Returns the number of lines per member. A file counts for the member with the nearest manifest.
+fn lines_by_member() -> BTreeMap<String, usize> {
+    let house = Workspace::read();
+    let members: Vec<(&Path, &str)> = house.members().map(|(_, p)| (p.folder(), p.name.as_str())).collect();
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for path in files().iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
+        let path = root().join(path);
+        let nearest = path.ancestors().find_map(|folder| members.iter().find(|(member, _)| *member == folder));
+        let (_, name) = nearest.unwrap_or_else(|| panic!("{} belongs to no member", path.display()));
+        *lines.entry((*name).to_owned()).or_default() += std::fs::read_to_string(&path).unwrap().lines().count();
+    }
+    lines
+}
+
+#[test]
+fn crates_stay_under_their_ceilings() {
+    let ceilings: BTreeMap<&str, usize> = CEILINGS.iter().copied().collect();
+    let mut excess = Vec::new();
+    for (member, lines) in lines_by_member() {
+        let ceiling = *ceilings.get(member.as_str()).unwrap_or_else(|| panic!("{member} has no ceiling"));
+        if lines > ceiling {
+            excess.push(format!("{member}: expected at most {ceiling} lines, got {lines}"));
+        }
+    }
+    assert!(excess.is_empty(), "{}", excess.join("\n"));
+}

@@ -1,0 +1,43 @@
+//! Records that an earlier program wrote. They verify for as long as the rules of their games keep their version.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::{folder, ludex};
+
+/// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes; and what
+/// was added with later games.
+fn stored_records() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut text = String::new();
+    for file in files {
+        flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    }
+    text
+}
+
+#[test]
+fn records_of_an_earlier_program_verify() {
+    let here = folder();
+    let text = stored_records();
+    std::fs::write(here.path().join("kept.jsonl"), &text).unwrap();
+    let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
+    assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
+    for game in ludex_games::games() {
+        assert!(text.contains(&format!("\"game\":\"{}\"", game.info.id)), "no record of {}", game.info.id);
+    }
+}
+
+#[test]
+fn changed_record_does_not_verify() {
+    let here = folder();
+    let text = stored_records();
+    let first = text.lines().next().unwrap();
+    let changed = first.replacen("\"ms\":0", "\"ms\":1", 1);
+    assert_ne!(first, changed);
+    std::fs::write(here.path().join("changed.jsonl"), changed).unwrap();
+    let ran = ludex(here.path(), &["verify", "changed.jsonl"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+}
