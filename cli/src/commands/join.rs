@@ -63,7 +63,7 @@ pub(super) struct Args {
     /// Play this many matches at a time
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u32,
-    /// Limit each move to this many seconds; 0 is no limit [default: 10, for a person 0]
+    /// Limit each move to this many seconds; 0 removes the limit [default: 10, for a person 0]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
     move_seconds: Option<u64>,
     /// Play rated matches [default: unrated]
