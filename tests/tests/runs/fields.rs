@@ -268,9 +268,9 @@ fn suites_are_listed_and_explained() {
     for text in [
         "at most 79 matches of 2 candidates",
         "nim: sweeps nim(",
-        "itself: a candidate among the opponents meets itself",
+        "itself: candidates among the opponents meet themselves",
         "cup: seats drawn; order shuffled; 3 cycles",
-        "role reference: 1 agent: nobody yet: --role reference=AGENT",
+        "role reference: 1 agent: open: --role reference=AGENT",
         "variants: plain in nim, brief (rules=short) in nim",
         "summary share: percent of best of score_rate over the parts",
         "policy: ",

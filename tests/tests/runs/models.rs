@@ -290,9 +290,8 @@ fn stopped_endpoint_costs_nothing() {
     let falling = Stub::start(&place, &["--agent", "random", "--down-after", "60"]);
     let down = place.evaluate(&model(&falling.url), "r", &[]);
     assert!(
-        down.fails().contains(
-            "stopped, because one match after another failed by the infrastructure. These matches do not count"
-        ),
+        down.fails()
+            .contains("stopped, since the infrastructure failed in several consecutive matches. These do not count"),
         "{}",
         down.err
     );

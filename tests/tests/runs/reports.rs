@@ -124,7 +124,7 @@ fn report_joins_two_runs() {
     assert_eq!(page.replace("both", "again"), again, "the same runs, the same page");
 
     assert!(
-        place.ludex(&["rate", "a", "b", "--game", "nim", "--report", "no"]).fails().contains("--game is for files")
+        place.ludex(&["rate", "a", "b", "--game", "nim", "--report", "no"]).fails().contains("--game: expected files")
     );
     fs::write(place.path("small.toml"), [SUITE, &FIGURES.replace("scatter", "scater")].concat()).unwrap();
     let wrong = place.evaluate("random", "c", &[]);

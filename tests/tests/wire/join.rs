@@ -114,7 +114,7 @@ async fn person_plays_and_resigns() {
     let (code, out, err) = join(&server, &words, "what\nb2\nquit\n").await;
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("to move"), "{out}");
-    assert!(out.contains("lost, return -1 (resign, seat 0 is to blame)"), "{out}");
+    assert!(out.contains("lost, return -1 (resign, seat 0 at fault)"), "{out}");
 }
 
 /// A server that restarts without its store has forgotten the session and its match. A client that reclaims nothing joins
