@@ -175,5 +175,8 @@ fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn print_result(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
-    Ok(if as_json { print::json(document)? } else { writeln!(io::stdout().lock(), "{words}")? })
+    if as_json {
+        return Ok(print::json(document)?);
+    }
+    Ok(writeln!(io::stdout().lock(), "{words}")?)
 }
