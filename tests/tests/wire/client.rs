@@ -105,7 +105,7 @@ impl Handler for Witness {
         let last = ask.legal.iter().last().ok_or("nothing is legal")?;
         let name = ask.name(last).ok_or("it has no name")?;
         let notes = Notes { analysis: Some("the last one".into()), ..Notes::default() };
-        Ok(TurnReply::text(name).noting(notes))
+        Ok(TurnReply::text(name).with_notes(notes))
     }
 
     fn ended(&self, played: &MatchResult) {
