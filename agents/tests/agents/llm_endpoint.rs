@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// Requests that the endpoint received.
@@ -50,7 +51,7 @@ impl Endpoint {
     }
 
     pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().clone()
     }
 
     /// Builds an agent that uses this endpoint.
@@ -77,7 +78,7 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize
     reader.read_exact(&mut body).unwrap();
     let asked = Asked { path, headers, body: serde_json::from_slice(&body).unwrap() };
     let k = {
-        let mut seen = seen.lock().unwrap();
+        let mut seen = seen.lock();
         seen.push(asked.clone());
         seen.len() - 1
     };
