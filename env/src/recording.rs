@@ -22,7 +22,7 @@ pub use line::{Keep, ParsedLine, read_line};
 pub use notation::in_notation;
 pub(crate) use notation::moves;
 pub use outcome::{is_forfeit, outcomes};
-pub use steps::{Replay, ReplayStep, ReplayStop, position, steps, submitted_move};
+pub use steps::{Replay, ReplayStep, ReplayStop, parsed_move, position, steps, submitted_move};
 
 /// Initial capacity for events. Most games have more, and nearly all have at least a few.
 const EVENTS: usize = 16;
