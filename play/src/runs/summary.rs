@@ -29,7 +29,6 @@ use super::run_files::EPISODES;
 pub struct PartResult {
     /// Id of the part.
     pub part: String,
-    /// Canonical game string.
     pub game: String,
     pub agent: String,
     /// Wins, draws and losses over all opponents.
@@ -140,12 +139,12 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
 pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<VerifiedRecord>) -> Vec<PartResult> {
     let walk = PlanProgress::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
-    let scales = rate(&counted(run, done, &games), &RatingOptions::default());
+    let scales = rate(&counted_games(run, done, &games), &RatingOptions::default());
     rows_on(&scales, run, plan, done, &walk, &games)
 }
 
 /// Returns the games that count.
-fn counted<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'g VerifiedRecord> {
+fn counted_games<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'g VerifiedRecord> {
     let counts = |game: &&VerifiedRecord| {
         let key = key_of(run, &game.record().header.episode).map(|(key, _)| key);
         key.is_some_and(|key| matches!(done.get(key), Some(MatchScore::Points(_))))
@@ -162,7 +161,7 @@ pub(super) fn rows_on(
     walk: &PlanProgress,
     games: &[VerifiedRecord],
 ) -> Vec<PartResult> {
-    let counted = counted(run, done, games);
+    let counted = counted_games(run, done, games);
     let all = observed(run, plan, walk, games);
     let mut out = Vec::new();
     for (at, part) in plan.parts.iter().enumerate() {
@@ -337,7 +336,6 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 pub struct GroupScore {
     pub group: String,
     pub agent: String,
-    /// Number of parts.
     pub parts: usize,
     /// Mean score of the parts.
     pub score: f64,
