@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
@@ -17,6 +17,7 @@ use ludex_protocol::record::EndReason;
 use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
+use parking_lot::Mutex;
 
 /// What `ludex play` takes.
 #[derive(clap::Args)]
@@ -136,7 +137,7 @@ impl Talk {
 
     /// All that chance did, in one line: each outcome once, with how often it came.
     fn tell_chance(&self) {
-        let outcomes = std::mem::take(&mut *self.chance.lock().unwrap_or_else(PoisonError::into_inner));
+        let outcomes = std::mem::take(&mut *self.chance.lock());
         let mut counts: Vec<(String, usize)> = Vec::new();
         for outcome in outcomes {
             match counts.iter_mut().find(|(known, _)| *known == outcome) {
@@ -170,7 +171,7 @@ impl Talk {
             EventKind::Move { seat, .. } if to == Watcher::Seat(*seat as usize) => self.tell_chance(),
             EventKind::Move { seat, text, .. } => self.tell(&format!("{}: {text}", name(*seat))),
             EventKind::Chance { text, .. } => {
-                self.chance.lock().unwrap_or_else(PoisonError::into_inner).push(text.clone());
+                self.chance.lock().push(text.clone());
             }
             EventKind::Reveal { text, .. } => self.tell(&format!("shown: {text}")),
             EventKind::Say { seat, text } => self.tell(&format!("{} says: {text}", name(*seat))),

@@ -1,13 +1,14 @@
 //! The agent behind the answers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ludex_agents::{Agent, AgentSpec};
 use ludex_env::draw::{Key, key};
 use ludex_env::policy::ObservedMove;
 use ludex_env::{Action, AgentKey, GameRef, MoveRequest, Mover, Stream};
 use ludex_protocol::Move;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::problem::Problem;
@@ -30,7 +31,7 @@ impl Player {
     }
 
     fn table(&self, game: &str) -> Result<Table, Problem> {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.lock();
         if let Some(table) = tables.get(game) {
             return Ok(table.clone());
         }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tracing::callsite::Identifier;
 use tracing::{Event, Metadata};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
@@ -61,7 +62,7 @@ struct Kind {
 impl Floods {
     /// Whether a line of this kind may be written at `now`.
     fn passes(&self, of: &'static Metadata<'static>, now: Instant) -> bool {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let kind = kinds.entry(of.callsite()).or_insert(Kind { since: now, lines: 0, left_out: 0, of });
         if now.duration_since(kind.since) >= WINDOW {
             (kind.since, kind.lines) = (now, 0);
@@ -83,7 +84,7 @@ impl Floods {
 
     /// What was left out since the last call.
     fn left_out(&self) -> Vec<(&'static Metadata<'static>, u64)> {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let counts = kinds.values_mut().map(|kind| (kind.of, std::mem::take(&mut kind.left_out)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
@@ -108,7 +109,7 @@ mod tests {
 
     impl<S: tracing::Subscriber> Layer<S> for Places {
         fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-            self.0.lock().unwrap().push(event.metadata());
+            self.0.lock().push(event.metadata());
         }
     }
 
@@ -119,7 +120,7 @@ mod tests {
             tracing::error!("loud");
             tracing::error!("rare");
         });
-        let [loud, rare] = places.0.lock().unwrap()[..] else { panic!("two lines") };
+        let [loud, rare] = places.0.lock()[..] else { panic!("two lines") };
         let passed = (0..1_000).filter(|_| floods.passes(loud, now)).count();
         assert_eq!(passed as u64, LINES);
         assert!(floods.passes(rare, now));
