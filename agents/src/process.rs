@@ -9,11 +9,12 @@ mod system;
 use std::io::{ErrorKind, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Refusal;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub use fault::ProcessFault;
 
@@ -139,7 +140,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
         Mutex::new(orders)
     });
     let (reply, answer) = mpsc::channel();
-    lock(spawner).send((command, reply)).map_err(|_| gone())?;
+    spawner.lock().send((command, reply)).map_err(|_| gone())?;
     answer.recv().map_err(|_| gone())?
 }
 
@@ -251,11 +252,11 @@ impl ChildProcess {
     /// Returns the end of the program's standard error. For the program's owner only.
     pub fn errors(&mut self) -> String {
         if self.fault.is_some() || system::try_wait(&mut self.child).is_some() {
-            let inner = lock(&self.errors.inner);
+            let mut inner = self.errors.inner.lock();
             // The last bytes may still be in flight.
-            drop(self.errors.news.wait_timeout_while(inner, FAREWELL, |inner| !inner.ended));
+            self.errors.news.wait_while_for(&mut inner, |inner| !inner.ended, FAREWELL);
         }
-        String::from_utf8_lossy(&lock(&self.errors.inner).bytes).into_owned()
+        String::from_utf8_lossy(&self.errors.inner.lock().bytes).into_owned()
     }
 
     /// Suspends the program until the next [`send`](ChildProcess::send), so that long-running programs cannot compute
@@ -278,12 +279,11 @@ impl ChildProcess {
         let limit = self.program.limits.output;
         let output = self.output.clone();
         loop {
-            let mut inner = lock(&output.inner);
+            let mut inner = output.inner.lock();
             if complete(&inner.bytes, inner.ended).is_none() {
                 let there = inner.bytes.len();
                 let nothing_new = |inner: &mut Inner| inner.bytes.len() == there && !inner.ended;
-                let waited = output.news.wait_timeout_while(inner, LOOK, nothing_new);
-                inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+                output.news.wait_while_for(&mut inner, nothing_new, LOOK);
             }
             let answer = match complete(&inner.bytes, inner.ended) {
                 Some(n) => Some(Ok(inner.bytes.drain(..n).collect())),
@@ -425,30 +425,30 @@ struct Inner {
 impl Pipe {
     /// Reads until more than `limit` bytes are buffered; continues when some are taken.
     fn fill(&self, mut from: impl Read, limit: usize) {
-        self.each(&mut from, |mut inner, new| {
+        self.each(&mut from, |inner, new| {
             inner.bytes.extend_from_slice(new);
             self.news.notify_all();
-            let full = |inner: &mut Inner| inner.bytes.len() > limit && !inner.closed;
-            self.news.wait_while(inner, full).unwrap_or_else(PoisonError::into_inner)
+            self.news.wait_while(inner, |inner| inner.bytes.len() > limit && !inner.closed);
         });
     }
 
     /// Reads everything and retains the last `limit` bytes.
     fn fill_with_tail(&self, mut from: impl Read, limit: usize) {
-        self.each(&mut from, |mut inner, new| {
+        self.each(&mut from, |inner, new| {
             inner.bytes.extend_from_slice(new);
             let excess = inner.bytes.len().saturating_sub(limit);
             inner.bytes.drain(..excess);
-            inner
         });
     }
 
-    fn each<'a>(&'a self, from: &mut impl Read, take: impl Fn(MutexGuard<'a, Inner>, &[u8]) -> MutexGuard<'a, Inner>) {
+    fn each(&self, from: &mut impl Read, take: impl Fn(&mut MutexGuard<'_, Inner>, &[u8])) {
         let mut chunk = [0; 8 << 10];
         loop {
             match from.read(&mut chunk) {
                 Ok(n) if n > 0 => {
-                    if take(lock(&self.inner), &chunk[..n]).closed {
+                    let mut inner = self.inner.lock();
+                    take(&mut inner, &chunk[..n]);
+                    if inner.closed {
                         break;
                     }
                 }
@@ -456,19 +456,14 @@ impl Pipe {
                 Ok(_) | Err(_) => break,
             }
         }
-        lock(&self.inner).ended = true;
+        self.inner.lock().ended = true;
         self.news.notify_all();
     }
 
     fn close(&self) {
-        lock(&self.inner).closed = true;
+        self.inner.lock().closed = true;
         self.news.notify_all();
     }
-}
-
-/// No critical section leaves inconsistent data, so a poisoned lock is usable.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, unix))]

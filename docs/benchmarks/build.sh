@@ -9,7 +9,7 @@ case "$profile" in
 esac
 
 # Where raw outputs go.
-out="docs/benchmarks/raw/${RUN:-$(date -u +%Y-%m-%d)}"
+out="$target/benchmarks/${RUN:-$(date -u +%Y-%m-%d)}"
 
 # Always the same packages: other packages would select other features and cause another build.
 packages=(-p ludex-protocol -p ludex-env -p ludex-games -p ludex-agents -p ludex-play -p ludex-server -p ludex-cli)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares Ludex with OpenSpiel, RLCard and PettingZoo in one run; the table also goes to docs/benchmarks/raw/<date>/peers.txt.
+# Compares Ludex with OpenSpiel, RLCard and PettingZoo in one run; the table also goes to target/benchmarks/<date>/peers.txt.
 #
 #   docs/benchmarks/peers.sh [ARGUMENTS of peers.py]
 #

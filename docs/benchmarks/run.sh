@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the benchmarks one after the other; raw outputs and a description of the machine go to docs/benchmarks/raw/<date>/.
+# Runs the benchmarks one after the other; raw outputs and a description of the machine go to target/benchmarks/<date>/.
 #
 #   docs/benchmarks/run.sh [PART...]    steps poker pictures mcts verify codec store wire python; without a name all of them
 #
@@ -48,7 +48,7 @@ build || exit 1
 
 {
     echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
-    echo "commit: $(git rev-parse HEAD)$(git diff --quiet HEAD -- . ':!docs/benchmarks/raw' || echo ' and changes')"
+    echo "commit: $(git rev-parse HEAD)$(git diff --quiet HEAD || echo ' and changes')"
     echo "profile: $profile"
     echo "parts: ${parts[*]}"
     uname -srm

@@ -1,5 +1,6 @@
 //! Game parameters: game strings, presets, and validation with the nearest valid name.
 
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -189,6 +190,29 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
     })
 }
 
+/// Checks the ranges of the schema (`#[schemars(range(...))]`), so that a constructor checks only what a range cannot say.
+///
+/// # Errors
+/// Returns the first parameter that is out of range, in the order of definition.
+pub fn in_range<P: Serialize + JsonSchema>(params: &P) -> Result<(), ParamError> {
+    let schema = schemars::schema_for!(P).to_value();
+    let Ok(Value::Object(params)) = serde_json::to_value(params) else { return Ok(()) };
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let Some((got, value)) = params.get(name).and_then(|got| Some((got, got.as_f64()?))) else { continue };
+        let [low, high] = ["minimum", "maximum"].map(|bound| property[bound].as_f64());
+        let range = match (low, high) {
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            (Some(low), None) => format!("at least {low}"),
+            (_, Some(high)) => format!("at most {high}"),
+            (None, None) => continue,
+        };
+        if low.is_some_and(|low| value < low) || high.is_some_and(|high| value > high) {
+            return Err(ParamError::value(name, got.clone(), range));
+        }
+    }
+    Ok(())
+}
+
 /// Deserializes a list of numbers from a JSON list or from OpenSpiel's text (`1;3;5;7` or `100 50`).
 ///
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
@@ -229,5 +253,24 @@ mod tests {
         assert!(split("x(a=1").is_err());
         assert!(split("x(a)").is_err());
         assert_eq!(split("x()").unwrap().1.len(), 0);
+    }
+
+    #[test]
+    fn ranges_of_the_schema_are_checked() {
+        #[derive(Serialize, JsonSchema)]
+        struct Sizes {
+            #[schemars(range(min = 0, max = 16))]
+            rows: u32,
+            #[schemars(range(min = -0.5, max = 400))]
+            komi: f64,
+            #[schemars(range(min = 2))]
+            length: Option<u32>,
+        }
+        let error = |rows, komi, length| in_range(&Sizes { rows, komi, length }).unwrap_err();
+        assert_eq!(in_range(&Sizes { rows: 16, komi: -0.5, length: None }), Ok(()));
+        assert_eq!(error(17, 401.0, Some(0)), ParamError::value("rows", 17, "0 to 16"));
+        assert_eq!(error(17, 0.0, None).message, "rows = 17 is out of range: 0 to 16");
+        assert_eq!(error(0, 400.5, Some(0)), ParamError::value("komi", 400.5, "-0.5 to 400"));
+        assert_eq!(error(0, 0.0, Some(1)), ParamError::value("length", 1, "at least 2"));
     }
 }

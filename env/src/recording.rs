@@ -21,7 +21,7 @@ use digest::{canonical_part, write_event};
 pub use line::{Keep, ParsedLine, read_line};
 pub use notation::in_notation;
 pub use outcome::{is_forfeit, outcomes};
-pub use steps::{Replay, ReplayStep, ReplayStop, position, steps, submitted_move};
+pub use steps::{Replay, ReplayStep, ReplayStop, parsed_move, position, steps, submitted_move};
 
 /// Initial capacity for events. Most games have more, and nearly all have at least a few.
 const EVENTS: usize = 16;

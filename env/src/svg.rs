@@ -121,8 +121,8 @@ pub fn length(x: f64) -> String {
     format!("{}", (x * 10.0).round() / 10.0 + 0.0)
 }
 
-/// Escapes a text for elements and attributes of SVG and HTML. Line breaks become spaces; other control characters, and
-/// those that reverse the line, become the replacement character.
+/// Escapes a text for elements and attributes of SVG and HTML. Line breaks become spaces; characters that XML forbids, and
+/// those that reverse the line, become `?`.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_to(&mut out, text);
@@ -136,12 +136,11 @@ fn escape_to(out: &mut String, text: &str) {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#x27;"),
             '\n' | '\t' => out.push(' '),
             c if c.is_control()
                 || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {
-                out.push('\u{fffd}');
+                out.push('?');
             }
             c => out.push(c),
         }
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn escape_replaces_special_characters() {
-        assert_eq!(escape("a<b>&\"c\"'\u{1}\n\u{202e}"), "a&lt;b&gt;&amp;&quot;c&quot;&#x27;\u{fffd} \u{fffd}");
+        assert_eq!(escape("a<b>&\"c\"\u{1}\n\u{202e}"), "a&lt;b&gt;&amp;&quot;c&quot;? ?");
     }
 
     #[test]

@@ -50,7 +50,6 @@ pub struct NamedAgent {
     pub price_in: Option<f64>,
     /// USD per million output tokens, if known.
     pub price_out: Option<f64>,
-    /// Note for people.
     pub note: Option<String>,
     /// Measurements of `ludex agents check`.
     pub measured: Option<MeasuredCalls>,

@@ -64,11 +64,11 @@ pub fn measure(
         .zip(&watches)
         .map(|(text, watch)| Ok(watch.time(Participant::new(text, game).with_context(|| text.clone())?)))
         .collect::<anyhow::Result<_>>()?;
-    let mut kept = Kept::open(game, &ladder, settings)?;
+    let mut file = UnitFile::open(game, &ladder, settings)?;
     // Unit by unit across all pairings, so that an interrupted measurement is balanced.
     let due: Vec<(u64, usize)> = (0..settings.units)
         .flat_map(|u| (0..ladder.pairings()).map(move |k| (u, k)))
-        .filter(|at| !kept.units.contains_key(at))
+        .filter(|at| !file.units.contains_key(at))
         .collect();
     let plan: Vec<Planned> = due.iter().flat_map(|&(u, k)| ladder.plan(k, u)).collect();
     let series = Series { game: game.clone(), players, plan, seeds: Seeds::Open(settings.seed) };
@@ -83,12 +83,12 @@ pub fn measure(
         unit.push(played.record.footer.returns);
         if unit.len() == ladder.episodes() {
             let done = k / ladder.episodes();
-            kept.add(&ladder, due[done], std::mem::take(&mut unit))?;
+            file.add(&ladder, due[done], std::mem::take(&mut unit))?;
             progress(done as u64 + 1, all);
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let (rows, draws) = ladder.measure(&kept.by_pairing(&ladder, settings.units));
+    let (rows, draws) = ladder.measure(&file.by_pairing(&ladder, settings.units));
     let times = watches.iter().take(rows.len()).map(|w| w.micros()).collect();
     Ok(MeasuredLadder { ladder, rows, draws, times })
 }
@@ -145,15 +145,15 @@ struct Line {
 
 /// Finished units, on disk as JSON Lines. Each game, rules hash, unit of play, seed and build has its own file, since
 /// another build may play differently under the same name.
-struct Kept {
+struct UnitFile {
     file: File,
     path: PathBuf,
     /// Returns by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 
-impl Kept {
-    fn open(game: &GameRef, ladder: &AnchorLadder, settings: &AnchorRunSettings) -> anyhow::Result<Kept> {
+impl UnitFile {
+    fn open(game: &GameRef, ladder: &AnchorLadder, settings: &AnchorRunSettings) -> anyhow::Result<UnitFile> {
         let spec = game.spec();
         let dir = settings.data.join("ladders");
         let name = format!("{}-{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), settings.seed, build()?);
@@ -180,7 +180,7 @@ impl Kept {
         }
         let file = OpenOptions::new().create(true).append(true).open(&path).with_context(failed)?;
         file.set_len(whole).with_context(failed)?;
-        Ok(Kept { file, path, units })
+        Ok(UnitFile { file, path, units })
     }
 
     fn add(&mut self, ladder: &AnchorLadder, (unit, k): (u64, usize), returns: Returns) -> anyhow::Result<()> {

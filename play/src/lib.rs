@@ -24,6 +24,7 @@
 pub mod agents_file;
 pub mod anchor_ladder;
 pub mod files;
+pub mod header;
 pub mod local;
 pub mod machine;
 pub mod remote_agent;

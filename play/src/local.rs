@@ -34,7 +34,7 @@ pub(crate) fn cores() -> usize {
 /// Default number of parallel matches with a batched agent; more matches need fewer batches.
 pub const GATHERED_JOBS: usize = 1024;
 
-/// Agent for [`play`].
+/// Agent argument of [`play`].
 #[derive(Clone)]
 pub enum AgentInput {
     /// Built-in agent by its spec.

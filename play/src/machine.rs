@@ -80,7 +80,7 @@ pub struct MatchMachine {
     draw: Draw,
     agent_key: Key,
     outcomes: Outcomes,
-    story: MatchLog,
+    log: MatchLog,
     time: Since,
     /// Log of a match that has ended, compressed by [`MatchMachine::pack`].
     packed: Option<Box<[u8]>>,
@@ -107,7 +107,7 @@ impl MatchMachine {
             agent_key: draw.other("agent"),
             draw,
             outcomes: Outcomes::new(),
-            story: MatchLog::new(setup.header.clone()),
+            log: MatchLog::new(setup.header.clone()),
             time: match setup.restarts {
                 0 => Since::just(&setup.header.started),
                 _ => Since::later_than(&setup.header.started),
@@ -133,11 +133,11 @@ impl MatchMachine {
 
     /// Emits frames for `to` from now on. Earlier frames are available from [`MatchMachine::replay_frames`].
     pub fn add_watcher(&mut self, to: Watcher) {
-        if self.narrator.as_ref().is_some_and(|n| n.hears(to)) || self.packed.is_some() {
+        if self.narrator.as_ref().is_some_and(|n| n.has_subscriber(to)) || self.packed.is_some() {
             return;
         }
         let mut new = Narrator::new(&self.setup, [to]);
-        new.emit(&self.setup, &self.story, &[], &mut |_, _| {});
+        new.emit(&self.setup, &self.log, &[], &mut |_, _| {});
         match &mut self.narrator {
             Some(narrator) => narrator.join(new),
             None => self.narrator = Some(new),
@@ -163,12 +163,12 @@ impl MatchMachine {
     /// Returns the complete record of a match that has ended and is not packed. The caller decides who may see which
     /// part.
     pub fn record(&self) -> Option<&Record> {
-        self.story.record().filter(|_| self.packed.is_none())
+        self.log.record().filter(|_| self.packed.is_none())
     }
 
     /// Returns the record of a match that has ended and is not packed.
     pub fn into_record(self) -> Option<Record> {
-        if self.packed.is_some() { None } else { self.story.into_record() }
+        if self.packed.is_some() { None } else { self.log.into_record() }
     }
 
     /// Returns the events so far as spectators may see them, for the match page of a running match.
@@ -180,7 +180,7 @@ impl MatchMachine {
 
     /// Returns true if the match has ended.
     pub fn is_over(&self) -> bool {
-        self.story.record().is_some()
+        self.log.record().is_some()
     }
 
     /// Returns the time at which [`Input::Tick`] is due, in milliseconds of the host's clock.
@@ -188,7 +188,7 @@ impl MatchMachine {
         if self.is_over() {
             return None;
         }
-        let away = self.gone().map(|(at, _)| at);
+        let away = self.reconnect_deadline().map(|(at, _)| at);
         [self.clocks.next().map(|n| n.0), away].into_iter().flatten().min()
     }
 
@@ -218,7 +218,7 @@ impl MatchMachine {
         self.state.legal(seat, &mut place.legal);
         if agent.needs_history() {
             let memory = place.memory.get_or_insert_with(|| SeatHistory::new(&*self.setup.game));
-            memory.grow(seat, self.story.events());
+            memory.grow(seat, self.log.events());
         }
         let turn = place.issued.saturating_sub(1);
         let ask = MoveRequest::on_state(&*self.state, seat, turn, &place.legal, AgentKey::Own(&self.agent_key));
@@ -314,9 +314,9 @@ impl MatchMachine {
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
         let drawn = views.contains(&MatchView::Picture) || matches!(to, Watcher::Seat(s) if of_seat(s));
         let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
-        self.with_story(|story| {
+        self.with_log(|log| {
             let mut narrator = Narrator::new(&self.setup, [to]);
-            narrator.emit(&self.setup, story, &views, &mut |_, frame| frames.push(frame));
+            narrator.emit(&self.setup, log, &views, &mut |_, frame| frames.push(frame));
         });
         let last = frames.iter_mut().rev().find_map(|f| if let MatchFrame::Event(e) = f { Some(e) } else { None });
         if let (true, Some(last)) = (drawn, last) {
@@ -325,26 +325,26 @@ impl MatchMachine {
         frames
     }
 
-    /// Returns the picture for `to` after `heard` visible moves and outcomes, or after all of them if there are
+    /// Returns the picture for `to` after `seen` visible moves and outcomes, or after all of them if there are
     /// fewer.
-    pub fn picture_after(&self, to: Watcher, heard: usize) -> Option<PictureView> {
-        let mut left = heard;
+    pub fn picture_after(&self, to: Watcher, seen: usize) -> Option<PictureView> {
+        let mut left = seen;
         let mut drawn = None;
-        self.with_story(|story| {
+        self.with_log(|log| {
             let mut position = ReplayCursor::new(&*self.setup.game);
             let mut last = None;
-            while let Some(transition) = position.next(story.events()) {
-                let heard = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
-                if heard > 0 && left == 0 {
+            while let Some(transition) = position.next(log.events()) {
+                let visible = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
+                if visible > 0 && left == 0 {
                     break;
                 }
-                left = left.saturating_sub(heard);
+                left = left.saturating_sub(visible);
                 last = Some(position.at);
                 position.play(transition);
             }
             let view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex);
             drawn = view.picture.map(|mut picture| {
-                let touched = last.map(|at| self.touched_at(story.events(), at));
+                let touched = last.map(|at| self.touched_at(log.events(), at));
                 mark_last(&mut picture.svg, &touched.unwrap_or_default());
                 picture
             });
@@ -382,15 +382,15 @@ impl MatchMachine {
         self.state.view(to.viewer()).drawing(to.viewer())
     }
 
-    /// Compresses the log of a match that has ended to the few kilobytes that replays need. The record is no longer
-    /// available afterwards.
+    /// Compresses the log of a match that has ended to the few kilobytes that replays need. Afterwards the record is
+    /// unavailable.
     pub fn pack(&mut self) {
         if !self.is_over() || self.packed.is_some() {
             return;
         }
-        self.packed = self.story.pack();
+        self.packed = self.log.pack();
         if self.packed.is_some() {
-            self.story.close(Record::default());
+            self.log.close(Record::default());
         }
         self.narrator = None;
         self.outcomes = Outcomes::new();
@@ -400,10 +400,10 @@ impl MatchMachine {
         }
     }
 
-    fn with_story<T>(&self, read: impl FnOnce(&MatchLog) -> T) -> T {
+    fn with_log<T>(&self, read: impl FnOnce(&MatchLog) -> T) -> T {
         match self.packed.as_deref().and_then(MatchLog::unpack) {
-            Some(story) => read(&story),
-            None => read(&self.story),
+            Some(log) => read(&log),
+            None => read(&self.log),
         }
     }
 
@@ -463,7 +463,7 @@ impl MatchMachine {
             return;
         }
         let clock = self.clocks.next().filter(|&(at, _)| at <= now);
-        match (clock, self.gone().filter(|&(at, _)| at <= now)) {
+        match (clock, self.reconnect_deadline().filter(|&(at, _)| at <= now)) {
             (Some((at, seat)), away) if away.is_none_or(|(gone, _)| at <= gone) => match seat {
                 Some(seat) => self.blame(EndReason::Timeout, seat),
                 None => self.finish(EndReason::Truncated, None),
@@ -474,7 +474,7 @@ impl MatchMachine {
     }
 
     /// Returns the earliest reconnect deadline and its seat.
-    fn gone(&self) -> Option<(u64, Seat)> {
+    fn reconnect_deadline(&self) -> Option<(u64, Seat)> {
         let grace = self.setup.grace_ms?;
         let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
         away.map(|(since, seat)| (since.saturating_add(grace), seat))
@@ -509,14 +509,14 @@ impl MatchMachine {
         if over || (first && online) {
             return;
         }
-        self.story.presence(seat as u32, online);
+        self.log.presence(seat as u32, online);
     }
 
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.is_over();
         // The client repeats its resignation if the reply was lost with the connection.
-        let end = |story: &MatchLog| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
-        let again = over && self.with_story(end) == Some((Some(EndReason::Resign), Some(seat as u32)));
+        let end = |log: &MatchLog| log.record().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = over && self.with_log(end) == Some((Some(EndReason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {
@@ -547,6 +547,6 @@ impl MatchMachine {
         let Some(narrator) = &mut self.narrator else { return };
         let out = &mut self.out;
         let mut put = |to, frame| out.push(Output::Frame { to, frame: Box::new(frame) });
-        narrator.emit(&self.setup, &self.story, &[], &mut put);
+        narrator.emit(&self.setup, &self.log, &[], &mut put);
     }
 }

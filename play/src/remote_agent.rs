@@ -1,10 +1,10 @@
-//! Any agent of the house as a remote client: a turn's view becomes a question, the answer becomes an act.
+//! Built-in agents as clients of a remote server: a turn becomes a move request, the reply becomes an act.
 //!
-//! A remote agent and an in-process one play the same game: both are asked with the view, the turn and a key. The key of
-//! the agent's n-th match, from 0, is the one that the spec's `seed = base + n` stands for.
+//! Remote and in-process agents receive the same requests: view, turn and key. The key of the agent's n-th match, from 0,
+//! is that of `seed = base + n` in its spec.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
@@ -14,22 +14,24 @@ use ludex_env::{AgentKey, GameRef, ObservedMove, PriorAttempt, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::machine::seat_history::tell;
+use crate::local::kind_of;
+use crate::machine::seat_history::append;
 
-/// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
+/// Maximum time reserved for sending an act; a tenth of the budget if that is less.
 const WIRE: Duration = Duration::from_millis(200);
 
-/// What hears about the matches of a [`RemoteAgent`].
+/// Callback for ended matches of a [`RemoteAgent`].
 pub type OnMatchEnd = dyn Fn(&MatchResult) + Send + Sync;
 
-/// An agent as the handler of a [`ludex_client::Player`]. It thinks on threads of its own, beside the socket.
+/// Agent as the handler of a [`ludex_client::Player`]. It computes on separate threads, so the socket is not blocked.
 pub struct RemoteAgent {
     spec: AgentSpec,
     seed: u64,
-    told: Box<OnMatchEnd>,
-    /// Whether a move without a choice is made without asking the agent, as runs in process do it.
+    on_end: Box<OnMatchEnd>,
+    /// True if a seat's only legal action is played without a request, as in runs in process.
     skips_forced: bool,
     tables: Mutex<Tables>,
 }
@@ -38,19 +40,18 @@ pub struct RemoteAgent {
 struct Tables {
     begun: u64,
     running: HashMap<String, Table>,
-    /// What each match has told so far.
+    /// Observed history of each match.
     past: HashMap<String, Vec<ObservedMove>>,
-    /// The open turn of each match.
+    /// Open turn of each match.
     open: HashMap<String, Open>,
-    /// By canonical game string and parameters.
+    /// Agents by game and parameters.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
 }
 
-/// A turn, and what was answered to it.
+/// Turn with the replies so far.
 #[derive(Default)]
 struct Open {
     turn: u32,
-    /// The last answer.
     given: Option<Move>,
     refused: Vec<PriorAttempt>,
 }
@@ -63,38 +64,29 @@ struct Table {
 }
 
 impl RemoteAgent {
-    /// An agent whose n-th match has the randomness of seed `seed + n`. `told` hears of every match that is over.
+    /// Creates an agent whose n-th match uses the randomness of `seed + n`. `on_end` is called for every ended match.
     ///
     /// # Errors
-    /// An agent that looks at the true state: a client has none.
-    pub fn new(spec: AgentSpec, seed: u64, told: Box<OnMatchEnd>) -> anyhow::Result<Self> {
+    /// Returns an error for an agent that needs the full state, since clients do not receive it.
+    pub fn new(spec: AgentSpec, seed: u64, on_end: Box<OnMatchEnd>) -> anyhow::Result<Self> {
         anyhow::ensure!(!spec.peeks(), "{spec} looks at the true state, which no client sees; leave peek out");
-        Ok(RemoteAgent { spec, seed, told, skips_forced: false, tables: Mutex::default() })
+        Ok(RemoteAgent { spec, seed, on_end, skips_forced: false, tables: Mutex::default() })
     }
 
-    /// The same, but where there is one legal action it is played without asking the agent, as in runs in process.
+    /// Plays a seat's only legal action without a request, as in runs in process.
     pub fn skipping_forced(mut self) -> Self {
         self.skips_forced = true;
         self
     }
 
-    /// What kind of agent it is, for `hello`.
+    /// Returns the kind of the agent for `hello`.
     pub fn kind(&self) -> AgentKind {
-        match self.spec.class() {
-            AgentClass::Person => AgentKind::Human,
-            AgentClass::Model => AgentKind::Llm,
-            _ => AgentKind::Bot,
-        }
+        kind_of(&self.spec)
     }
 
-    fn tables(&self) -> MutexGuard<'_, Tables> {
-        // Plain maps: they are whole even after a panic.
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The agent for a match, built at its first turn.
+    /// Returns the agent of a match, building it at the first turn.
     fn table(&self, start: &MatchStart) -> Result<Table, Failure> {
-        let mut tables = self.tables();
+        let mut tables = self.tables.lock();
         if let Some(table) = tables.running.get(&start.match_id) {
             return Ok(table.clone());
         }
@@ -104,12 +96,8 @@ impl RemoteAgent {
             None => {
                 let game = ludex_games::load_with(&start.game, &start.params)?;
                 if game.spec().hash != start.hash {
-                    let version = crate::PROGRAM;
-                    return Err(format!(
-                        "the server has other rules of {} than {version}; use one version",
-                        start.game
-                    )
-                    .into());
+                    let (game, version) = (&start.game, crate::PROGRAM);
+                    return Err(format!("the server has other rules of {game} than {version}; use one version").into());
                 }
                 let built = (game.clone(), self.spec.build(&game)?);
                 tables.agents.insert(name, built.clone());
@@ -123,12 +111,10 @@ impl RemoteAgent {
         tables.running.insert(start.match_id.clone(), table.clone());
         Ok(table)
     }
-}
 
-impl RemoteAgent {
-    /// The answers to this turn that were refused. Those from before the connection was lost are unknown.
-    fn refused(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
-        let mut tables = self.tables();
+    /// Returns the refused replies of this turn; those from before a reconnect are unknown.
+    fn attempts(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
+        let mut tables = self.tables.lock();
         let open = tables.open.entry(ask.start.match_id.clone()).or_default();
         if open.turn != ask.turn || ask.attempt == 0 {
             *open = Open { turn: ask.turn, ..Open::default() };
@@ -151,44 +137,44 @@ impl Handler for RemoteAgent {
         if let (true, [only]) = (self.skips_forced, &choices[..]) {
             return Ok(act(MoveReply::id(*only)));
         }
-        let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
-        let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
+        let past = self.tables.lock().past.get(&ask.start.match_id).cloned().unwrap_or_default();
+        let (refused, name) = (self.attempts(&ask), ask.start.match_id.clone());
         let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
-        if let Some(open) = self.tables().open.get_mut(&name) {
+        if let Some(open) = self.tables.lock().open.get_mut(&name) {
             open.given = answer.mv.clone();
         }
         Ok(act(answer))
     }
 
     fn event(&self, event: &MatchEvent) {
-        tell(self.tables().past.entry(event.match_id.clone()).or_default(), &event.kind);
+        append(self.tables.lock().past.entry(event.match_id.clone()).or_default(), &event.kind);
     }
 
     fn resync(&self, resync: &Resync) {
         let mut past = Vec::new();
         for frame in &resync.events {
             if let MatchFrame::Event(event) = frame {
-                tell(&mut past, &event.kind);
+                append(&mut past, &event.kind);
             }
         }
-        self.tables().past.insert(resync.match_id.clone(), past);
+        self.tables.lock().past.insert(resync.match_id.clone(), past);
     }
 
     fn ended(&self, played: &MatchResult) {
-        let mut tables = self.tables();
+        let mut tables = self.tables.lock();
         if let Some(table) = tables.running.remove(&played.start.match_id) {
             table.agent.leave();
         }
         tables.past.remove(&played.start.match_id);
         tables.open.remove(&played.start.match_id);
         drop(tables);
-        (self.told)(played);
+        (self.on_end)(played);
     }
 }
 
 impl Drop for RemoteAgent {
     fn drop(&mut self) {
-        self.tables().running.drain().for_each(|(_, table)| table.agent.leave());
+        self.tables.lock().running.drain().for_each(|(_, table)| table.agent.leave());
     }
 }
 

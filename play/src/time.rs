@@ -1,46 +1,45 @@
-//! The time of day.
+//! Wall-clock time in the format of records.
 
 use std::time::Instant;
 
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
-/// The time of day as records write it.
+/// Returns the current time in the format of records.
 pub fn now_text() -> String {
     text_of(&Timestamp::now())
 }
 
-/// A moment to the millisecond, UTC in RFC 3339. This printer is faster than one with a pattern.
+/// Formats a time to the millisecond, UTC in RFC 3339. This printer is faster than one with a pattern.
 fn text_of(moment: &Timestamp) -> String {
     const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
     PRINTER.timestamp_to_string(moment)
 }
 
-/// Milliseconds since the Unix epoch.
+/// Returns the milliseconds since the Unix epoch.
 pub fn epoch_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-/// One reading of the time of day, and the time since by a steady clock. What is told from both never goes back, whatever
-/// happens to the clock on the wall.
+/// Wall-clock time that never goes back: one reading of the wall clock, extended by a monotonic clock.
 pub(crate) struct Since {
     at: Timestamp,
     from: Instant,
 }
 
 impl Since {
-    /// Since `started`, a time that was read just now.
+    /// Creates a clock that starts at `started`, a time read just now.
     pub fn just(started: &str) -> Self {
         Since { at: started.parse().unwrap_or_else(|_| Timestamp::now()), from: Instant::now() }
     }
 
-    /// Since now, of something that another process began at `started`.
+    /// Creates a clock that starts now, for a match that another process started at `started`.
     pub fn later_than(started: &str) -> Self {
         let now = Timestamp::now();
         Since { at: started.parse().map_or(now, |started: Timestamp| started.max(now)), from: Instant::now() }
     }
 
-    /// The time of day now, as records write it.
+    /// Returns the current time in the format of records.
     pub fn now_text(&self) -> String {
         text_of(&self.at.checked_add(self.from.elapsed()).unwrap_or(self.at))
     }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_have_three_digits_and_are_not_rounded_up() {
+    fn times_have_three_digits_and_are_rounded_down() {
         for (ms, more, text) in [
             (0, 0, "1970-01-01T00:00:00.000Z"),
             (1_795_366_129_772, 999_999, "2026-11-22T16:48:49.772Z"),
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_never_before_the_start() {
+    fn end_is_never_before_start() {
         // Years ahead of the wall clock, as if that had been set back since.
         let started = "2999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("2999-01-01T00:00:0"));

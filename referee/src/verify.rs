@@ -5,12 +5,13 @@ mod stream;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use ludex_env::recording::{Keep, ParsedLine, read_line};
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{EndReason, Header, Outcome, Record, RecordParts};
 use ludex_protocol::spec::{Params, Spec};
+use parking_lot::RwLock;
 use rayon::prelude::*;
 
 use crate::digest::{NotCanonical, digest, seed_commit};
@@ -284,7 +285,7 @@ impl Verifier {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
         // The map is consistent even if a thread panicked while it held the lock.
-        let games = self.loaded.read().unwrap_or_else(|broken| broken.into_inner());
+        let games = self.loaded.read();
         if let Some(game) = games.get(&header.game).and_then(|games| known(games)) {
             return Ok(game);
         }
@@ -293,7 +294,7 @@ impl Verifier {
             .games
             .load_with(&header.game, &header.params)
             .map_err(|e| RecordFault::new(FaultKind::Game, e.to_string()))?;
-        let mut games = self.loaded.write().unwrap_or_else(|broken| broken.into_inner());
+        let mut games = self.loaded.write();
         let games = games.entry(header.game.clone()).or_default();
         match known(games) {
             Some(game) => Ok(game),

@@ -103,43 +103,50 @@ struct HandleSlot {
     costs: Costs,
 }
 
-/// Estimated time per environment in nanoseconds, by [`HandleTask::kind`].
+/// Estimated times of the tasks of one handle.
 struct Costs {
     /// True if the server's agents move in these tasks.
     agents: bool,
-    ns: [f64; TaskKind::COUNT],
-    /// Last measurement of each kind.
-    last: [Option<f64>; TaskKind::COUNT],
-    /// Number of environments in the largest measured task of each kind.
-    most: [usize; TaskKind::COUNT],
+    kinds: [Cost; TaskKind::ALL.len()],
+}
+
+/// Estimated time of one kind of task.
+struct Cost {
+    /// Estimated nanoseconds per environment.
+    ns: f64,
+    /// Last measurement of `ns`.
+    last: Option<f64>,
+    /// Number of environments in the largest measured task.
+    most: usize,
 }
 
 impl Costs {
     fn guess(agents: bool) -> Self {
-        let play = if agents { GUESS_AGENTS_NS } else { GUESS_NS };
-        let mut ns = [play; TaskKind::COUNT];
-        ns[TaskKind::Replay as usize] = GUESS_REPLAY_NS;
-        ns[TaskKind::Copy as usize] = GUESS_NS;
-        ns[TaskKind::Read as usize] = GUESS_READ_NS;
-        Costs { agents, ns, last: [None; TaskKind::COUNT], most: [0; TaskKind::COUNT] }
+        let guess = |kind| match kind {
+            TaskKind::Reset | TaskKind::Step if agents => GUESS_AGENTS_NS,
+            TaskKind::Reset | TaskKind::Step | TaskKind::Copy => GUESS_NS,
+            TaskKind::Replay => GUESS_REPLAY_NS,
+            TaskKind::Read => GUESS_READ_NS,
+        };
+        Costs { agents, kinds: TaskKind::ALL.map(|kind| Cost { ns: guess(kind), last: None, most: 0 }) }
     }
 
     fn expect(&self, kind: TaskKind, rows: usize) -> Duration {
-        Duration::from_nanos((self.ns[kind as usize] * rows as f64) as u64)
+        Duration::from_nanos((self.kinds[kind as usize].ns * rows as f64) as u64)
     }
 
     fn measure(&mut self, kind: TaskKind, rows: usize, took: Duration) {
         let now = took.as_nanos() as f64 / rows.max(1) as f64;
-        if !self.agents && rows < self.most[kind as usize] / FEW {
+        let cost = &mut self.kinds[kind as usize];
+        if !self.agents && rows < cost.most / FEW {
             return;
         }
-        self.most[kind as usize] = self.most[kind as usize].max(rows);
-        let before = self.last[kind as usize].replace(now);
-        self.ns[kind as usize] = match before {
+        cost.most = cost.most.max(rows);
+        cost.ns = match cost.last.replace(now) {
             None => now,
             // A slow call raises the estimate at once, fast ones lower it slowly: an agent that
             // searches may not move in every call.
-            Some(_) if self.agents => now.max(0.8 * self.ns[kind as usize] + 0.2 * now),
+            Some(_) if self.agents => now.max(0.8 * cost.ns + 0.2 * now),
             // Rules take about the same time in each call, so a single slow call was an
             // interruption of the machine.
             Some(before) => now.min(before),
@@ -152,10 +159,11 @@ struct Finished {
     id: Id,
     env: u32,
     encoding: Encoding,
-    result: Result<Done, Panicked>,
+    result: Result<RunTask, Panicked>,
 }
 
-struct Done {
+/// Executed task, with the handle that it used.
+struct RunTask {
     handle: Box<EnvHandle>,
     called: Called,
     kind: TaskKind,
@@ -223,7 +231,7 @@ impl Gym {
             return std::future::pending().await;
         };
         let waiting = match result {
-            Ok(Done { handle, called, kind, rows, took }) => {
+            Ok(RunTask { handle, called, kind, rows, took }) => {
                 out.push(called.reply);
                 called.clone.into_iter().for_each(|handle| self.adopt(handle));
                 let Some(place) = self.places.get_mut(&env) else { return };
@@ -345,10 +353,17 @@ impl Drop for Gym {
     }
 }
 
-fn work(mut handle: Box<EnvHandle>, id: Id, task: HandleTask, encoding: Encoding, kind: TaskKind, rows: usize) -> Done {
+fn work(
+    mut handle: Box<EnvHandle>,
+    id: Id,
+    task: HandleTask,
+    encoding: Encoding,
+    kind: TaskKind,
+    rows: usize,
+) -> RunTask {
     let from = Instant::now();
     let called = call(&mut handle, id, task, encoding);
-    Done { handle, called, kind, rows, took: from.elapsed() }
+    RunTask { handle, called, kind, rows, took: from.elapsed() }
 }
 
 /// Runs a task and encodes its reply.

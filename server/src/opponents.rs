@@ -106,8 +106,8 @@ impl Opponents {
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
-        let spec = self.agents.parse(written).map_err(|e| self.refused(written, e))?;
-        let resolved = self.agents.resolve(&spec, game).map_err(|e| self.refused(written, e))?;
+        let spec = self.agents.parse(written).map_err(|e| self.for_clients(written, e))?;
+        let resolved = self.agents.resolve(&spec, game).map_err(|e| self.for_clients(written, e))?;
         if offered.is_none() {
             // The anchors of a game's ladder are defined by the project, including those that use engines.
             if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
@@ -119,7 +119,7 @@ impl Opponents {
             let message = "expected an agent without access to hidden information in a rated match";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
-        let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
+        let agent = self.agents.build_spec(&spec, game).map_err(|e| self.for_clients(written, e))?;
         if agent.is_batched() {
             let message = "expected an agent without batch requests, whose replies take hours";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
@@ -163,7 +163,7 @@ impl Opponents {
     }
 
     /// Converts a refusal of the spec `text` for clients: for an unknown name, it lists the operator's names.
-    fn refused(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
+    fn for_clients(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
         // Paths refer to command arguments, which clients do not have.
         refusal.path = None;
         let name = text.split_whitespace().next().unwrap_or_default();

@@ -149,7 +149,7 @@ impl RatingsCache {
         }
         let owner = Arc::from(game.unwrap_or_default());
         let humans = self.humans;
-        let work = self.thread.run(&owner, move || made(games, refused, humans));
+        let work = self.thread.run(&owner, move || snapshot(games, refused, humans));
         let of = Arc::new(work.await.context("computing the ratings failed")?);
         *table = Some(Table { of: of.clone(), records, made: Instant::now() });
         if records > 0 {
@@ -181,7 +181,7 @@ impl RatingsCache {
 }
 
 /// Rates games. If people are rated separately, the scales of their matches are marked `people` and come last.
-fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsSnapshot {
+fn snapshot(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsSnapshot {
     // Fewer resamples than in a report, since this page is recomputed often.
     let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
     let records = games.len();

@@ -28,13 +28,13 @@ struct Beats {
 
 impl Beats {
     /// Returns the total stall time, including a current stall.
-    fn lost(&self, now: Instant) -> Duration {
+    fn total_stall(&self, now: Instant) -> Duration {
         let gap = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
         if gap > SLOW { self.lost + gap } else { self.lost }
     }
 
     fn beat(&mut self, now: Instant) {
-        self.lost = self.lost(now);
+        self.lost = self.total_stall(now);
         self.last = Some(now);
     }
 }
@@ -58,7 +58,7 @@ impl StallMonitor {
 
     /// Returns the total stall time of the thread in milliseconds. It never decreases.
     pub fn lost_ms(&self) -> u64 {
-        u64::try_from(self.0.lock().lost(Instant::now()).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.0.lock().total_stall(Instant::now()).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     fn long_heartbeat_gap_counts_as_stall() {
         let (mut beats, start) = (Beats::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
-        let lost = |beats: &Beats, ms| beats.lost(at(ms)).as_millis();
+        let lost = |beats: &Beats, ms| beats.total_stall(at(ms)).as_millis();
         assert_eq!(lost(&beats, 9_000), 0, "it has not begun");
         beats.beat(at(0));
         beats.beat(at(100));

@@ -221,7 +221,7 @@ impl StandingLadder {
     /// Those of the store.
     pub(crate) async fn count(self: &Arc<Self>, store: &Store) -> anyhow::Result<()> {
         loop {
-            let Some((mut counted, filter)) = self.counted() else { return Ok(()) };
+            let Some((mut counted, filter)) = self.counted_records() else { return Ok(()) };
             let page = store.records(&filter, counted.last, season_file::PAGE).await?;
             if page.is_empty() {
                 return Ok(());
@@ -243,7 +243,7 @@ impl StandingLadder {
         }
     }
 
-    fn counted(&self) -> Option<(season_file::CountedRecords, MatchFilter)> {
+    fn counted_records(&self) -> Option<(season_file::CountedRecords, MatchFilter)> {
         let state = self.state.lock();
         let kept = state.kept.as_ref()?;
         Some((kept.counted.clone(), self.filter(&kept.season.name)))

@@ -53,13 +53,13 @@ struct Shared {
 }
 
 impl Store {
-    /// Opens the store in `folder` as its owner. Creates missing directories and files, and migrates an older file. A
+    /// Opens the store in `folder` as its owner. Creates missing directories and files. A
     /// lock excludes other owners until this one is closed or its process ends.
     ///
     /// # Errors
     ///
     /// [`StoreError::Locked`] while another server owns the directory, [`StoreError::Foreign`] if `ludex.db` is another
-    /// kind of file, [`StoreError::Version`] if it is newer than this program, [`StoreError::Corrupt`],
+    /// kind of file, [`StoreError::Version`] if another version wrote it, [`StoreError::Corrupt`],
     /// [`StoreError::Io`].
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_measured(folder, Commits::default()).await
@@ -81,8 +81,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] if there is none, [`StoreError::Version`] if a running server of another version owns
-    /// it, and those of [`open`](Self::open) except `Locked`.
+    /// [`StoreError::Missing`] if the folder has no store, and those of [`open`](Self::open) except `Locked`.
     pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }

@@ -13,3 +13,8 @@ pub use bot::Bot;
 pub use client::Client;
 pub use process::Process;
 pub use server::Server;
+
+/// Code of the guide for new games, compiled and run as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/adding-a-game.md")]
+struct AddingAGame;

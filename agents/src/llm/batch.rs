@@ -12,10 +12,11 @@ mod openai;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{LazyLock, Mutex, PoisonError, mpsc};
+use std::sync::{LazyLock, mpsc};
 use std::time::{Duration, Instant};
 
 use ludex_env::Shelf;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use self::collector::BatchCollector;
@@ -144,7 +145,7 @@ impl BatchClient {
 
     /// Returns the collector's channel. The first request starts the collector.
     fn collector(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
-        let mut all = COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = COLLECTORS.lock();
         if let Some(known) = all.get(&self.settings) {
             return Ok(known.clone());
         }

@@ -2,8 +2,10 @@
 //! also stores if the endpoint supports JSON schemas.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// Limiters by base URL and model.
 type Limiters = HashMap<(String, String), Arc<EndpointLimiter>>;
@@ -32,7 +34,7 @@ pub(super) struct LimiterPermit(Arc<EndpointLimiter>);
 impl EndpointLimiter {
     /// Returns the limiter of this endpoint and model.
     pub(super) fn of(base_url: &str, model: &str) -> Arc<EndpointLimiter> {
-        let mut limiters = LIMITERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut limiters = LIMITERS.lock();
         limiters.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
     }
 
@@ -44,15 +46,15 @@ impl EndpointLimiter {
         rpm: u64,
         deadline: Option<Instant>,
     ) -> Option<LimiterPermit> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.running >= concurrency {
-            state = match deadline {
-                None => self.left.wait(state).unwrap_or_else(PoisonError::into_inner),
+            match deadline {
+                None => self.left.wait(&mut state),
                 Some(deadline) => {
                     let rest = deadline.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())?;
-                    self.left.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0
+                    self.left.wait_for(&mut state, rest);
                 }
-            };
+            }
         }
         let now = Instant::now();
         let start = begin(&mut state.next, rpm, now, deadline)?;
@@ -65,22 +67,18 @@ impl EndpointLimiter {
     /// Returns true if the endpoint does not support JSON schemas: it refused one, or failed on two and succeeded
     /// without.
     pub(super) fn text_only(&self) -> bool {
-        self.lock().refusals >= 2
+        self.state.lock().refusals >= 2
     }
 
     /// Records that the endpoint failed on a JSON schema and succeeded without.
     pub(super) fn schema_refused(&self, certain: bool) {
-        self.lock().refusals += if certain { 2 } else { 1 };
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().refusals += if certain { 2 } else { 1 };
     }
 }
 
 impl Drop for LimiterPermit {
     fn drop(&mut self) {
-        self.0.lock().running -= 1;
+        self.0.state.lock().running -= 1;
         self.0.left.notify_one();
     }
 }

@@ -6,11 +6,12 @@
 //! the average policy converges to an equilibrium; in other games convergence is not guaranteed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest, Seat};
 use ludex_protocol::Refusal;
+use parking_lot::Mutex;
 
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
@@ -159,7 +160,7 @@ static KNOWN: LazyLock<Mutex<SolvedGames>> = LazyLock::new(Mutex::default);
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rounds = spec.int("rounds").unwrap_or(1);
     let key = (game.spec().string.clone(), rounds);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     if let Some(solved) = known.get(&key) {
         return Ok(Arc::new(CfrPlayer(solved.clone())));
     }

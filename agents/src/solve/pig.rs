@@ -4,10 +4,11 @@
 //! stored; a turn is solved backwards from them, from the winning total down to zero. The solution ignores the horizon.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::pig::View;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::solution::{Solution, SolutionResult};
@@ -59,7 +60,7 @@ pub(super) fn solution(game: &GameRef) -> SolutionResult {
         sides: number("diceoutcomes") as usize,
         piglet: params.get("piglet") == Some(&Value::Bool(true)),
     };
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     if known.len() >= MOST_KEPT && !known.contains_key(&rules) {
         known.clear();
     }

@@ -1,13 +1,13 @@
 //! Bots for single games, and a person at the terminal.
 
 use std::io::Cursor;
-use std::sync::Mutex;
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::human::HumanPlayer;
 use ludex_agents::{Agent, build};
 use ludex_env::{AgentKey, Draw, MoveRequest};
 use ludex_protocol::Move;
+use parking_lot::Mutex;
 
 #[test]
 fn tit_for_tat_repeats_opponent_move() {
@@ -52,7 +52,7 @@ struct Paper(std::sync::Arc<Mutex<Vec<u8>>>);
 
 impl std::io::Write for Paper {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
@@ -70,7 +70,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     assert!(!human.reproducible());
     let legal = state.legal_list(seat);
     let mv = human.act(&MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;
-    let text = String::from_utf8(shown.lock().unwrap().clone()).unwrap();
+    let text = String::from_utf8(shown.lock().clone()).unwrap();
     (mv, text)
 }
 

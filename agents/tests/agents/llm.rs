@@ -1,7 +1,6 @@
 //! The `llm` agent against a test endpoint.
 
 use std::net::TcpListener;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ludex_agents::llm::{self, Call};
@@ -11,6 +10,7 @@ use ludex_env::{
 };
 use ludex_protocol::Move;
 use ludex_protocol::record::Tokens;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::common::{after, game};
@@ -21,18 +21,18 @@ struct Notebook(Mutex<Vec<(String, Value)>>);
 
 impl Journal for Notebook {
     fn find(&self, key: &str) -> Option<Value> {
-        self.0.lock().unwrap().iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
+        self.0.lock().iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
     }
 
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
-        self.0.lock().unwrap().push((key.to_owned(), entry.clone()));
+        self.0.lock().push((key.to_owned(), entry.clone()));
         Ok(())
     }
 }
 
 impl Notebook {
     fn calls(&self) -> Vec<Call> {
-        self.0.lock().unwrap().iter().map(|(_, v)| serde_json::from_value(v.clone()).unwrap()).collect()
+        self.0.lock().iter().map(|(_, v)| serde_json::from_value(v.clone()).unwrap()).collect()
     }
 }
 
@@ -343,7 +343,7 @@ fn next_attempt_contains_refusal_reason() {
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
     assert!(user(&endpoint.requests()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "it is quoted once");
-    assert_eq!(journal.0.lock().unwrap()[0].0, "0.1.0");
+    assert_eq!(journal.0.lock()[0].0, "0.1.0");
 }
 
 #[test]
@@ -465,15 +465,15 @@ fn stored_calls_are_not_repeated() {
     let once = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
     let again = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
     assert_eq!((&once, endpoint.requests().len()), (&again, 3));
-    let keys: Vec<String> = journal.0.lock().unwrap().iter().map(|(k, _)| k.clone()).collect();
+    let keys: Vec<String> = journal.0.lock().iter().map(|(k, _)| k.clone()).collect();
     assert_eq!(keys, ["0.0.0", "0.0.1", "0.0.2"]);
-    let call = journal.0.lock().unwrap()[1].1.clone();
+    let call = journal.0.lock()[1].1.clone();
     assert_eq!((&call["verdict"], &call["read"], &call["usd"]), (&json!("ok"), &json!("x(1,1)"), &Value::Null));
     assert_eq!((&call["purpose"], &call["finish"], &call["retries"]), (&json!("sample"), &json!("stop"), &json!(0)));
     assert_eq!(call["messages"][0]["role"], "system");
 
     // A run that was killed after one call continues with the second.
-    journal.0.lock().unwrap().truncate(1);
+    journal.0.lock().truncate(1);
     assert_eq!(ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap().mv, once.mv);
     assert_eq!(endpoint.requests().len(), 5);
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// Requests that the endpoint received.
@@ -50,7 +51,7 @@ impl Endpoint {
     }
 
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 
     /// Builds an agent that uses this endpoint.
@@ -81,7 +82,7 @@ fn answer(
     reader.read_exact(&mut body).unwrap();
     let request = ReceivedRequest { path, headers, body: serde_json::from_slice(&body).unwrap() };
     let k = {
-        let mut seen = seen.lock().unwrap();
+        let mut seen = seen.lock();
         seen.push(request.clone());
         seen.len() - 1
     };

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
@@ -17,6 +17,7 @@ use ludex_protocol::record::EndReason;
 use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
+use parking_lot::Mutex;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -133,7 +134,7 @@ impl TerminalBoard {
 
     /// Prints the chance outcomes in one line with their counts.
     fn flush_chance(&self) {
-        let outcomes = std::mem::take(&mut *self.chance.lock().unwrap_or_else(PoisonError::into_inner));
+        let outcomes = std::mem::take(&mut *self.chance.lock());
         let mut counts: Vec<(String, usize)> = Vec::new();
         for outcome in outcomes {
             match counts.iter_mut().find(|(known, _)| *known == outcome) {
@@ -167,7 +168,7 @@ impl TerminalBoard {
             EventKind::Move { seat, .. } if viewer == Watcher::Seat(*seat as usize) => self.flush_chance(),
             EventKind::Move { seat, text, .. } => self.print(&format!("{}: {text}", name(*seat))),
             EventKind::Chance { text, .. } => {
-                self.chance.lock().unwrap_or_else(PoisonError::into_inner).push(text.clone());
+                self.chance.lock().push(text.clone());
             }
             EventKind::Reveal { text, .. } => self.print(&format!("revealed: {text}")),
             EventKind::Say { seat, text } => self.print(&format!("{} says: {text}", name(*seat))),

@@ -1,4 +1,4 @@
-"""A fake server with runs (docs/protocol-runs.md) and one suite of matches of `race`."""
+"""A fake server with runs (docs/runs.md) and one suite of matches of `race`."""
 
 from __future__ import annotations
 

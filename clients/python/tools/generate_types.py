@@ -85,7 +85,7 @@ def define(name: str, definitions: dict[str, Schema]) -> Iterator[str]:
             for parent in members(target, definitions) if target else [base]:
                 names.append(variant_name(name, variant))
                 if parent is not None and parent not in (base, target):
-                    names[-1] = parent + SUFFIXES.get(name, "Frame")
+                    names[-1] = parent + SUFFIXES.get(name, name)
                 yield from typed_dict(names[-1], variant, parent)
         yield alias(name, " | ".join(names), schema)
     elif "properties" in schema:
@@ -227,7 +227,7 @@ def variant_name(name: str, variant: Schema) -> str:
     )
     if tag != "type":
         return name + pascal_case(value)
-    return pascal_case(value) + SUFFIXES.get(name, "Frame")
+    return pascal_case(value) + SUFFIXES.get(name, name)
 
 
 def pascal_case(name: str) -> str:

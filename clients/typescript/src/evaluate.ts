@@ -1,4 +1,4 @@
-// Runs: plays a suite of the server to its end (docs/protocol-runs.md).
+// Runs: plays a suite of the server to its end (docs/runs.md).
 
 import { LudexError } from './errors.js';
 import type { Enrol, LobbyMessage } from './messages.js';

@@ -55,7 +55,7 @@ impl ReplayStep<'_> {
             let seat = m.seat as usize;
             self.before.tried(seat, &m.tries, out);
             joint.resize(joint.len().max(seat + 1), None);
-            joint[seat] = m.action.map(ParsedMove::Action).or_else(|| m.said.clone().map(ParsedMove::Document));
+            joint[seat] = parsed_move(m);
         }
         if self.played {
             self.before.marks(&joint, self.after, out);
@@ -104,6 +104,11 @@ pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn Dy
         step?;
     }
     Ok(steps.after)
+}
+
+/// Returns a recorded move as the game parsed it; `None` if the record does not contain it.
+pub fn parsed_move(m: &MoveRecord) -> Option<ParsedMove> {
+    m.action.map(ParsedMove::Action).or_else(|| m.said.clone().map(ParsedMove::Document))
 }
 
 /// Returns a refused attempt as submitted; `None` if the record does not contain it.

@@ -1,6 +1,6 @@
 //! Semantics of batches: one test per guarantee of the protocol.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ludex_env::batch::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Rotate, SeatPolicy};
 use ludex_env::draw::{block, episode_key, scale};
@@ -9,6 +9,7 @@ use ludex_env::{Action, Actions, BatchConfig, DynBatch, GameRef, MoveRequest, Po
 use ludex_protocol::Move;
 use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{Column, ErrorCode, Refusal, Tensors};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::common::offers::offers;
@@ -21,7 +22,7 @@ struct Play {
 
 impl Policy for Play {
     fn choose(&self, ask: &MoveRequest<'_>) -> Action {
-        self.asked.lock().unwrap().push((ask.seat, ask.turn));
+        self.asked.lock().push((ask.seat, ask.turn));
         (self.choose)(ask.legal, ask.turn)
     }
 }
@@ -242,7 +243,7 @@ fn rewards_accumulate_since_last_client_action() {
     assert_eq!((b.width(), out.to_move[0], out.seat[0]), (1, -2, 1));
     let rewards: Vec<Vec<f32>> = [0, 0, 1].map(|a| step(&mut *b, &[a]).reward).to_vec();
     assert_eq!(rewards, [[5.0, 5.0], [10.0, 0.0], [0.0, 10.0]]);
-    assert_eq!(*agent.asked.lock().unwrap(), [(0, 0), (0, 1), (0, 2)]);
+    assert_eq!(*agent.asked.lock(), [(0, 0), (0, 1), (0, 2)]);
 }
 
 #[test]

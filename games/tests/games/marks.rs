@@ -92,10 +92,10 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
         let cheap: BTreeSet<String> = names.iter().filter(|n| **n != "equity").map(|n| (*n).to_owned()).collect();
         let mut seen = BTreeSet::new();
         steps(&game, |before, joint, after| {
-            let out = if entry.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
+            let out = if entry.info.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
             for mark in collect_marks(out, before, joint, after) {
-                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.id);
-                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.id);
+                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.info.id);
+                assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.info.id);
                 seen.insert(mark.name);
             }
         });

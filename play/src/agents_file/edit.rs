@@ -75,7 +75,7 @@ pub fn keep_measured(path: &Path, name: &str, measured: &MeasuredCalls) -> anyho
 
 fn entered(path: &Path, entries: &[NamedAgent], name: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
-    let there = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     anyhow::ensure!(names.contains(&name), "there is no {name} in {}; there are: {there}", path.display());
     Ok(())
 }

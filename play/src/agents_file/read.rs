@@ -26,7 +26,7 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
         file.wrong(e.span(), &format!("{why}{hint}"))
     })?;
     let top = document.as_table();
-    file.known(top, "", &["agents", "folder"])?;
+    file.check_fields(top, "", &["agents", "folder"])?;
     let mut entries = Vec::new();
     if let Some(item) = top.get("agents") {
         let table =
@@ -45,7 +45,7 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
     if let Some(item) = top.get("folder") {
         let folder =
             item.as_str().ok_or_else(|| file.wrong(item.span(), "folder: the name of a folder of bots is needed"))?;
-        let found = programs(&file.beside(folder), &entries);
+        let found = programs(&file.resolve(folder), &entries);
         entries.extend(found.map_err(|e| file.wrong(item.span(), &format!("folder: {e:#}")))?);
     }
     Ok(entries)
@@ -91,12 +91,12 @@ impl File<'_> {
     }
 
     /// Resolves a path relative to the folder of the file.
-    fn beside(&self, name: &str) -> std::path::PathBuf {
+    fn resolve(&self, name: &str) -> std::path::PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// Rejects unknown fields.
-    fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
+    /// Checks that the table has no other fields.
+    fn check_fields(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
         let mut hint = did_you_mean(name, fields);
         if item.is_table_like() && nearest(name, fields.iter().copied()).is_none() {
@@ -119,7 +119,7 @@ impl File<'_> {
         if let Some(why) = fault_of_name(name) {
             return Err(wrong(None, &why));
         }
-        self.known(fields, &of, &FIELDS)?;
+        self.check_fields(fields, &of, &FIELDS)?;
         let text = |field: &str| self.text_of(fields, &of, field);
         let price = |field: &str| self.number(fields, &of, field);
         let source = match (text("spec")?, text("file")?) {
@@ -129,7 +129,7 @@ impl File<'_> {
                 AgentSource::Spec(spec)
             }
             (None, Some(name)) => {
-                let path = self.beside(name);
+                let path = self.resolve(name);
                 let found = BotProgram::detect(&path).map_err(|e| {
                     let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
                     wrong(fields.get("file"), &why)
@@ -160,7 +160,7 @@ impl File<'_> {
             let again = "measured is written by `ludex agents check`; remove it and check again";
             let table = item.as_table_like().ok_or_else(|| wrong(Some(item), again))?;
             let of = format!("{of}measured: ");
-            self.known(table, &of, &MEASURED)?;
+            self.check_fields(table, &of, &MEASURED)?;
             let missing = || wrong(Some(item), again);
             let number = |field| self.number(table, &of, field)?.ok_or_else(missing);
             anyhow::Ok(MeasuredCalls {

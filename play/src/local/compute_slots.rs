@@ -3,7 +3,7 @@
 //! Batched agents leave hundreds of matches waiting for hours. When a batch returns, all opponents must move at once;
 //! they take turns on the cores, so that none exceeds its time limit because of the others.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 /// Fixed number of slots for agents that compute.
 pub struct Turns {
@@ -26,8 +26,8 @@ impl Turns {
 
     /// Blocks until a slot is free.
     pub(super) fn take(&self) -> ComputeSlot<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.left.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
+        self.left.wait_while(&mut free, |free| *free == 0);
         *free -= 1;
         ComputeSlot(self)
     }
@@ -35,7 +35,7 @@ impl Turns {
 
 impl Drop for ComputeSlot<'_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.0.free.lock() += 1;
         self.0.left.notify_one();
     }
 }

@@ -1,28 +1,27 @@
 //! Execution of a single match.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, ErrorKind, MoveReply, wrap};
 use ludex_env::draw::{Key, key};
-use ludex_env::recording::hex_text;
+use ludex_env::recording::{hex_text, submitted_move};
 use ludex_env::{Action, GameRef, Journal, MoveRequest};
 use ludex_protocol::Move;
 use ludex_protocol::message::MatchFrame;
-use ludex_protocol::record::{Clock, EndReason, Header, IllegalMoveRules, Record, RecordEvent, RecordSeat, VERSION};
-use ludex_referee::digest::seed_commit;
-use ludex_referee::suite::starts::Excerpt;
+use ludex_protocol::record::{EndReason, Header, IllegalMoveRules, Record, RecordEvent, RecordSeat};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::compute_slots::Turns;
 use super::participant::Participant;
-use crate::machine::interface::{AgentOutcome, Input, MatchSetup, Output, SeatSetup};
+use crate::header::header;
+use crate::machine::interface::{AgentOutcome, Input, MatchSetup, Output};
 use crate::machine::{MatchMachine, Watcher};
-use crate::time::now_text;
 
-/// Finished match.
+/// Match that has ended.
 #[derive(Clone, Debug)]
 pub struct PlayedMatch {
     /// Record with seed, salt and digest.
@@ -55,42 +54,12 @@ pub(super) fn terms(
     block: &Key,
     turn: usize,
 ) -> MatchSetup {
-    let spec = game.spec();
     let mut salt = [0; 16];
     salt.copy_from_slice(&block[16..]);
-    let header = Header {
-        ludex: VERSION,
-        episode: format!("l_{}_{turn}", hex_text(&block[..8])),
-        number: 0,
-        flags: if peeks { vec!["peek".into()] } else { Vec::new() },
-        game: spec.game.clone(),
-        params: spec.params.clone(),
-        rules: spec.rules,
-        hash: spec.hash.clone(),
-        server: crate::PROGRAM.into(),
-        seats,
-        rated: false,
-        clock: Clock::default(),
-        illegal: IllegalMoveRules { tries: 1, ..IllegalMoveRules::default() },
-        seed_commit: Some(seed_commit(&salt, seed)),
-        start: 0,
-        started: now_text(),
-    };
-    MatchSetup {
-        game: game.clone(),
-        seats: header.seats.iter().map(|_| SeatSetup::default()).collect(),
-        header,
-        skip_forced: false,
-        seed,
-        salt,
-        release: true,
-        grace_ms: Some(0),
-        run: None,
-        pair: None,
-        mirror: Vec::new(),
-        excerpt: Excerpt::default(),
-        restarts: 0,
-    }
+    let episode = format!("l_{}_{turn}", hex_text(&block[..8]));
+    let illegal = IllegalMoveRules { tries: 1, ..IllegalMoveRules::default() };
+    let header = Header { illegal, ..header(game.spec(), episode, &[("peek", peeks)], seats) };
+    MatchSetup::new(game.clone(), header, seed, salt)
 }
 
 /// Returns the key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names,
@@ -142,11 +111,11 @@ struct Memory(Mutex<HashMap<String, Value>>);
 
 impl Journal for Memory {
     fn find(&self, key: &str) -> Option<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.0.lock().get(key).cloned()
     }
 
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
+        self.0.lock().insert(key.to_owned(), entry.clone());
         Ok(())
     }
 }
@@ -156,17 +125,17 @@ pub fn play_match(setup: MatchSetup, players: &[&Participant], asking: HostOptio
     run(MatchMachine::new(setup, 0), &agents_of(players), asking, |_, _| {})
 }
 
-/// Plays a match to its end and calls `told` with each frame for `ears` as it happens.
+/// Plays a match to its end and calls `on_frame` with each frame for `watcher` as it happens.
 pub fn play_observed(
     setup: MatchSetup,
     players: &[&Participant],
     asking: HostOptions,
-    ears: Watcher,
-    told: impl FnMut(&MatchMachine, &MatchFrame),
+    watcher: Watcher,
+    on_frame: impl FnMut(&MatchMachine, &MatchFrame),
 ) -> PlayedMatch {
     let mut machine = MatchMachine::new(setup, 0);
-    machine.add_watcher(ears);
-    run(machine, &agents_of(players), asking, told)
+    machine.add_watcher(watcher);
+    run(machine, &agents_of(players), asking, on_frame)
 }
 
 fn agents_of<'a>(players: &[&'a Participant]) -> Vec<&'a dyn Agent> {
@@ -177,7 +146,7 @@ pub(super) fn run(
     machine: MatchMachine,
     agents: &[&dyn Agent],
     asking: HostOptions,
-    mut told: impl FnMut(&MatchMachine, &MatchFrame),
+    mut on_frame: impl FnMut(&MatchMachine, &MatchFrame),
 ) -> PlayedMatch {
     let mut machine = machine.without_rows();
     let memory: Vec<Memory> = agents.iter().map(|_| Memory::default()).collect();
@@ -189,7 +158,7 @@ pub(super) fn run(
         let seat = match output {
             Output::Ask(seat) => seat,
             Output::Frame { frame, .. } => {
-                told(&machine, &frame);
+                on_frame(&machine, &frame);
                 continue;
             }
             _ => continue,
@@ -273,11 +242,10 @@ fn illegal_move(record: &Record) -> Option<String> {
         _ => None,
     });
     let last = tries?.last()?;
-    let text = match (last.action, &last.text, &last.proposal) {
-        (Some(id), ..) => id.to_string(),
-        (_, Some(text), _) => format!("{text:?}"),
-        (_, _, Some(document)) => document.to_string(),
-        _ => return None,
+    let text = match submitted_move(last)? {
+        Move::Id(id) => id.to_string(),
+        Move::Text(text) => format!("{text:?}"),
+        Move::Document(document) => document.to_string(),
     };
     Some(format!("illegal move: {text}"))
 }

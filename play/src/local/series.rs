@@ -28,7 +28,7 @@ impl Series {
     /// Plays match `k` of the plan.
     ///
     /// # Panics
-    /// Panics if there is no such match, or it names a missing player.
+    /// Panics if the match is missing, or names a missing player.
     pub fn play(&self, k: usize) -> PlayedMatch {
         self.play_asking(k, HostOptions::default())
     }

@@ -1,82 +1,76 @@
 //! Replies to earlier acts, rebuilt from the match log when a client repeats a request.
 
 use ludex_env::message_views::legal_of;
-use ludex_env::recording::submitted_move;
-use ludex_env::{DynState, ParsedMove, Seat, Viewer};
+use ludex_env::recording::{parsed_move, submitted_move};
+use ludex_env::{DynState, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::error::Refusal;
 use ludex_protocol::message::{Accepted, ActRefused, ServerMessage};
 use ludex_protocol::record::{MoveRecord, RecordEvent, RefusedMove};
 
-use super::interface::{AcceptedMove, MatchSetup};
+use super::interface::MatchSetup;
 use super::match_log::MatchLog;
+use super::narrator::move_seen_of;
 use super::replay_cursor::ReplayCursor;
-use super::{MatchMachine, SeatState};
+use super::{MatchMachine, SeatState, Watcher};
 
-/// Reply to an earlier act, with what identifies that act.
+/// Reply to an earlier act whose key a client repeats.
 pub(super) struct EarlierReply {
-    /// Position before the act.
-    state: Box<dyn DynState>,
-    seat: Seat,
-    what: What,
+    /// True if the repeated move is the same: refused moves must match literally, accepted ones in any notation.
+    pub(super) is_same: bool,
     pub(super) message: ServerMessage,
 }
 
-enum What {
-    Accepted(ParsedMove),
-    Refused(Move),
-}
-
-impl EarlierReply {
-    /// Returns true if `chosen` is the same move: refused moves must match literally, accepted ones in any notation.
-    pub(super) fn is_to(&self, chosen: &Move) -> bool {
-        match &self.what {
-            What::Refused(given) => given == chosen,
-            What::Accepted(heard) => self.state.parse_move(self.seat, chosen).is_ok_and(|h| h == *heard),
-        }
-    }
-}
-
 impl MatchMachine {
-    /// Returns the reply that `seat` received for the act with this key.
-    pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
-        self.with_story(|story| {
+    /// Returns the reply that `seat` received for the act with this key; `chosen` is the move of the repeated act.
+    pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
+        self.with_log(|log| {
             let place = &self.places[seat];
-            if place.issued.checked_sub(1) == Some(turn)
-                && let Some(found) = self.answered_now(place, seat, turn, attempt)
-            {
-                return Some(found);
-            }
-            self.answered_before(story, seat, turn, attempt)
+            let is_current = place.issued.checked_sub(1) == Some(turn);
+            let current = is_current.then(|| self.answered_now(place, seat, turn, attempt, chosen)).flatten();
+            current.or_else(|| self.answered_before(log, seat, turn, attempt, chosen))
         })
     }
 
     /// Searches the turn that is open or whose joint move is incomplete.
-    fn answered_now(&self, place: &SeatState, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
-        let state = || self.state.boxed();
+    fn answered_now(
+        &self,
+        place: &SeatState,
+        seat: Seat,
+        turn: u32,
+        attempt: u32,
+        chosen: &Move,
+    ) -> Option<EarlierReply> {
         if let Some((tried, before)) = attempt_of(&place.tries, attempt) {
-            return refused_again(&self.setup, state(), seat, turn, before, tried);
+            return refused_again(&self.setup, &*self.state, seat, (turn, before), tried, chosen);
         }
         let act = place.pending.as_ref().filter(|act| act.attempt == attempt)?;
-        accepted_again(&self.setup, state(), act)
+        accepted_again(&self.setup, &*self.state, &act.record, act.bank_ms, chosen)
     }
 
     /// Searches the turns in the log.
-    fn answered_before(&self, story: &MatchLog, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
+    fn answered_before(
+        &self,
+        log: &MatchLog,
+        seat: Seat,
+        turn: u32,
+        attempt: u32,
+        chosen: &Move,
+    ) -> Option<EarlierReply> {
         let of = |e: &RecordEvent| matches!(e, RecordEvent::Move(m) if m.seat as usize == seat && m.turn == turn);
-        let at = story.events().iter().position(of)?;
-        let RecordEvent::Move(m) = &story.events()[at] else { return None };
+        let at = log.events().iter().position(of)?;
+        let RecordEvent::Move(m) = &log.events()[at] else { return None };
         let mut position = ReplayCursor::new(&*self.setup.game);
-        while let Some(transition) = position.next(story.events()).filter(|t| position.at + t.len() <= at) {
+        while let Some(transition) = position.next(log.events()).filter(|t| position.at + t.len() <= at) {
             position.play(transition);
         }
         if let Some((tried, before)) = attempt_of(&m.tries, attempt) {
-            return refused_again(&self.setup, position.state, seat, turn, before, tried);
+            return refused_again(&self.setup, &*position.state, seat, (turn, before), tried, chosen);
         }
         if attempt as usize != m.tries.len() || m.forced {
             return None;
         }
-        accepted_again(&self.setup, position.state, &act_of(m, attempt, story.bank(at)))
+        accepted_again(&self.setup, &*position.state, m, log.bank(at), chosen)
     }
 }
 
@@ -86,41 +80,37 @@ fn attempt_of(tries: &[RefusedMove], attempt: u32) -> Option<(&RefusedMove, &[Re
     Some((tries.get(at)?, tries.get(..at)?))
 }
 
-fn act_of(m: &MoveRecord, attempt: u32, bank_ms: u64) -> AcceptedMove {
-    let (seat, turn, action, said) = (m.seat as Seat, m.turn, m.action, m.said.clone());
-    AcceptedMove { seat, turn, attempt, action, said, ms: m.ms, notes: None, forced: false, bank_ms }
-}
-
-fn accepted_again(setup: &MatchSetup, state: Box<dyn DynState>, act: &AcceptedMove) -> Option<EarlierReply> {
-    let heard = act.parsed_move()?;
-    let message = accepted(setup, &*state, act);
-    Some(EarlierReply { state, seat: act.seat, what: What::Accepted(heard), message })
+fn accepted_again(
+    setup: &MatchSetup,
+    state: &dyn DynState,
+    m: &MoveRecord,
+    bank_ms: u64,
+    chosen: &Move,
+) -> Option<EarlierReply> {
+    let played = parsed_move(m)?;
+    let is_same = state.parse_move(m.seat as Seat, chosen).is_ok_and(|parsed| parsed == played);
+    Some(EarlierReply { is_same, message: accepted(setup, state, m, bank_ms) })
 }
 
 fn refused_again(
     setup: &MatchSetup,
-    state: Box<dyn DynState>,
+    state: &dyn DynState,
     seat: Seat,
-    turn: u32,
-    before: &[RefusedMove],
+    (turn, before): (u32, &[RefusedMove]),
     tried: &RefusedMove,
+    chosen: &Move,
 ) -> Option<EarlierReply> {
-    let given = submitted_move(tried)?;
-    let why = state.parse_move(seat, &given).err()?;
-    let message = ServerMessage::Refused(Box::new(refused_reply(setup, &*state, seat, (turn, before), why)));
-    Some(EarlierReply { state, seat, what: What::Refused(given), message })
+    let submitted = submitted_move(tried)?;
+    let why = state.parse_move(seat, &submitted).err()?;
+    let message = ServerMessage::Refused(Box::new(refused_reply(setup, state, seat, (turn, before), why)));
+    Some(EarlierReply { is_same: submitted == *chosen, message })
 }
 
 /// Returns the reply to an accepted act; `state` is the position before it.
-pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, act: &AcceptedMove) -> ServerMessage {
-    let seat = act.seat;
-    let text = match (act.action, &act.said) {
-        (Some(a), _) => state.view(Viewer::Seat(seat)).action_text(seat, a),
-        (None, Some(said)) => state.seen_said(Viewer::Seat(seat), seat, said).text.unwrap_or_default(),
-        (None, None) => String::new(),
-    };
+pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, m: &MoveRecord, bank_ms: u64) -> ServerMessage {
+    let text = move_seen_of(state, Watcher::Full, m).text.unwrap_or_default();
     let match_id = setup.header.episode.clone();
-    ServerMessage::Accepted(Accepted { match_id, turn: act.turn, action: act.action, text, bank_ms: act.bank_ms })
+    ServerMessage::Accepted(Accepted { match_id, turn: m.turn, action: m.action, text, bank_ms })
 }
 
 /// Returns the reply to an act that is refused after the attempts `before` in the same turn.

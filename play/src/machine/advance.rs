@@ -1,19 +1,21 @@
 //! Game progress: applies moves, draws chance outcomes and requests the next moves.
 
+use ludex_env::recording::parsed_move;
 use ludex_env::{Seat, ToMove};
 use ludex_protocol::record::{ChanceRecord, EndReason, MoveRecord, RecordEvent};
 
 use super::MatchMachine;
 use super::interface::{AcceptedMove, Output};
-use super::replay_cursor::ReplayCursor;
+use super::replay_cursor::{ReplayCursor, play_move};
 
 impl MatchMachine {
     /// Plays an accepted move, or buffers it until the joint move is complete.
     pub(super) fn apply(&mut self, act: AcceptedMove) {
-        if self.setup.excerpt.counts(act.seat) && self.state.legal_list(act.seat).len() != 1 {
+        let seat = act.seat();
+        if self.setup.excerpt.counts(seat) && self.state.legal_list(seat).len() != 1 {
             self.decisions += 1;
         }
-        let place = &mut self.places[act.seat];
+        let place = &mut self.places[seat];
         place.open = false;
         place.asked = false;
         if let ToMove::Simultaneous(acting) = self.state.turn() {
@@ -29,16 +31,9 @@ impl MatchMachine {
     }
 
     fn play_one(&mut self, act: AcceptedMove) {
-        match (act.action, &act.said) {
-            (Some(a), _) => self.state.play_unchecked(a),
-            (None, Some(said)) => {
-                if let Err(e) = self.state.play_said(act.seat, said) {
-                    // `parse_move` returned this document; a game that refuses it now has a bug, and the match must
-                    // not hang.
-                    tracing::error!(match_id = self.id(), %e, "game refused its own canonical document");
-                }
-            }
-            (None, None) => {}
+        if let Err(e) = play_move(&mut *self.state, &act.record) {
+            // `parse_move` returned this document; a game that refuses it now has a bug, and the match must not hang.
+            tracing::error!(match_id = self.id(), %e, "game refused its own canonical document");
         }
         self.record_move(act, false);
     }
@@ -47,7 +42,7 @@ impl MatchMachine {
         let acts: Vec<AcceptedMove> = self.places.iter_mut().filter_map(|p| p.pending.take()).collect();
         let mut joint = vec![None; self.places.len()];
         for act in &acts {
-            joint[act.seat] = act.parsed_move();
+            joint[act.seat()] = parsed_move(&act.record);
         }
         self.state.play_joint_unchecked(&joint);
         let last = acts.len().saturating_sub(1);
@@ -57,26 +52,15 @@ impl MatchMachine {
     }
 
     pub(super) fn record_move(&mut self, act: AcceptedMove, more: bool) {
-        let place = &mut self.places[act.seat];
-        let tries = std::mem::take(&mut place.tries);
+        let place = &mut self.places[act.seat()];
         place.attempts.clear();
-        let event = MoveRecord {
-            seat: act.seat as u32,
-            turn: act.turn,
-            action: act.action,
-            said: act.said,
-            ms: act.ms,
-            tries,
-            notes: act.notes,
-            forced: act.forced,
-            more,
-        };
-        self.story.push(RecordEvent::Move(event), act.bank_ms);
+        let event = MoveRecord { tries: std::mem::take(&mut place.tries), more, ..act.record };
+        self.log.push(RecordEvent::Move(event), act.bank_ms);
     }
 
     /// Starts the match: plays the excerpt's start position, then advances to the first move request.
     pub(super) fn begin(&mut self) {
-        self.story.begun = true;
+        self.log.begun = true;
         let start = self.setup.excerpt.start.clone();
         let mut position = ReplayCursor::new(&*self.setup.game);
         while let Some(transition) = position.next(&start) {
@@ -91,7 +75,7 @@ impl MatchMachine {
                 }
                 RecordEvent::Chance(_) => 0,
             };
-            self.story.push(event, bank);
+            self.log.push(event, bank);
         }
         self.advance();
     }
@@ -123,24 +107,15 @@ impl MatchMachine {
         };
         self.state.play_unchecked(a);
         let event = RecordEvent::Chance(ChanceRecord { action: Some(a) });
-        self.story.push(event, 0);
+        self.log.push(event, 0);
     }
 
     fn play_forced(&mut self, seat: Seat) {
         let (turn, action) = (self.places[seat].issued, self.state.legal_list(seat).first().copied());
         self.places[seat].issued += 1;
         let bank_ms = self.clocks.banks()[seat];
-        self.play_one(AcceptedMove {
-            seat,
-            turn,
-            attempt: 0,
-            action,
-            said: None,
-            ms: 0,
-            notes: None,
-            forced: true,
-            bank_ms,
-        });
+        let record = MoveRecord { seat: seat as u32, turn, action, forced: true, ..MoveRecord::default() };
+        self.play_one(AcceptedMove { record, attempt: 0, bank_ms });
     }
 
     /// Requests the next move of a seat. Clients receive their frame from the narrator.

@@ -22,7 +22,7 @@ impl MatchMachine {
                 let tries = std::mem::take(&mut place.tries);
                 let turn = place.issued.saturating_sub(1);
                 let unanswered = MoveRecord { seat: seat as u32, turn, tries, more, ..MoveRecord::default() };
-                self.story.push(RecordEvent::Move(unanswered), 0);
+                self.log.push(RecordEvent::Move(unanswered), 0);
             }
         }
     }
@@ -37,10 +37,10 @@ impl MatchMachine {
             place.asked = false;
         }
         match self.recalled.take() {
-            Some(record) => self.story.close(*record),
+            Some(record) => self.log.close(*record),
             None => self.complete(reason, at_fault),
         }
-        if let Some(record) = self.story.record().filter(|_| self.keeps) {
+        if let Some(record) = self.log.record().filter(|_| self.keeps) {
             self.out.push(Output::Persist(Box::new(LogRow::End(Box::new(record.clone())))));
         }
         self.narrate();
@@ -70,7 +70,7 @@ impl MatchMachine {
             salt: Some(hex_text(&self.setup.salt)),
             ..Footer::default()
         };
-        if let Err(error) = self.story.end(spec, &returns, footer) {
+        if let Err(error) = self.log.end(spec, &returns, footer) {
             tracing::error!(match_id = self.setup.header.episode, %error, "record has no canonical form");
         }
     }

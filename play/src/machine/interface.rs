@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use ludex_agents::{AgentError, ErrorKind, MoveReply};
 use ludex_env::draw::Key;
-use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, ObservedMove, ParsedMove, PriorAttempt, Seat};
+use ludex_env::recording::seed_commit;
+use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, ObservedMove, PriorAttempt, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::message::{Act, MatchView};
 use ludex_protocol::message::{ActRefused, MatchFrame, ServerMessage};
-use ludex_protocol::record::{EndReason, Header, Notes, Record, RefusedMove};
+use ludex_protocol::record::{EndReason, Header, MoveRecord, Notes, Record, RefusedMove};
 use ludex_protocol::spec::Information;
 use ludex_referee::suite::starts::Excerpt;
 
@@ -46,6 +46,26 @@ pub struct MatchSetup {
 }
 
 impl MatchSetup {
+    /// Creates the setup of a complete match between in-process agents. A header without a commitment gets one.
+    pub fn new(game: GameRef, mut header: Header, seed: u64, salt: [u8; 16]) -> Self {
+        header.seed_commit.get_or_insert_with(|| seed_commit(&salt, seed));
+        MatchSetup {
+            game,
+            seats: vec![SeatSetup::default(); header.seats.len()],
+            header,
+            skip_forced: false,
+            seed,
+            salt,
+            release: true,
+            grace_ms: Some(0),
+            run: None,
+            pair: None,
+            mirror: Vec::new(),
+            excerpt: Excerpt::default(),
+            restarts: 0,
+        }
+    }
+
     /// Returns true if the only legal move of `seat` is played for it.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
@@ -93,15 +113,12 @@ pub enum Input {
         /// Id of the request.
         re: i64,
     },
-    /// Client connected.
     Online(Seat),
-    /// Client disconnected.
     Offline(Seat),
     /// Seat that is resigned on behalf of its agent.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),
-    /// Passage of time.
     Tick,
     /// End of the match without a result.
     Abort(EndReason),
@@ -168,12 +185,9 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "row", rename_all = "snake_case")]
 pub enum LogRow {
-    /// Accepted move.
     Act(AcceptedMove),
-    /// Refused move.
     Refused {
         seat: Seat,
-        /// Submitted move.
         tried: RefusedMove,
         /// Reply to the client.
         answer: Box<ActRefused>,
@@ -185,35 +199,19 @@ pub enum LogRow {
 /// Accepted move, with the clock after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AcceptedMove {
-    pub seat: Seat,
-    /// Turn of the seat, from 0.
-    pub turn: u32,
+    /// Move as recorded, but without its refused attempts and the flag of a joint turn.
+    #[serde(flatten)]
+    pub record: MoveRecord,
     /// Number of refused attempts before it.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// Action; `None` for a move given as a document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<u32>,
-    /// Canonical document of the move.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Value>,
-    /// Milliseconds used.
-    pub ms: u64,
-    /// Message and reasoning that accompany the move.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notes: Option<Notes>,
-    /// True if the policy for illegal moves chose the move.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub forced: bool,
     /// Remaining bank of the seat after the move.
     pub bank_ms: u64,
 }
 
 impl AcceptedMove {
-    /// Returns the move in the form that the game parsed.
-    pub(super) fn parsed_move(&self) -> Option<ParsedMove> {
-        let said = || self.said.clone().map(ParsedMove::Document);
-        self.action.map(ParsedMove::Action).or_else(said)
+    pub fn seat(&self) -> Seat {
+        self.record.seat as Seat
     }
 }
 

@@ -174,12 +174,12 @@ mod tests {
             for seed in 0..8 {
                 let record = crate::play(&game, vec!["random"; seats], seed).unwrap().record;
                 let events = record.events.len();
-                let mut story = MatchLog::new(record.header.clone());
-                story.close(record);
-                let packed = story.pack().unwrap();
+                let mut log = MatchLog::new(record.header.clone());
+                log.close(record);
+                let packed = log.pack().unwrap();
                 assert!(packed.len() <= most, "{name}: {} bytes for {events} events", packed.len());
                 let again = MatchLog::unpack(&packed).unwrap();
-                assert_eq!(again.record(), story.record());
+                assert_eq!(again.record(), log.record());
             }
         }
     }

@@ -11,7 +11,7 @@ use ludex_env::picture::mark_last;
 use ludex_env::{DynState, EventView, Mover, Seat, ToMove, Viewer};
 use ludex_protocol::message::MatchView;
 use ludex_protocol::message::{EventKind, MatchEnd, MatchEvent, MatchFrame, MatchStart, SeatInfo, SeatView, TurnFrame};
-use ludex_protocol::record::{EndReason, Footer, RecordEvent};
+use ludex_protocol::record::{EndReason, Footer, MoveRecord, RecordEvent};
 use ludex_protocol::spec::RewardModel;
 
 use super::RESTART_STEP;
@@ -24,8 +24,8 @@ use super::watcher::Watcher;
 /// Receiver of frames in order of effect.
 pub(super) type FrameSink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
 
-/// Subscribed watcher.
-struct Ear {
+/// Watcher with its frame counter.
+struct Subscriber {
     to: Watcher,
     /// Number of the next frame.
     next: u64,
@@ -50,7 +50,7 @@ pub(super) struct Narrator {
     /// Cells touched by the last transition; empty if no seat has the picture view.
     touched: Vec<String>,
     /// Subscribed watchers in the order of [`Watcher`].
-    ears: Vec<Ear>,
+    subscribers: Vec<Subscriber>,
 }
 
 impl Narrator {
@@ -59,7 +59,7 @@ impl Narrator {
         let position = ReplayCursor::new(&*setup.game);
         let seats = setup.seats.len();
         let first = u64::from(setup.restarts) * RESTART_STEP;
-        let ear = |to| Ear { to, next: first, revealed: HashSet::new() };
+        let subscriber = |to| Subscriber { to, next: first, revealed: HashSet::new() };
         Narrator {
             phase: position.state.phase(),
             returns: vec![0.0; seats],
@@ -70,7 +70,7 @@ impl Narrator {
             ended: false,
             draws: false,
             touched: Vec::new(),
-            ears: watchers.into_iter().map(ear).collect(),
+            subscribers: watchers.into_iter().map(subscriber).collect(),
             position,
         }
     }
@@ -82,51 +82,58 @@ impl Narrator {
     }
 
     /// Returns true if `to` is subscribed.
-    pub(super) fn hears(&self, to: Watcher) -> bool {
-        self.ears.iter().any(|ear| ear.to == to)
+    pub(super) fn has_subscriber(&self, to: Watcher) -> bool {
+        self.subscribers.iter().any(|subscriber| subscriber.to == to)
     }
 
     /// Takes over the watchers of another narrator that has emitted the same events.
     pub(super) fn join(&mut self, other: Narrator) {
-        self.ears.extend(other.ears);
-        self.ears.sort_by_key(|ear| ear.to);
+        self.subscribers.extend(other.subscribers);
+        self.subscribers.sort_by_key(|subscriber| subscriber.to);
     }
 
     /// Emits the frames of new events. Events carry the requested views.
-    pub(super) fn emit(&mut self, setup: &MatchSetup, story: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
-        if story.begun && !self.begun {
+    pub(super) fn emit(&mut self, setup: &MatchSetup, log: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
+        if log.begun && !self.begun {
             self.begun = true;
-            self.tell_start(setup, sink);
-            self.tell_turns(setup, sink);
+            self.send_start(setup, sink);
+            self.send_turns(setup, sink);
         }
         while self.begun {
-            self.tell_presence(setup, story, views, sink);
-            let Some(transition) = self.position.next(story.events()) else { break };
-            self.tell_transition(setup, story, transition, views, sink);
+            self.send_presence(setup, log, views, sink);
+            let Some(transition) = self.position.next(log.events()) else { break };
+            self.send_transition(setup, log, transition, views, sink);
         }
-        if let Some(record) = story.record().filter(|_| !self.ended) {
+        if let Some(record) = log.record().filter(|_| !self.ended) {
             self.ended = true;
             let end = end_of(setup, &record.footer);
-            (0..self.ears.len()).for_each(|k| self.send(k, MatchFrame::MatchEnd(Box::new(end.clone())), sink));
+            (0..self.subscribers.len()).for_each(|k| self.send(k, MatchFrame::MatchEnd(Box::new(end.clone())), sink));
         }
     }
 
-    fn send(&mut self, ear: usize, mut frame: MatchFrame, sink: &mut FrameSink) {
-        let ear = &mut self.ears[ear];
-        frame.set_seq(ear.next);
-        ear.next += 1;
-        sink(ear.to, frame);
+    fn send(&mut self, subscriber: usize, mut frame: MatchFrame, sink: &mut FrameSink) {
+        let subscriber = &mut self.subscribers[subscriber];
+        frame.set_seq(subscriber.next);
+        subscriber.next += 1;
+        sink(subscriber.to, frame);
     }
 
     /// Sends an event with views of the current position.
-    fn event(&mut self, ear: usize, kind: EventKind, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
-        let viewer = self.ears[ear].to.viewer();
+    fn event(
+        &mut self,
+        subscriber: usize,
+        kind: EventKind,
+        setup: &MatchSetup,
+        views: &[MatchView],
+        sink: &mut FrameSink,
+    ) {
+        let viewer = self.subscribers[subscriber].to.viewer();
         let drawn =
             self.draws && matches!(viewer, Viewer::Seat(s) if setup.seats[s].views.contains(&MatchView::Picture));
         let views = if drawn { &[MatchView::Picture] } else { views };
         let view = (!views.is_empty()).then(|| self.view(viewer, views, Layout::Ludex));
         let event = MatchEvent { seq: 0, match_id: setup.header.episode.clone(), kind, view };
-        self.send(ear, MatchFrame::Event(Box::new(event)), sink);
+        self.send(subscriber, MatchFrame::Event(Box::new(event)), sink);
     }
 
     /// Returns views of the current position. A picture marks the cells touched last.
@@ -138,12 +145,12 @@ impl Narrator {
         view
     }
 
-    fn tell_start(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
+    fn send_start(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
         let h = &setup.header;
         let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
         let seats: Vec<SeatInfo> = seats.collect();
-        for k in 0..self.ears.len() {
-            let (seat, join) = match self.ears[k].to {
+        for k in 0..self.subscribers.len() {
+            let (seat, join) = match self.subscribers[k].to {
                 Watcher::Seat(s) => (Some(s as u32), setup.seats[s].join.clone()),
                 _ => (None, None),
             };
@@ -167,13 +174,13 @@ impl Narrator {
         }
     }
 
-    fn tell_presence(&mut self, setup: &MatchSetup, story: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
-        while let Some(p) = story.presence.get(self.present).filter(|p| p.at <= self.position.at) {
+    fn send_presence(&mut self, setup: &MatchSetup, log: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
+        while let Some(p) = log.presence.get(self.present).filter(|p| p.at <= self.position.at) {
             self.present += 1;
             let grace_ms = setup.grace_ms.filter(|_| !p.online);
             let event = EventKind::Presence { seat: p.seat, online: p.online, grace_ms };
-            for k in 0..self.ears.len() {
-                if self.ears[k].to != Watcher::Seat(p.seat as usize) {
+            for k in 0..self.subscribers.len() {
+                if self.subscribers[k].to != Watcher::Seat(p.seat as usize) {
                     self.event(k, event.clone(), setup, views, sink);
                 }
             }
@@ -181,42 +188,42 @@ impl Narrator {
     }
 
     /// Sends each watcher its view of one transition, then the resulting changes and move requests.
-    fn tell_transition(
+    fn send_transition(
         &mut self,
         setup: &MatchSetup,
-        story: &MatchLog,
+        log: &MatchLog,
         transition: &[RecordEvent],
         views: &[MatchView],
         sink: &mut FrameSink,
     ) {
         let before = &*self.position.state;
-        let mut heard: Vec<(usize, EventKind)> = Vec::new();
+        let mut sent: Vec<(usize, EventKind)> = Vec::new();
         for event in transition {
-            for (k, ear) in self.ears.iter().enumerate() {
-                heard.extend(heard_of(before, ear.to, event).map(|kind| (k, kind)));
+            for (k, subscriber) in self.subscribers.iter().enumerate() {
+                sent.extend(event_for(before, subscriber.to, event).map(|kind| (k, kind)));
                 if let RecordEvent::Move(m) = event
                     && let Some(say) = m.notes.as_ref().and_then(|n| n.say.clone())
                 {
-                    heard.push((k, EventKind::Say { seat: m.seat, text: say }));
+                    sent.push((k, EventKind::Say { seat: m.seat, text: say }));
                 }
             }
         }
         for (n, event) in (self.position.at..).zip(transition) {
             if let RecordEvent::Move(m) = event {
-                self.banks[m.seat as usize] = story.bank(n);
+                self.banks[m.seat as usize] = log.bank(n);
             }
         }
         if setup.seats.iter().any(|seat| seat.views.contains(&MatchView::Picture)) {
             self.touched = self.position.touched(transition);
         }
         self.position.play(transition);
-        heard.into_iter().for_each(|(k, kind)| self.event(k, kind, setup, views, sink));
-        self.tell_changes(setup, views, sink);
-        self.tell_turns(setup, sink);
+        sent.into_iter().for_each(|(k, kind)| self.event(k, kind, setup, views, sink));
+        self.send_changes(setup, views, sink);
+        self.send_turns(setup, sink);
     }
 
     /// Sends rewards, reveals and the phase after a transition.
-    fn tell_changes(&mut self, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
+    fn send_changes(&mut self, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
         let now = self.position.state.returns();
         let rewards: Vec<f64> = now.iter().zip(&self.returns).map(|(n, b)| n - b).collect();
         let paid = setup.game.spec().rewards == RewardModel::Step && rewards.iter().any(|&r| r != 0.0);
@@ -224,9 +231,9 @@ impl Narrator {
         let phase = self.position.state.phase();
         let entered = phase.filter(|p| Some(*p) != self.phase);
         self.phase = phase;
-        for k in 0..self.ears.len() {
-            for (text, data) in self.position.state.reveals(self.ears[k].to.viewer()) {
-                if self.ears[k].revealed.insert(text.clone()) {
+        for k in 0..self.subscribers.len() {
+            for (text, data) in self.position.state.reveals(self.subscribers[k].to.viewer()) {
+                if self.subscribers[k].revealed.insert(text.clone()) {
                     self.event(k, EventKind::Reveal { text, data }, setup, views, sink);
                 }
             }
@@ -240,7 +247,7 @@ impl Narrator {
     }
 
     /// Sends the move requests of the current position.
-    fn tell_turns(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
+    fn send_turns(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
         let state = &*self.position.state;
         // Moves of the start position are not requested.
         let given = self.position.at < setup.header.start as usize;
@@ -248,14 +255,14 @@ impl Narrator {
             ToMove::Seat(seat) => {
                 let turn = self.issue(seat);
                 if !given && !setup.skips(&*self.position.state, seat) {
-                    self.tell_turn(setup, seat, turn, sink);
+                    self.send_turn(setup, seat, turn, sink);
                 }
             }
             ToMove::Simultaneous(acting) => {
                 for seat in acting.iter() {
                     let turn = self.issue(seat);
                     if !given {
-                        self.tell_turn(setup, seat, turn, sink);
+                        self.send_turn(setup, seat, turn, sink);
                     }
                 }
             }
@@ -268,9 +275,12 @@ impl Narrator {
         self.issued[seat] - 1
     }
 
-    fn tell_turn(&mut self, setup: &MatchSetup, seat: Seat, turn: u32, sink: &mut FrameSink) {
+    fn send_turn(&mut self, setup: &MatchSetup, seat: Seat, turn: u32, sink: &mut FrameSink) {
         let SeatSetup { remote: true, views, openspiel, .. } = &setup.seats[seat] else { return };
-        let Some(ear) = self.ears.iter().position(|ear| ear.to == Watcher::Seat(seat)) else { return };
+        let Some(subscriber) = self.subscribers.iter().position(|subscriber| subscriber.to == Watcher::Seat(seat))
+        else {
+            return;
+        };
         let (state, viewer) = (&*self.position.state, Viewer::Seat(seat));
         let names = views.contains(&MatchView::Texts).then(|| {
             let view = state.view(viewer);
@@ -290,12 +300,12 @@ impl Narrator {
             phase: state.phase().map(str::to_owned),
             schema: state.schema(seat).map(str::to_owned),
         };
-        self.send(ear, MatchFrame::Turn(Box::new(frame)), sink);
+        self.send(subscriber, MatchFrame::Turn(Box::new(frame)), sink);
     }
 }
 
 /// Returns the event that `to` receives for a move or an outcome; `before` is the position before it.
-fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
+fn event_for(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
     let EventView { action, text } = seen_of(before, to, event);
     let text = text?;
     Some(match event {
@@ -306,26 +316,29 @@ fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<E
 
 /// Returns the view that `to` has of a move or an outcome.
 pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> EventView {
-    let m = match event {
+    match event {
+        RecordEvent::Move(m) => move_seen_of(before, to, m),
         RecordEvent::Chance(c) => {
             let a = c.action.unwrap_or(0);
-            return match to {
+            match to {
                 Watcher::Full => EventView { action: Some(a), text: Some(before.outcome_text(a)) },
                 _ => before.seen(to.viewer(), Mover::Chance, a),
-            };
+            }
         }
-        RecordEvent::Move(m) => m,
-    };
+    }
+}
+
+/// Returns the view that `to` has of a move. Full spectators get the mover's view.
+pub(super) fn move_seen_of(before: &dyn DynState, to: Watcher, m: &MoveRecord) -> EventView {
     let seat = m.seat as usize;
-    match (to, m.action, &m.said) {
-        // Full spectators get the mover's view of its own move.
-        (Watcher::Full, Some(a), _) => {
-            EventView { action: Some(a), text: Some(before.view(Viewer::Seat(seat)).action_text(seat, a)) }
+    let viewer = if to == Watcher::Full { Viewer::Seat(seat) } else { to.viewer() };
+    match (m.action, &m.said) {
+        (Some(a), _) if to == Watcher::Full => {
+            EventView { action: Some(a), text: Some(before.view(viewer).action_text(seat, a)) }
         }
-        (Watcher::Full, None, Some(said)) => before.seen_said(Viewer::Seat(seat), seat, said),
-        (_, Some(a), _) => before.seen(to.viewer(), Mover::Seat(seat), a),
-        (_, None, Some(said)) => before.seen_said(to.viewer(), seat, said),
-        (_, None, None) => EventView { action: None, text: None },
+        (Some(a), _) => before.seen(viewer, Mover::Seat(seat), a),
+        (None, Some(said)) => before.seen_said(viewer, seat, said),
+        (None, None) => EventView { action: None, text: None },
     }
 }
 

@@ -1,8 +1,10 @@
 //! Position that follows the events of a match.
 
 use ludex_env::message_views::touched;
-use ludex_env::{DynGame, DynState, ParsedMove, ToMove};
-use ludex_protocol::record::RecordEvent;
+use ludex_env::recording::parsed_move;
+use ludex_env::{DynGame, DynState, ToMove};
+use ludex_protocol::error::Refusal;
+use ludex_protocol::record::{MoveRecord, RecordEvent};
 
 /// Position after a prefix of the events. Moves are played unchecked, since the same machine recorded them.
 pub(super) struct ReplayCursor {
@@ -50,21 +52,29 @@ impl ReplayCursor {
                 if let RecordEvent::Move(m) = event
                     && let Some(place) = joint.get_mut(m.seat as usize)
                 {
-                    let said = || m.said.clone().map(ParsedMove::Document);
-                    *place = m.action.map(ParsedMove::Action).or_else(said);
+                    *place = parsed_move(m);
                 }
             }
             return self.state.play_joint_unchecked(&joint);
         }
         match transition {
             [RecordEvent::Chance(c)] => self.state.play_unchecked(c.action.unwrap_or(0)),
-            [RecordEvent::Move(m)] => match (m.action, &m.said) {
-                (Some(a), _) => self.state.play_unchecked(a),
-                // The machine already logged an error if the game refuses its own canonical document.
-                (None, Some(said)) => drop(self.state.play_said(m.seat as usize, said)),
-                (None, None) => {}
-            },
+            // The machine already logged an error if the game refuses its own canonical document.
+            [RecordEvent::Move(m)] => drop(play_move(&mut *self.state, m)),
             _ => {}
         }
     }
+}
+
+/// Plays a recorded move outside a joint turn.
+///
+/// # Errors
+/// Returns the refusal of a game that refuses its own canonical document.
+pub(super) fn play_move(state: &mut dyn DynState, m: &MoveRecord) -> Result<(), Refusal> {
+    match (m.action, &m.said) {
+        (Some(a), _) => state.play_unchecked(a),
+        (None, Some(said)) => state.play_said(m.seat as usize, said)?,
+        (None, None) => {}
+    }
+    Ok(())
 }

@@ -55,11 +55,11 @@ impl MatchMachine {
     fn reapply(&mut self, row: LogRow, now: u64) -> Result<(), String> {
         match row {
             LogRow::Act(act) => {
-                let seat = act.seat;
-                if self.places.get(seat).is_none_or(|p| p.issued == 0 || p.issued - 1 != act.turn) {
-                    return Err(format!("turn of seat {seat}: expected the open turn, got {}", act.turn));
+                let (seat, m) = (act.seat(), &act.record);
+                if self.places.get(seat).is_none_or(|p| p.issued == 0 || p.issued - 1 != m.turn) {
+                    return Err(format!("turn of seat {seat}: expected the open turn, got {}", m.turn));
                 }
-                if !act.action.map_or(act.said.is_some(), |a| act.said.is_none() && self.state.is_legal(seat, a)) {
+                if !m.action.map_or(m.said.is_some(), |a| m.said.is_none() && self.state.is_legal(seat, a)) {
                     return Err("expected a legal move".into());
                 }
                 self.clocks.stop(seat, now);

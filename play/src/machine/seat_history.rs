@@ -40,7 +40,7 @@ impl SeatHistory {
             self.position.play(transition);
             for (text, _) in self.position.state.reveals(Viewer::Seat(seat)) {
                 if self.revealed.insert(text.clone()) {
-                    show(past, text);
+                    add_reveal(past, text);
                 }
             }
         }
@@ -48,21 +48,21 @@ impl SeatHistory {
 }
 
 /// Adds a text to the reveals after the last move; texts before the first move are dropped.
-fn show(past: &mut [ObservedMove], text: String) {
+fn add_reveal(past: &mut [ObservedMove], text: String) {
     if let Some(last) = past.last_mut() {
         last.reveals.push(text);
     }
 }
 
 /// Appends a move, an outcome or a reveal from an event frame.
-pub(crate) fn tell(past: &mut Vec<ObservedMove>, event: &EventKind) {
+pub(crate) fn append(past: &mut Vec<ObservedMove>, event: &EventKind) {
     let mut add = |by: Mover, action: Option<u32>, text: &String| {
         past.push(ObservedMove { by, action, text: text.clone(), reveals: Vec::new() });
     };
     match event {
         EventKind::Move { seat, action, text, .. } => add(Mover::Seat(*seat as Seat), *action, text),
         EventKind::Chance { action, text } => add(Mover::Chance, *action, text),
-        EventKind::Reveal { text, .. } => show(past, text.clone()),
+        EventKind::Reveal { text, .. } => add_reveal(past, text.clone()),
         _ => {}
     }
 }

@@ -5,13 +5,13 @@ use ludex_env::{ParsedMove, PriorAttempt, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{Act, ServerMessage};
-use ludex_protocol::record::{EndReason, IllegalPolicy, Notes, RefusedMove};
+use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, RefusedMove};
 
 use super::MatchMachine;
 use super::act_replies::{accepted, refused_reply};
 use super::interface::{AcceptedMove, AgentOutcome, LogRow, Output};
 
-/// Move as submitted.
+/// Move as a client or an agent submitted it.
 pub(super) struct GivenMove {
     seat: Seat,
     chosen: Move,
@@ -35,9 +35,9 @@ impl MatchMachine {
             return self.play(now, GivenMove { seat, chosen, notes: act.notes, re: Some(re) });
         }
         let stale = current.is_some_and(|c| act.turn < c);
-        let answered = self.answered(seat, act.turn, act.attempt);
+        let answered = self.answered(seat, act.turn, act.attempt, &chosen);
         let e = match (answered, current) {
-            (Some(answered), _) if answered.is_to(&chosen) => return self.reply(seat, re, answered.message),
+            (Some(answered), _) if answered.is_same => return self.reply(seat, re, answered.message),
             (Some(_), _) => {
                 let code = if stale { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
                 let text =
@@ -82,11 +82,11 @@ impl MatchMachine {
         let seat = given.seat;
         self.places[seat].acted = true;
         match self.state.parse_move(seat, &given.chosen) {
-            Ok(heard) => {
-                let act = self.accept(now, seat, heard, given.notes, false);
+            Ok(parsed) => {
+                let act = self.accept(now, seat, parsed, given.notes, false);
                 self.keep(|| LogRow::Act(act.clone()));
                 if let Some(re) = given.re {
-                    let message = accepted(&self.setup, &*self.state, &act);
+                    let message = accepted(&self.setup, &*self.state, &act.record, act.bank_ms);
                     self.reply(seat, re, message);
                 }
                 self.apply(act);
@@ -96,15 +96,16 @@ impl MatchMachine {
     }
 
     /// Stops the clock and returns the accepted move.
-    fn accept(&mut self, now: u64, seat: Seat, heard: ParsedMove, notes: Option<Notes>, forced: bool) -> AcceptedMove {
+    fn accept(&mut self, now: u64, seat: Seat, parsed: ParsedMove, notes: Option<Notes>, forced: bool) -> AcceptedMove {
         let ms = self.clocks.stop(seat, now);
         let place = &self.places[seat];
-        let (action, said) = match heard {
-            ParsedMove::Action(a) => (Some(a), None),
-            ParsedMove::Document(v) => (None, Some(v)),
-        };
         let (turn, attempt) = (place.issued.saturating_sub(1), place.tries.len() as u32);
-        AcceptedMove { seat, turn, attempt, action, said, ms, notes, forced, bank_ms: self.clocks.banks()[seat] }
+        let mut record = MoveRecord { seat: seat as u32, turn, ms, notes, forced, ..MoveRecord::default() };
+        match parsed {
+            ParsedMove::Action(a) => record.action = Some(a),
+            ParsedMove::Document(document) => record.said = Some(document),
+        }
+        AcceptedMove { record, attempt, bank_ms: self.clocks.banks()[seat] }
     }
 
     /// Counts a refused attempt, replies, and applies the policy for illegal moves once no tries are left.
@@ -113,7 +114,13 @@ impl MatchMachine {
         if re.is_none() {
             tracing::warn!(match_id = self.id(), seat, %why, "in-process agent made an illegal move");
         }
-        let tried = try_of(chosen, &why, self.clocks.used(seat, now), notes);
+        let (action, text, proposal) = match chosen {
+            Move::Id(id) => (Some(id), None, None),
+            Move::Text(text) => (None, Some(text), None),
+            Move::Document(document) => (None, None, Some(document)),
+        };
+        let (ms, issues) = (self.clocks.used(seat, now), why.issues.clone());
+        let tried = RefusedMove { action, text, proposal, code: why.code, issues, ms, notes };
         let place = &self.places[seat];
         let turn = place.issued.saturating_sub(1);
         let answer = Box::new(refused_reply(&self.setup, &*self.state, seat, (turn, &place.tries), why));
@@ -145,24 +152,9 @@ impl MatchMachine {
     pub(super) fn count_try(&mut self, seat: Seat, tried: RefusedMove, why: &str) {
         let place = &mut self.places[seat];
         if !self.setup.seats[seat].remote {
-            place.attempts.push(attempt_of(&tried, why));
+            let (why, issues) = (why.to_owned(), tried.issues.clone());
+            place.attempts.push(PriorAttempt { given: submitted_move(&tried), why, issues });
         }
         place.tries.push(tried);
     }
-}
-
-fn try_of(chosen: Move, why: &Refusal, ms: u64, notes: Option<Notes>) -> RefusedMove {
-    let (code, issues) = (why.code, why.issues.clone());
-    let mut tried = RefusedMove { action: None, text: None, proposal: None, code, issues, ms, notes };
-    match chosen {
-        Move::Id(id) => tried.action = Some(id),
-        Move::Text(text) => tried.text = Some(text),
-        Move::Document(document) => tried.proposal = Some(document),
-    }
-    tried
-}
-
-/// Converts a refusal to the form for in-process agents.
-fn attempt_of(tried: &RefusedMove, why: &str) -> PriorAttempt {
-    PriorAttempt { given: submitted_move(tried), why: why.to_owned(), issues: tried.issues.clone() }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_agents::{Agent, AgentError, MoveReply, wrap};
@@ -16,6 +16,7 @@ use ludex_env::recording::submitted_move;
 use ludex_env::{AgentKey, MoveRequest};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Notes, Record, RecordEvent, RefusedMove};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -83,7 +84,7 @@ impl CachePolicy {
 }
 
 /// Returns a digest of a move request.
-fn asked(ask: &MoveRequest<'_>) -> String {
+fn digest_of(ask: &MoveRequest<'_>) -> String {
     let refused: Vec<Value> = ask.attempts().iter().map(|attempt| json!([attempt.text(), attempt.why])).collect();
     hex::encode(Sha256::digest(json!([ask.view().value(), refused]).to_string()))
 }
@@ -116,7 +117,7 @@ impl AnswerCache {
         let (game, episode) = (game.to_owned(), episode.to_owned());
         let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, until: Option<Instant>| {
             let Some(phase) = once.phase(ask) else { return agent.act(ask, until) };
-            let asked = asked(ask);
+            let asked = digest_of(ask);
             let blank = OnceLine {
                 agent: name.clone(),
                 spec: spec.clone(),
@@ -140,10 +141,10 @@ impl AnswerCache {
         act: impl FnOnce(&str) -> Result<MoveReply, AgentError>,
     ) -> Result<MoveReply, AgentError> {
         let place = {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = self.answers.lock();
             answers.entry(line.question()).or_default().clone()
         };
-        let mut known = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = place.lock();
         if let Some(known) = &*known {
             return Ok(known.answer(&line.episode));
         }
@@ -176,7 +177,7 @@ pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc
         None => agent.act(ask, until),
         Some(_) => match before.get(&(ask.turn, ask.attempts().len())) {
             Some(answer) => Ok(answer.clone()),
-            None => once.ask(agent, ask, &asked(ask), until),
+            None => once.ask(agent, ask, &digest_of(ask), until),
         },
     }))
 }
@@ -188,7 +189,7 @@ pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>
         for (turn, _, mv, notes) in answers(record, seat) {
             let Some(episode) = first_episode(notes) else { continue };
             let first = of(episode).filter(|first| {
-                let same = |(_, _, said, notes): Given| said == mv && first_episode(notes).is_none();
+                let same = |(_, _, said, notes): SeatReply| said == mv && first_episode(notes).is_none();
                 first.header.seats.get(seat).is_some_and(|other| other.name == sat.name)
                     && answers(first, seat).any(same)
             });
@@ -205,10 +206,10 @@ fn first_episode(notes: Option<&Notes>) -> Option<&str> {
 }
 
 /// Turn, attempt, move and notes.
-type Given<'a> = (u32, usize, Option<Move>, Option<&'a Notes>);
+type SeatReply<'a> = (u32, usize, Option<Move>, Option<&'a Notes>);
 
 /// Returns the replies of a seat, refused ones included.
-fn answers<'a>(record: &'a Record, seat: usize) -> impl Iterator<Item = Given<'a>> {
+pub(super) fn answers<'a>(record: &'a Record, seat: usize) -> impl Iterator<Item = SeatReply<'a>> {
     let moves = record.events.iter().filter_map(move |event| match event {
         RecordEvent::Move(m) if m.seat as usize == seat => Some(m),
         _ => None,

@@ -30,7 +30,6 @@ pub struct Archive {
     pub found: Vec<SourcedRecord>,
     /// Calls by episode, in the order of seats and keys.
     pub calls: BTreeMap<String, Vec<CallLine>>,
-    /// Lines of `log.jsonl`.
     pub log: Vec<LogLine>,
     /// Incomplete last lines, which are not faults of the run.
     pub cut: Vec<Source>,
@@ -42,7 +41,7 @@ impl Archive {
     /// Reads the run `name`: a folder, a bundle, or a name below `data`/runs.
     ///
     /// # Errors
-    /// Returns an error with the existing runs if there is no such run, or an error if its settings cannot be read.
+    /// Returns an error that lists the existing runs if the run is missing, or an error for unreadable settings.
     pub fn open(name: &str, data: &Path) -> anyhow::Result<Archive> {
         if bundle::is_bundle(Path::new(name)) {
             return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
@@ -62,7 +61,7 @@ impl Archive {
     /// Returns the folder of the run `name`.
     ///
     /// # Errors
-    /// Returns an error with the existing runs if there is no such run.
+    /// Returns an error that lists the existing runs if the run is missing.
     pub fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
         let runs = data.join("runs");
         let named = runs.join(name);
@@ -101,7 +100,7 @@ impl Archive {
             format!("{} is damaged, and the rest of the run cannot be read without it", place.join(RUN).display())
         })?;
         let mut archive = Archive { place: place.to_owned(), about, files, ..Archive::default() };
-        archive.found = archive.take(EPISODES, found);
+        archive.found = archive.take(EPISODES, parse_record);
         for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..run_files::json(raw)? })) {
             archive.calls.entry(call.episode.clone()).or_default().push(call);
         }
@@ -160,7 +159,7 @@ fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Ve
 }
 
 /// Parses a line as a record.
-fn found(raw: &RawLine) -> Result<SourcedRecord, RejectedRecord> {
+fn parse_record(raw: &RawLine) -> Result<SourcedRecord, RejectedRecord> {
     let refuse = |message| RejectedRecord { source: raw.source.clone(), episode: None, message };
     let parts = RecordParts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
     Ok(SourcedRecord { source: raw.source.clone(), parts })

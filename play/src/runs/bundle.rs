@@ -1,5 +1,4 @@
-//! A run as one file: a gzipped tar with the run's files, its report, a card, and the SHA-256 of each. The program alone is
-//! enough to check all of it.
+//! Bundles: a run as one gzipped tar with its files, report, card and checksums, which the program alone can verify.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -16,28 +15,28 @@ use super::describe::{LICENCE, about_run, program, sha256};
 use super::run_files::{CALLS, EPISODES, FILES, LOG, ONCE, RUN, SUITE, whole_lines};
 use super::settings::RunSettings;
 
-/// The sums of all other files, as `sha256sum` writes and checks them.
+/// SHA-256 of all other files, in the format of `sha256sum`.
 pub const SUMS: &str = "SHA256SUMS";
-/// The files of a run or a bundle, by name.
+/// Files of a run or a bundle, by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
-/// The card that describes the bundle.
+/// Description of the bundle.
 pub const CARD: &str = "CARD.md";
-/// The report for programs.
+/// Report as JSON, for programs.
 pub const REPORT: &str = "report.json";
-/// The report for people.
+/// Report as HTML, for people.
 pub const PAGE: &str = "report.html";
-/// The most bytes that a bundle may unpack to. No run is this large.
+/// Maximum size of an unpacked bundle in bytes, larger than any run.
 const MOST: u64 = 16 << 30;
 
 /// Packs the files of a run with the pages of its report. The same run gives the same bytes.
 ///
 /// # Errors
-/// The run holds a secret, or its name cannot be that of a folder.
+/// Returns an error if the run contains a secret, or its name cannot be the name of a folder.
 pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
     let mut files = pages;
     for name in FILES {
         let Some(bytes) = run.get(name) else { continue };
-        // A last line that is cut off is not handed on.
+        // An incomplete last line is omitted.
         let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
         files.insert(name.to_owned(), bytes[..end].to_vec());
     }
@@ -62,17 +61,17 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     Ok(gzip.finish()?)
 }
 
-/// Whether `path` is a file that begins as gzip does, as bundles do.
+/// Returns true if the file `path` starts as gzip files do.
 pub fn is_bundle(path: &Path) -> bool {
     let mut head = [0; 2];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head == [0x1f, 0x8b]
 }
 
-/// All files of a folder that was unpacked from a bundle; empty if the folder has no sums.
+/// Reads all files of a folder unpacked from a bundle; empty without checksums.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returns an error for a file that cannot be read.
 pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
     let mut files = BTreeMap::new();
     if !folder.join(SUMS).is_file() {
@@ -88,10 +87,10 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
     Ok(files)
 }
 
-/// The files of a bundle, by name.
+/// Reads the files of a bundle.
 ///
 /// # Errors
-/// It cannot be read to its end, or holds anything but files in one folder.
+/// Returns an error if the bundle is incomplete, or contains anything but files in one folder.
 pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
@@ -120,7 +119,7 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
     Ok(files)
 }
 
-/// What is wrong with the files by their sums; messages name the bundle by `place`. Empty if there are no sums.
+/// Compares files with their checksums, if present. Messages name the bundle `place`.
 pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();
@@ -151,7 +150,7 @@ pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
     wrong
 }
 
-/// One line for each file.
+/// Returns the checksums, one line per file.
 fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
@@ -179,10 +178,10 @@ pub(super) fn card(run: &RunSettings, files: &Files) -> String {
     )
 }
 
-/// Checks that files to be handed on do not contain the value of an environment variable that a spec names (`key=MY_KEY`).
+/// Checks that files do not contain the value of an environment variable named in a spec (`key=MY_KEY`).
 ///
 /// # Errors
-/// A file contains such a value. The message names the variable and the file, never the value.
+/// Returns an error that names the variable and the file, never the value.
 pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
     let keys = about.agents.iter().filter_map(|a| llm::key_variable(&AgentSpec::parse(&a.spec).ok()?));
     let named = about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)).map(str::to_owned);
@@ -198,7 +197,7 @@ pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::
     Ok(())
 }
 
-/// Words of a spec that look like names of environment variables: `LLM_KEY` in `key=LLM_KEY` and `key="$LLM_KEY"`.
+/// Returns the words of a spec that look like environment variables: `LLM_KEY` in `key=LLM_KEY` and `key="$LLM_KEY"`.
 fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
     let words = spec.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words.filter(|word| word.len() >= 3 && word.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
@@ -210,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_name_what_was_changed() {
+    fn checksums_reveal_changed_files() {
         let mut files = BTreeMap::from([("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())]);
         files.insert(SUMS.to_owned(), sums(&files).into_bytes());
         assert_eq!(check(Path::new("x"), &files), []);
@@ -223,8 +222,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_handed_on() {
-        // A variable that is always set takes the place of a key.
+    fn files_with_keys_are_refused() {
+        // A variable that is always set serves as the key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
         let agents =
             vec![RunAgent { name: "m".into(), spec: format!("llm model=m key={name}"), ..RunAgent::default() }];

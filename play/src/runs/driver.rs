@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -17,6 +17,7 @@ use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, block_key, key};
 use ludex_report::runs::episode::{AGAIN, name_of};
 use ludex_report::runs::{RunSchedule, results};
+use parking_lot::{Condvar, Mutex};
 
 use super::answer_cache::AnswerCache;
 use super::executor::{Executor, MatchJob};
@@ -59,9 +60,8 @@ pub enum StopReason {
 
 /// Progress report of a running run.
 pub enum RunNews<'a> {
-    /// Number of matches that are due, as far as is known now.
+    /// Number of matches that are due, given the results so far.
     Due(usize),
-    /// Finished match.
     Match(&'a Record),
 }
 
@@ -112,7 +112,6 @@ struct Wave<'a> {
     stop: AtomicBool,
     /// Set when the executor cannot play at present.
     waits: AtomicBool,
-    /// Cached replies.
     book: &'a Arc<AnswerCache>,
     /// Calls of interrupted matches.
     open: &'a Mutex<HashMap<String, Calls>>,
@@ -183,7 +182,7 @@ impl Driver<'_> {
     fn play_wave(&self, wave: &Wave, keeper: &mut Keeper) -> anyhow::Result<()> {
         let (matches, finished) = mpsc::channel::<Handover>();
         std::thread::scope(|scope| {
-            let blocks = wave.queue.lock().unwrap_or_else(PoisonError::into_inner).blocks.len();
+            let blocks = wave.queue.lock().blocks.len();
             for k in 0..self.jobs.min(blocks).max(1) {
                 let matches = matches.clone();
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || self.play_blocks(wave, &matches));
@@ -200,7 +199,7 @@ impl Driver<'_> {
                 if keeper.end.is_some() {
                     wave.stop.store(true, Relaxed);
                 }
-                let mut queue = wave.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut queue = wave.queue.lock();
                 queue.flying = queue.flying.saturating_sub(1);
                 queue.kept = keeper.records.len();
                 drop(queue);
@@ -216,7 +215,7 @@ impl Driver<'_> {
     /// Returns the next block to play, or `None` if no block is left. Blocks while the matches in progress will
     /// probably use up the budget.
     fn next_block(&self, wave: &Wave) -> Option<Block> {
-        let mut queue = wave.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = wave.queue.lock();
         loop {
             if wave.stop.load(Relaxed) || queue.blocks.is_empty() {
                 return None;
@@ -227,8 +226,7 @@ impl Driver<'_> {
                 return Some(block);
             }
             // A thread that ends without a match sends no notification, so wait with a timeout.
-            let waited = wave.kept.wait_timeout(queue, Duration::from_millis(200));
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            wave.kept.wait_for(&mut queue, Duration::from_millis(200));
         }
     }
 
@@ -268,7 +266,7 @@ impl Driver<'_> {
         let table = &self.tables[block.part];
         let key = key(&table.id, &block.pairing, block.index, due.turn);
         let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
-        let before = wave.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
+        let before = wave.open.lock().remove(&episode).unwrap_or_default();
         let begun = Instant::now();
         let GameRoster { game, players } = table.room(due.turn);
         let game = &game.spec().string;

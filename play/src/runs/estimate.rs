@@ -1,15 +1,15 @@
-//! Estimates the cost of a run before it is played. A small part of the plan is played, with agents of this program in the
-//! place of language models, which cost nothing; the result is multiplied.
+//! Estimates the cost of a run before it starts: a small part of the plan is played, with free substitutes for language
+//! models, and the result is scaled up.
 //!
-//! A stand-in gets the questions that the model would get, so the prompts are rendered and measured as they would be sent. The
-//! length of the answers and their time are known once `ludex agents check` has asked the model. Until then they are guessed
-//! from the prompting strategy, and the estimate says so. An earlier run of the same model ([`Pilot`]) tells more: its moves in a
-//! match and all that they used, game by game. Agents of this program and external programs play themselves.
+//! A substitute receives the model's move requests, so the actual prompts are rendered and measured. Length and duration
+//! of replies come from `ludex agents check`; without it they are guessed from the prompting strategy, and the estimate
+//! says so. An earlier run of the same model ([`Pilot`]) supplies the moves per match and their usage in each game. All
+//! other agents play themselves.
 
 mod pilot;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -18,6 +18,7 @@ use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
 use ludex_env::{GameRef, MoveRequest, Stream};
 use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, MatchScore, Plan, PlannedPart, Results, key};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -28,31 +29,28 @@ use super::{RunPart, spec_in};
 use crate::agents_file::MeasuredCalls;
 use crate::local::{self, HostOptions, Participant};
 
-/// Blocks of each pairing that are tried.
+/// Number of blocks played per pairing.
 const TRIED: u64 = 2;
 
-/// The cost of a part, or of all parts.
+/// Cost of a part, or of all parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// Matches.
     pub matches: f64,
-    /// Moves that the candidates are asked for.
+    /// Move requests to candidates.
     pub moves: f64,
     /// Calls of language models.
     pub calls: f64,
-    /// Tokens read.
     pub tokens_in: f64,
-    /// Tokens written.
     pub tokens_out: f64,
-    /// US dollars, as far as prices are known.
+    /// US dollars of the calls with a known price.
     pub usd: f64,
     /// Calls without a known price.
     pub unpriced: f64,
-    /// Those of the calls that are asked in batches.
+    /// Number of calls made in batches.
     pub batched: f64,
-    /// Seconds of waiting for endpoints, all calls one after the other. Nobody knows how long batches take, so their calls are left out.
+    /// Seconds spent waiting for endpoints, summed over all calls outside batches. The duration of batches is unknown.
     pub waiting: f64,
-    /// Seconds of computing, of all agents on this machine.
+    /// Seconds of computation by all agents on this machine.
     pub computing: f64,
 }
 
@@ -71,47 +69,43 @@ impl Cost {
     }
 }
 
-/// An estimate of a run.
+/// Cost estimate of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunEstimate {
-    /// By part.
     pub parts: Vec<PartEstimate>,
-    /// Of the whole.
     pub total: Cost,
-    /// US dollars; absent where a price is not known.
+    /// US dollars; `None` if a price is unknown.
     pub usd: Option<f64>,
-    /// Hours by the clock, with the requested number of matches at a time.
+    /// Elapsed hours with the requested number of parallel matches.
     pub hours: f64,
-    /// What is guessed, and how it could be known.
+    /// Guessed quantities, with ways to measure them.
     pub guesses: Vec<String>,
 }
 
-/// An estimate of a part.
+/// Cost estimate of a part.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartEstimate {
-    /// The part's id.
     pub part: String,
-    /// What it costs.
     #[serde(flatten)]
     pub cost: Cost,
     /// Half the width of the 95 % interval of a rating, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`;
-    /// absent where nothing is played.
+    /// `None` if the part is not played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<f64>,
-    /// Why nothing is played, if the part needs more candidates.
+    /// Reason that the part is not played, if it needs more candidates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
+/// Measurements of the candidates' calls by `ludex agents check`, by candidate index.
 pub type MeasuredCandidates = BTreeMap<usize, MeasuredCalls>;
 
-/// Estimates a run. `pilot` tells what a match of a language model uses; where it does not, `known` tells what a call uses.
-/// `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two: with `random`,
-/// and with the middle of the ladder.
+/// Estimates a run. `known` holds the measured usage of a call, and the usage of a match from an earlier run, which takes
+/// precedence. `like` is the substitute for language models; without it, the estimate is the mean of `random` and the
+/// middle of the ladder.
 ///
 /// # Errors
-/// A stand-in that does not play a game of the suite, or a failure of an agent that is tried.
+/// Returns an error for a substitute that cannot play a game of the suite, or an agent that fails.
 pub fn of(
     plan: &Plan,
     tables: &[RunPart],
@@ -128,12 +122,13 @@ pub fn of(
     let mut guessed = BTreeSet::new();
     let mut plays_for_models = false;
     for like in &likes {
-        let (small, meters) = stand_ins(plan, known, &models, *like)?;
-        plays_for_models |= meters.iter().flatten().flat_map(Meters::values).any(|stand_in| stand_in.spent.is_none());
+        let (small, meters) = substitutes(plan, known, &models, *like)?;
+        plays_for_models |=
+            meters.iter().flatten().flat_map(Meters::values).any(|substitute| substitute.spent.is_none());
         guessed.extend(
-            (0..meters.len()).filter(|&part| meters[part].iter().flat_map(Meters::values).any(StandIn::guesses)),
+            (0..meters.len()).filter(|&part| meters[part].iter().flat_map(Meters::values).any(Substitute::guesses)),
         );
-        let tried = tried(plan, tables, &small, &meters)?;
+        let tried = play_sample(plan, tables, &small, &meters)?;
         parts.iter_mut().zip(tried).for_each(|(sum, cost)| sum.add(&cost, 1.0 / likes.len() as f64));
     }
     let mut total = Cost::default();
@@ -152,7 +147,7 @@ pub fn of(
         ));
     }
     if plays_for_models && like.is_none() {
-        guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --stand-in AGENT says how it plays".into());
+        guesses.push("length of the matches: between a random agent and the middle of the ladder; --stand-in AGENT names a similar agent".into());
     }
     if total.batched > 0.0 {
         // A batch has one question of each match that is under way.
@@ -176,9 +171,8 @@ fn is_model(plan: &Plan, who: usize) -> bool {
     AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
-/// A plan of a few blocks of each pairing, and in each of its parts and games the stand-ins of the language models, which play as
-/// `like` does.
-fn stand_ins(
+/// Returns a plan with a few blocks of each pairing, and the substitutes of the language models in its parts and games.
+fn substitutes(
     plan: &Plan,
     known: (&MeasuredCandidates, &Pilot),
     models: &BTreeSet<usize>,
@@ -187,7 +181,7 @@ fn stand_ins(
     let mut suite = plan.suite.clone();
     for part in &mut suite.parts {
         if part.stop.take().is_some() {
-            // A few blocks of all pairings in the place of random pairs.
+            // A few blocks of all pairings replace random pairs.
             (part.schedule, part.blocks) = (suite::Schedule::RoundRobin, TRIED);
         }
         part.blocks = part.blocks.min(TRIED);
@@ -203,26 +197,26 @@ fn stand_ins(
     let mut meters: Vec<Vec<Meters>> = Vec::new();
     for (at, part) in small.parts.iter().enumerate() {
         let here = || part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
-        let of = |game| here().map(|who| Ok((who, stand_in(plan, (at, who), game, known, like)?))).collect();
+        let of = |game| here().map(|who| Ok((who, substitute(plan, (at, who), game, known, like)?))).collect();
         meters.push(part.games.iter().map(of).collect::<anyhow::Result<Vec<Meters>>>()?);
     }
     Ok((small, meters))
 }
 
-/// The blocks of a pairing that were tried: what they cost, and how their matches ended.
+/// Played blocks of a pairing.
 #[derive(Default)]
 struct Pairing {
     cost: Cost,
     ends: Vec<MatchScore>,
 }
 
-/// What was tried of each part.
-type Found = Vec<BTreeMap<Vec<usize>, Pairing>>;
+/// Played blocks by part and pairing.
+type Sample = Vec<BTreeMap<Vec<usize>, Pairing>>;
 
-/// The cost of each part of a plan: the blocks of the small one that are due are played, and their cost is multiplied.
-fn tried(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
+/// Plays the small plan and returns the cost of each part of the whole plan.
+fn play_sample(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
     let mut done = Results::new();
-    let mut found: Found = Vec::new();
+    let mut found: Sample = Vec::new();
     found.resize_with(small.parts.len(), BTreeMap::new);
     loop {
         let due = small.next(&done);
@@ -244,7 +238,7 @@ fn tried(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) 
         let part = &plan.parts[at];
         let mut sum = Cost::default();
         for (pairing, Pairing { cost, .. }) in pairings {
-            // Agents have the same order in the small plan and in the whole one.
+            // Agents have the same order in both plans.
             let planned = match part.part.stop {
                 Some(_) => settled.get(&(at, pairing.clone())).copied().unwrap_or(0),
                 None => part.planned(pairing),
@@ -256,9 +250,9 @@ fn tried(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) 
     Ok(found.iter().enumerate().map(cost).collect())
 }
 
-/// How many matches each pairing plays in parts that end when ratings have settled, if their matches end as those that were tried:
-/// each end is drawn from those of its pairing.
-fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
+/// Returns the number of matches of each pairing in parts with a stop rule; results are drawn from the played matches of
+/// the pairing.
+fn settled(plan: &Plan, found: &Sample) -> BTreeMap<(usize, Vec<usize>), u64> {
     let mut counts = BTreeMap::new();
     if plan.parts.iter().all(|part| part.part.stop.is_none()) {
         return counts;
@@ -281,11 +275,11 @@ fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
     }
 }
 
-/// The cost of a block, and what its matches count.
+/// Cost of a block, and the scores of its matches.
 type Tried = (Cost, Vec<(String, MatchScore)>);
 
-/// The stand-ins in a game, by agent.
-type Meters = BTreeMap<usize, StandIn>;
+/// Substitutes in a game, by agent.
+type Meters = BTreeMap<usize, Substitute>;
 
 fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
@@ -304,8 +298,8 @@ fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) ->
                     .with_context(|| format!("agent {who} is not at this table"))?;
                 let candidate = small.agents[*who].candidate;
                 let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
-                    Some(stand_in) => stand_in.metered(seen.clone())?,
-                    None if candidate => counted(player.agent.clone(), seen.clone()),
+                    Some(substitute) => substitute.metered(seen.clone())?,
+                    None if candidate => count_moves(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),
                 };
                 Ok(Participant { agent, ..player.clone() })
@@ -319,31 +313,31 @@ fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) ->
         let judged = small.score_match(block.part, due.turn, &played.record);
         // A failure here will occur in the run too, and is reported there.
         matches.push((name, judged));
-        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.lock();
         cost.add(&Cost { matches: 1.0, computing: seconds, ..seen.clone() }, 1.0);
     }
     Ok((cost, matches))
 }
 
-/// An agent that plays in the place of a language model, and the model's settings.
+/// Substitute for a language model, with the settings of the model.
 #[derive(Clone)]
-struct StandIn {
+struct Substitute {
     agent: Arc<dyn Agent>,
     spec: AgentSpec,
     game: GameRef,
-    /// What was measured of the model, if it was.
+    /// Measured calls of the model.
     measured: Option<MeasuredCalls>,
-    /// What its matches in this game used in the pilot, if it played it there.
+    /// Usage of the model in this game in the pilot.
     spent: Option<Spent>,
 }
 
-fn stand_in(
+fn substitute(
     plan: &Plan,
     (part, who): (usize, usize),
     game: &GameRef,
     (known, pilot): (&MeasuredCandidates, &Pilot),
     like: Option<&str>,
-) -> anyhow::Result<StandIn> {
+) -> anyhow::Result<Substitute> {
     let middle = || {
         let levels = game.spec().anchors.iter().map(|a| a.level).max().unwrap_or(0);
         format!("anchor level={}", levels.div_ceil(2))
@@ -353,30 +347,30 @@ fn stand_in(
     let spec = spec_in(plan, part, who)?;
     let entrant = &plan.agents[who];
     let candidate = entrant.variant.as_ref().map_or(who, |variant| variant.candidate);
-    // What was measured of short answers says nothing about answers with reasons.
+    // Measurements of short replies do not apply to replies with reasons.
     let alike = llm::typical_out_tokens(&AgentSpec::parse(&entrant.spec)?)? == llm::typical_out_tokens(&spec)?;
     let measured = known.get(&candidate).filter(|_| alike).cloned();
     let spent = pilot.spent(&spec, &game.spec().game);
-    Ok(StandIn { agent, spec, game: game.clone(), measured, spent })
+    Ok(Substitute { agent, spec, game: game.clone(), measured, spent })
 }
 
-impl StandIn {
-    /// Whether nothing is known of the model's answers.
+impl Substitute {
+    /// Returns true if the replies of the model were never measured.
     fn guesses(&self) -> bool {
         self.measured.is_none() && self.spent.is_none()
     }
 
-    /// The stand-in's agent for a match. What the model would use is added to `seen`: what a match used in the pilot, else what is
-    /// measured of each question.
+    /// Returns the agent for a match. The usage of the model is added to `seen`: that of a match in the pilot, else that of
+    /// each move request.
     fn metered(&self, seen: Arc<Mutex<Cost>>) -> anyhow::Result<Arc<dyn Agent>> {
-        let StandIn { agent, spec, game, measured, spent } = self.clone();
+        let Substitute { agent, spec, game, measured, spent } = self.clone();
         if let Some(spent) = spent {
             add(&seen, &spec, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
             return Ok(agent);
         }
         let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
             let forecast = llm::forecast(&spec, &game, ask, measured.as_ref().map(|m| m.tokens_out))?;
-            // If nothing was measured: half a second, and sixty tokens a second.
+            // Without measurements: half a second per call, and sixty tokens a second.
             let seconds = match &measured {
                 Some(measured) => measured.seconds * forecast.calls,
                 None => 0.5 * forecast.calls + forecast.tokens_out / 60.0,
@@ -384,15 +378,15 @@ impl StandIn {
             add(&seen, &spec, 1.0, &forecast, seconds);
             agent.act(ask, deadline)
         };
-        // The prompts that are measured may contain the last moves.
+        // Measured prompts may contain the last moves.
         Ok(Arc::new(wrap(agent, act).with_history()))
     }
 }
 
-/// Adds what some moves of a language model use. Nobody knows how long batches take.
+/// Adds the usage of some moves of a language model.
 fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, seconds: f64) {
     let batched = llm::uses_batching(spec);
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = seen.lock();
     seen.moves += moves;
     seen.calls += forecast.calls;
     seen.tokens_in += forecast.tokens_in;
@@ -405,10 +399,10 @@ fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, se
     seen.waiting += if batched { 0.0 } else { seconds };
 }
 
-/// A candidate that plays itself; its moves are counted.
-fn counted(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
+/// Wraps a candidate to count its moves.
+fn count_moves(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
+        seen.lock().moves += 1.0;
         agent.act(ask, deadline)
     }))
 }

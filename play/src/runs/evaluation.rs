@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm, wrap};
@@ -21,6 +21,7 @@ use ludex_report::runs::results;
 use ludex_report::runs::summary::{
     GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
 };
+use parking_lot::Mutex;
 
 use super::driver::{Budget, Driver, RunNews, StopReason};
 use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
@@ -62,10 +63,10 @@ pub struct EvaluationRequest {
     pub jobs: Option<usize>,
 }
 
-/// Agents under evaluation.
+/// Agents to evaluate, with measurements of their calls.
 #[derive(Clone, Debug)]
 pub struct Candidates {
-    /// Names and specs.
+    /// Name and spec of each agent.
     list: Vec<(String, String)>,
     /// Measurements of their calls.
     known: MeasuredCandidates,
@@ -152,7 +153,6 @@ pub struct PlayedEvaluation {
 
 /// Results of an evaluation.
 pub struct EvaluationResults {
-    /// All records, verified.
     pub games: Vec<VerifiedRecord>,
     /// Results by part and agent.
     pub rows: Vec<PartResult>,
@@ -192,8 +192,8 @@ impl Evaluation {
         let strict = |table: &&RunPart| table.policy.on_timeout == OnTimeout::Forfeit;
         if let Some((table, player)) = gathering(&tables).find(|(table, _)| strict(table)) {
             bail!(
-                "{} is asked in batches, whose answers take hours, and who is late in part {} loses there (on_timeout = \"forfeit\"): \
-                 leave out batch=true",
+                "{} uses batches, whose replies take hours, but a timeout in part {} is a loss (on_timeout = \"forfeit\"): \
+                 remove batch=true",
                 player.name,
                 table.id
             );
@@ -221,8 +221,7 @@ impl Evaluation {
         Ok(RunSettings { only: only.clone(), ..settings })
     }
 
-    /// Returns the number of matches of the run `name` that are due, as far as is known now, and the number that are
-    /// done.
+    /// Returns the numbers of matches of the run `name` that are due given the results so far, and done.
     ///
     /// # Errors
     /// Returns an error if the run cannot be read.
@@ -391,12 +390,12 @@ fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::R
     let once: Arc<dyn Agent> =
         Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
             let error = agent.act(ask, deadline).err();
-            told.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            told.lock().get_or_insert(error);
             Ok(MoveReply::resign())
         }));
     let seats = room.game.spec().players as usize;
     local::play(&room.game, (0..seats).map(|_| once.clone()), seed)?;
-    let first = failure.lock().unwrap_or_else(PoisonError::into_inner).take().flatten();
+    let first = failure.lock().take().flatten();
     Ok(first.map_or(Ok(()), Err))
 }
 

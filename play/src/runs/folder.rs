@@ -8,11 +8,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use ludex_env::{Journal, Shelf};
 use ludex_protocol::record::Record;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -40,9 +40,7 @@ pub struct RunHistory {
     pub usage: Usage,
     /// Calls of interrupted matches (matches without a record), by episode.
     pub open: HashMap<String, Calls>,
-    /// Lines of `log.jsonl`.
     pub log: Vec<LogLine>,
-    /// Cached replies.
     pub once: Vec<OnceLine>,
 }
 
@@ -172,7 +170,7 @@ impl Folder {
 
     /// Returns the cost of all calls so far.
     pub fn usage(&self) -> Usage {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.usage.lock()
     }
 
     /// Appends a record and syncs it to disk. The match is done when this returns.
@@ -181,7 +179,7 @@ impl Folder {
     /// Returns an error if the record cannot be written.
     pub fn keep(&self, record: &Record) -> anyhow::Result<()> {
         let line = record.to_line()?;
-        let mut file = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.episodes.lock();
         append(&mut file, &line).and_then(|()| file.sync_data()).with_context(|| self.cannot(EPISODES))
     }
 
@@ -202,13 +200,13 @@ impl Folder {
 
     fn call(&self, line: &CallLine) -> anyhow::Result<()> {
         self.append(&self.calls, CALLS, line)?;
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(&line.call);
+        self.usage.lock().add(&line.call);
         Ok(())
     }
 
     fn append(&self, file: &Mutex<File>, name: &str, line: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string(line)?;
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = file.lock();
         append(&mut file, &text).with_context(|| self.cannot(name))
     }
 
@@ -259,20 +257,20 @@ struct SeatJournal<'f> {
 
 impl Journal for SeatJournal<'_> {
     fn find(&self, key: &str) -> Option<Value> {
-        let found = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()?;
+        let found = self.known.lock().get(key).cloned()?;
         self.spared.fetch_add(found["ms"].as_u64().unwrap_or(0), Relaxed);
         Some(found)
     }
 
     fn recall(&self, key: &str) -> Option<Value> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.known.lock().get(key).cloned()
     }
 
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
         let call = serde_json::from_value(entry.clone()).map_err(|e| e.to_string())?;
         let line = CallLine { line: 0, episode: self.episode.clone(), seat: self.seat, key: key.parse()?, call };
         self.folder.call(&line).map_err(|e| format!("{e:#}"))?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
+        self.known.lock().insert(key.to_owned(), entry.clone());
         Ok(())
     }
 

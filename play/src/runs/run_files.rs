@@ -1,7 +1,7 @@
-//! The files of a run, and the one reader of their lines.
+//! Files of a run, and the reader of their lines.
 //!
-//! Lines are only ever appended. A killed process may leave a last line that is cut off: [`read`] leaves it out and names
-//! it. It names any other line that cannot be read too, and reads the rest.
+//! Lines are only appended. A killed process may leave an incomplete last line: [`read`] skips and reports it, as it does
+//! any other line that it cannot parse.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,30 +14,27 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The run's settings.
+/// Settings of the run.
 pub const RUN: &str = "run.json";
-/// The text of the suite, or the terms of the tournament.
+/// Text of the suite, or settings of the tournament.
 pub const SUITE: &str = "suite.toml";
-/// The records, one a line.
+/// Records, one a line.
 pub const EPISODES: &str = "episodes.jsonl";
-/// The calls of language models, one a line.
+/// Calls of language models, one a line.
 pub const CALLS: &str = "calls.jsonl";
-/// What happened to the run, one event a line.
+/// Events of the run, one a line.
 pub const LOG: &str = "log.jsonl";
-/// Answers that are given again, one a line.
+/// Cached replies, one a line.
 pub const ONCE: &str = "once.jsonl";
-/// The files of a run. All but the first may be missing.
+/// Files of a run. All but the first may be missing.
 pub const FILES: [&str; 6] = [RUN, SUITE, EPISODES, CALLS, ONCE, LOG];
 
-/// Which call of a seat: its turn, the attempt in that turn, the call of that attempt, all from 0. As text:
+/// Number of a call within a seat: turn, attempt in that turn and call of that attempt, all from 0. Its text is
 /// `turn.attempt.step`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallKey {
-    /// The seat's own turn.
     pub turn: u32,
-    /// The attempt.
     pub attempt: u32,
-    /// The call.
     pub step: u32,
 }
 
@@ -71,79 +68,66 @@ impl<'de> Deserialize<'de> for CallKey {
     }
 }
 
-/// A line of `once.jsonl`: an answer that may be given again.
+/// Line of `once.jsonl`: a cached reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OnceLine {
-    /// The agent's name.
     pub agent: String,
-    /// Its spec.
     pub spec: String,
-    /// The game.
     pub game: String,
-    /// The seat.
     pub seat: usize,
-    /// The phase.
     pub phase: String,
-    /// The question: hex SHA-256 of the view and of the attempts that were refused.
+    /// Hex SHA-256 of the view and of the refused attempts.
     pub asked: String,
-    /// The episode that it was asked in.
+    /// Episode of the original request.
     pub episode: String,
-    /// The answer.
     #[serde(rename = "move")]
     pub mv: Move,
-    /// What the agent noted with it.
     #[serde(default, skip_serializing_if = "Notes::is_empty")]
     pub notes: Notes,
 }
 
-/// A line of `calls.jsonl`.
+/// Line of `calls.jsonl`: a language model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallLine {
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     #[serde(skip)]
     pub line: usize,
-    /// The episode's name.
     pub episode: String,
-    /// The seat that called.
     pub seat: usize,
-    /// Which call of that seat.
     pub key: CallKey,
-    /// The call.
     pub call: Call,
 }
 
-/// A line of `log.jsonl`.
+/// Line of `log.jsonl`: an event of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// When, RFC 3339.
+    /// Time in RFC 3339.
     #[serde(default)]
     pub at: String,
-    /// What: `begun`, `resumed`, `hello`, `failed`, `rematch`, `discarded`, `forfeit`, `stopped`, `done`, `ci`.
+    /// Event: `begun`, `resumed`, `hello`, `failed`, `rematch`, `discarded`, `forfeit`, `stopped`, `done`, `ci`.
     pub what: String,
-    /// The episode that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episode: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Fields that this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
-/// What a file of lines holds.
+/// Content of a file of lines.
 pub struct ParsedLines<T> {
-    /// The lines that can be read, in order.
+    /// Valid lines, in order.
     pub rows: Vec<T>,
-    /// The lines that cannot.
+    /// Lines that do not parse.
     pub refused: Vec<RejectedRecord>,
-    /// The last line, if it is cut off.
+    /// Last line, if incomplete.
     pub cut: Option<Source>,
-    /// Where the whole lines end, in bytes.
+    /// Number of bytes of the complete lines.
     pub end: usize,
 }
 
-/// Reads the whole lines of a file by `parse`; `name` stands for the file in messages. Empty lines are skipped.
+/// Parses the complete lines of a file; `name` is the file's name in messages. Empty lines are skipped.
 pub fn read<T>(name: &str, bytes: &[u8], parse: impl Fn(&RawLine) -> Result<T, RejectedRecord>) -> ParsedLines<T> {
     let end = whole_lines(bytes);
     let (mut rows, mut refused) = (Vec::new(), Vec::new());
@@ -160,26 +144,26 @@ pub fn read<T>(name: &str, bytes: &[u8], parse: impl Fn(&RawLine) -> Result<T, R
     ParsedLines { rows, refused, cut, end }
 }
 
-/// Reads a line of JSON, for [`read`]. What is refused is named by its `episode`, if the line has one.
+/// Parses a line of JSON, for [`read`].
 ///
 /// # Errors
-/// A line that is not a `T`.
+/// Returns an error for a line that is not a `T`, with its `episode` if it has one.
 pub fn json<T: DeserializeOwned>(line: &RawLine) -> Result<T, RejectedRecord> {
     #[derive(Deserialize)]
-    struct Named {
+    struct Line {
         episode: String,
     }
     serde_json::from_str(&line.text).map_err(|e| {
-        let named: Result<Named, _> = serde_json::from_str(&line.text);
+        let parsed: Result<Line, _> = serde_json::from_str(&line.text);
         RejectedRecord {
             source: line.source.clone(),
-            episode: named.ok().map(|named| named.episode),
+            episode: parsed.ok().map(|line| line.episode),
             message: e.to_string(),
         }
     })
 }
 
-/// Where the whole lines of a `.jsonl` file end: before a last line that has no line break or is not JSON.
+/// Returns the number of bytes before a last line that has no line break or is not JSON.
 pub fn whole_lines(bytes: &[u8]) -> usize {
     let end = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     let Some(before) = end.checked_sub(1) else { return end };
@@ -193,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_last_line_that_is_cut_off_is_left_out() {
+    fn whole_lines_exclude_an_incomplete_last_line() {
         for (text, end) in [
             ("", 0),
             ("{}", 0),
@@ -209,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_three_numbers() {
+    fn call_key_consists_of_three_numbers() {
         let key = CallKey { turn: 12, attempt: 0, step: 3 };
         assert_eq!((key.to_string().as_str(), "12.0.3".parse()), ("12.0.3", Ok(key)));
         for other in ["", "1.2", "1.2.3.4", "1.2.x"] {

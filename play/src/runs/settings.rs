@@ -220,8 +220,7 @@ impl RunSettings {
         differ("scale", self.scale.to_string(), now.scale.to_string());
         differ("parts", self.only.join(", "), now.only.join(", "));
         for role in self.roles.keys().chain(now.roles.keys().filter(|role| !self.roles.contains_key(*role))) {
-            let agents =
-                |s: &RunSettings| s.roles.get(role).map_or_else(|| "nobody".to_owned(), |agents| names(agents));
+            let agents = |s: &RunSettings| s.roles.get(role).map_or_else(|| "none".to_owned(), |agents| names(agents));
             differ(&format!("role {role}"), agents(self), agents(now));
         }
         let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());

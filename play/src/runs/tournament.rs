@@ -1,4 +1,4 @@
-//! Tournaments as runs: entrants are tried, then play each other by a format.
+//! Tournaments as runs: entrants play trial matches, then each other in a tournament format.
 
 pub mod schedule;
 
@@ -38,90 +38,86 @@ use super::{GameRoster, RunPart};
 use crate::agents_file::{AgentSource, Agents, NamedAgent};
 use crate::local::{self, Participant, Unfit, check};
 
-/// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
+/// Blocks per thread in a wave. Entrants are disqualified between waves.
 const WAVE: usize = 16;
 
-/// What is played, and by whom.
+/// Entrants and settings of a tournament.
 pub struct TournamentRequest {
-    /// Where runs are.
+    /// Folder with the runs.
     pub data: PathBuf,
     /// Name of the run.
     pub run: String,
-    /// The game, as the user wrote it.
+    /// Game string as written by the user.
     pub game: String,
-    /// The entrants.
     pub agents: Agents,
-    /// The format.
     pub format: TournamentFormat,
-    /// Seeds for each meeting.
+    /// Number of seeds per pairing.
     pub blocks: u64,
     /// Seed of the draws and of the games.
     pub seed: u64,
-    /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
+    /// Matches lost by its own failure after which an entrant is disqualified; 0: never.
     pub strikes: u64,
-    /// Seconds for a move; by default 30, or 300 if an entrant is a language model.
+    /// Seconds per move; by default 30, or 300 with a language model.
     pub move_seconds: Option<u64>,
-    /// Matches at a time; by default one for each core, and 1,024 if an entrant is asked in batches.
+    /// Parallel matches; by default one per core, or 1,024 with a batched entrant.
     pub jobs: Option<usize>,
-    /// Bytes in hex that the seeds of the games are made from; without them they follow from `seed`.
+    /// Hex bytes from which seeds of games are derived; `None`: derived from `seed`.
     pub secret: Option<String>,
-    /// Whether the matches of a meeting share a deal. Entrants that can remember get each deal once.
+    /// Sharing of deals within a pairing. Entrants with a memory get each deal once.
     pub deals: Deals,
-    /// Entrants that do not take part, by name, and why.
+    /// Reasons of excluded entrants, by name.
     pub left_out: BTreeMap<String, String>,
 }
 
-/// A tournament with valid terms.
+/// Tournament with valid settings.
 pub struct Contest {
     request: TournamentRequest,
     game: GameRef,
     names: Vec<String>,
     jobs: usize,
-    /// The run's folder.
+    /// Folder of the run.
     pub path: PathBuf,
-    /// Its terms. Entrants that fail their trial are added to those left out.
+    /// Settings. Entrants that fail their trial are added to the excluded ones.
     pub terms: TournamentTerms,
-    /// Specs of entrants that were left out when the run began.
+    /// Specs of entrants that were excluded when the run started.
     specs: BTreeMap<String, String>,
 }
 
-/// An entrant that was tried.
+/// Trial of an entrant.
 struct Trial {
     name: String,
-    /// The player, or why the entrant is left out.
+    /// Player, or the reason for its exclusion.
     player: Result<Participant, String>,
-    /// Seconds that each of its seats takes in a match; 0 if it was not tried.
+    /// Seconds per seat and match; 0 without a trial.
     seconds: f64,
 }
 
-/// A tournament whose entrants are ready.
+/// Tournament that can be played.
 pub struct ReadyTournament {
-    /// The tournament, with the terms as they are kept.
+    /// Tournament with its final settings.
     pub contest: Contest,
-    /// Its schedule.
     pub schedule: TournamentSchedule,
-    /// Entrants that were left out now, with the reasons.
+    /// Entrants excluded by this call, with reasons.
     pub left_out: Vec<(String, String)>,
-    /// How long the tournament will take; absent if the run has begun.
+    /// Estimated duration; `None` if the run has started.
     pub estimate: Option<TournamentEstimate>,
     players: BTreeMap<usize, Participant>,
 }
 
-/// A tournament that has ended or stopped.
+/// Tournament that has ended or stopped.
 pub struct PlayedTournament {
-    /// All its records, of earlier calls too.
+    /// Records of all calls, earlier ones included.
     pub records: Vec<Record>,
-    /// How many of them were made now.
+    /// Number of records added by this call.
     pub played: usize,
-    /// Why it ended.
     pub end: StopReason,
 }
 
 impl Contest {
-    /// Checks the terms, before any entrant is tried.
+    /// Checks the settings, without playing trials.
     ///
     /// # Errors
-    /// A game that does not exist or that nobody can win, or invalid terms.
+    /// Returns an error for an unknown game, a game without winners, or invalid settings.
     pub fn new(request: TournamentRequest) -> anyhow::Result<Self> {
         let game = load(&request.game)?;
         let spec = game.spec();
@@ -152,19 +148,19 @@ impl Contest {
         TournamentSchedule::new(&self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
-    /// Makes the entrants ready. If the run has begun, its entrants are made as they were. Otherwise each entrant plays
-    /// against itself and against `random`, and is left out if it fails; `tried` is called after each trial.
+    /// Builds the entrants. Entrants of a started run are rebuilt. Otherwise each entrant plays against itself and against
+    /// `random`, and is excluded if it fails; `tried` is called after each trial.
     ///
-    /// Programs are compiled in `bots`. Without it, they are compiled beside the run, so that its records name what played,
-    /// and a run that has begun is continued.
+    /// Programs are compiled in `bots`. Without it, they are compiled in the folder of the run, so that its records name the
+    /// programs that played, and a started run is continued.
     ///
     /// # Errors
-    /// An endpoint that fails, too few entrants that pass, or an entrant of a run that can no longer be made.
+    /// Returns an error for a failed endpoint, too few entrants that pass, or an entrant that can no longer be built.
     pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<ReadyTournament> {
         let begun = bots.is_none() && self.path.join(RUN).exists();
         let beside = self.path.join("bots");
         let bots = bots.unwrap_or(&beside);
-        let trials = if begun { self.known(bots)? } else { self.try_all(bots, tried)? };
+        let trials = if begun { self.rebuild(bots)? } else { self.try_all(bots, tried)? };
         let (passed, failed): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.player.is_ok());
         let left_out: Vec<(String, String)> =
             failed.into_iter().filter_map(|trial| Some((trial.name, trial.player.err()?))).collect();
@@ -178,8 +174,8 @@ impl Contest {
         Ok(ReadyTournament { contest: self, schedule, left_out, estimate, players })
     }
 
-    /// The entrants of a run that has begun.
-    fn known(&mut self, bots: &Path) -> anyhow::Result<Vec<Trial>> {
+    /// Rebuilds the entrants of a started run.
+    fn rebuild(&mut self, bots: &Path) -> anyhow::Result<Vec<Trial>> {
         self.terms.left_out = TournamentTerms::parse(&fs::read_to_string(self.path.join("suite.toml"))?)?.left_out;
         let was = read_settings(&self.path)?.agents.into_iter();
         self.specs = was.filter(|a| self.terms.left_out.contains_key(&a.name)).map(|a| (a.name, a.spec)).collect();
@@ -197,7 +193,7 @@ impl Contest {
         let of = |entry: &NamedAgent| {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
-            // A remote agent shows what it can when it plays.
+            // Remote agents are not tried.
             if let Ok(player) = player.clone()
                 && player.spec.class() == AgentClass::Remote
             {
@@ -216,17 +212,17 @@ impl Contest {
             let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
-                // If an endpoint is down, the trial shows nothing about the agent that needs it.
+                // A failed endpoint says nothing about the agent.
                 Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
             };
             tried();
-            // It played all seats of one match, and each seat of another.
+            // It played all seats of one match, and one seat in a match per seat.
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
         let jobs = self.request.jobs.unwrap_or_else(local::cores);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
+        // `par_bridge` assigns entrants one by one, so that slow entrants at the end do not share a thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
             let entries = self.request.agents.entries.iter();
             let entries = entries.filter(|entry| !self.terms.left_out.contains_key(&entry.name));
@@ -237,7 +233,7 @@ impl Contest {
         Ok(trials.into_iter().map(|(_, trial)| trial).collect())
     }
 
-    /// How long a tournament among the entrants that passed will take.
+    /// Estimates the duration of a tournament among the entrants that passed.
     fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<TournamentEstimate> {
         let settings =
             tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
@@ -284,10 +280,10 @@ impl Contest {
 }
 
 impl ReadyTournament {
-    /// How many matches are due, as far as is known now, and how many are done.
+    /// Returns the numbers of matches that are due given the results so far, and done.
     ///
     /// # Errors
-    /// A run that cannot be read.
+    /// Returns an error if the run cannot be read.
     pub fn standing(&self) -> anyhow::Result<(usize, usize)> {
         let TournamentRequest { run, .. } = &self.contest.request;
         let path = &self.contest.path;
@@ -297,7 +293,7 @@ impl ReadyTournament {
         Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
-    /// The table as JSON: rank, points, wins, draws and losses of each entrant by name.
+    /// Returns the table as JSON: rank, points, wins, draws and losses of each entrant by name.
     pub fn table(&self, records: &[Record]) -> Value {
         let (done, _) = results(&self.contest.request.run, &self.schedule, records);
         let standings = self.schedule.tournament.standings(&self.schedule.results(&done, records));
@@ -312,16 +308,16 @@ impl ReadyTournament {
         })
     }
 
-    /// Matches that the tournament has at most.
+    /// Returns the maximum number of matches.
     pub fn matches_at_most(&self) -> u64 {
         let tournament = &self.schedule.tournament;
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
     }
 
-    /// The verified games of these records, in the order of the schedule.
+    /// Returns the verified games of these records, in the order of the schedule.
     ///
     /// # Errors
-    /// A record that does not verify.
+    /// Returns an error for a record that fails verification.
     pub fn games(&self, records: &[Record]) -> anyhow::Result<Vec<VerifiedRecord>> {
         let run = &self.contest.request.run;
         let mut games = verified(records)?;
@@ -330,11 +326,10 @@ impl ReadyTournament {
         Ok(games)
     }
 
-    /// Plays the matches that are still due. `progress` gets the number of matches that the run has, and the match
-    /// that was played last.
+    /// Plays the matches that are due. `progress` receives the number of matches of the run and the last one played.
     ///
     /// # Errors
-    /// A run of this name with other terms, or a file that cannot be written.
+    /// Returns an error for a run of this name with other settings, or a file that cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -344,7 +339,7 @@ impl ReadyTournament {
         let id = |(who, name): (usize, &String)| {
             let (spec, program) = match players.get(&who) {
                 Some(player) => (player.spec.to_string(), settings::program(&player.spec)?),
-                // An entrant that was left out keeps the spec of the beginning, which is empty if it could not be made ready.
+                // An excluded entrant keeps its original spec, which is empty if it could not be built.
                 None => (contest.specs.get(name).cloned().unwrap_or_else(String::new), String::new()),
             };
             Ok(RunAgent { name: name.clone(), spec, program, candidate: true, variant: false })
@@ -386,7 +381,7 @@ impl ReadyTournament {
     }
 }
 
-/// An entrant made ready to play.
+/// Builds the agent of an entrant.
 fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Participant, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
@@ -404,20 +399,18 @@ fn gathers(entry: &NamedAgent) -> bool {
     matches!(&entry.source, AgentSource::Spec(spec) if llm::uses_batching(spec))
 }
 
-/// How long a tournament will take, by the time of the trials.
+/// Estimated duration of a tournament from its trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct TournamentEstimate {
-    /// Entrants that passed.
+    /// Number of entrants that passed.
     pub entrants: usize,
-    /// Matches, at most.
     pub matches_at_most: u64,
-    /// Seconds of a match.
     pub seconds_per_match: f64,
-    /// Matches at a time.
+    /// Number of parallel matches.
     pub jobs: usize,
-    /// Seconds of the whole, without the time of batches.
+    /// Seconds of the tournament, without the time of batches.
     pub seconds: f64,
-    /// Whether an entrant is asked in batches.
+    /// True if an entrant is batched.
     pub batches: bool,
 }
 

@@ -3,16 +3,13 @@
 use ludex_agents::llm::Call;
 use serde::Serialize;
 
-/// Sums over calls.
+/// Total cost of a set of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
-    /// Number of calls.
     pub calls: u64,
-    /// Input tokens.
     pub tokens_in: u64,
     /// Input tokens served from the endpoint's cache, where reported.
     pub cached_tokens: u64,
-    /// Output tokens.
     pub tokens_out: u64,
     /// Output tokens used for reasoning, where reported.
     pub reasoning_tokens: u64,
@@ -25,7 +22,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds a call.
     pub fn add(&mut self, call: &Call) {
         self.calls += 1;
         self.tokens_in += call.tokens.input;

@@ -1,5 +1,6 @@
 //! The match machine alone: virtual time, scripted inputs, no socket.
 
+use ludex_play::header::header;
 use ludex_play::machine::Watcher;
 use ludex_play::machine::interface::{AgentOutcome, Input, LogRow, MatchSetup, Output, SeatSetup};
 use ludex_play::machine::{MatchMachine, RESTART_STEP};
@@ -17,37 +18,11 @@ use ludex_referee::suite::starts::Excerpt;
 fn setup(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchSetup {
     let game = ludex_games::load(game).unwrap();
     let spec = game.spec();
-    let seats = spec.players as usize;
-    let (seed, salt) = (42, [7; 16]);
-    let header = Header {
-        ludex: 1,
-        episode: "m_1".into(),
-        game: spec.game.clone(),
-        params: spec.params.clone(),
-        rules: spec.rules,
-        hash: spec.hash.clone(),
-        seats: (0..seats).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect(),
-        rated: true,
-        clock: Clock::per_move(1_000),
-        seed_commit: Some(ludex_referee::digest::seed_commit(&salt, seed)),
-        ..Header::default()
-    };
+    let seats = (0..spec.players).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect();
+    let header = Header { rated: true, clock: Clock::per_move(1_000), ..header(spec, "m_1".to_owned(), &[], seats) };
     let seat = SeatSetup { remote: true, views: vec![MatchView::Struct, MatchView::Texts], ..SeatSetup::default() };
-    let mut setup = MatchSetup {
-        seats: vec![seat; seats],
-        skip_forced: false,
-        seed,
-        salt,
-        release: true,
-        grace_ms: Some(5_000),
-        run: None,
-        pair: None,
-        mirror: Vec::new(),
-        excerpt: Default::default(),
-        restarts: 0,
-        header,
-        game,
-    };
+    let mut setup = MatchSetup { grace_ms: Some(5_000), ..MatchSetup::new(game, header, 42, [7; 16]) };
+    setup.seats.fill(seat);
     change(&mut setup);
     setup
 }
@@ -140,7 +115,7 @@ fn open_turn(m: &MatchMachine, seat: usize) -> Option<ludex_protocol::message::T
 }
 
 #[test]
-fn keys_are_judged_in_their_order() {
+fn request_key_decides_the_reply() {
     let mut m = start("tic_tac_toe", |_| ());
     assert_eq!(code(&send(&mut m, 1, 1, by_id(0, 0, 0))), ErrorCode::NotYourTurn);
     assert_eq!(code(&send(&mut m, 1, 0, by_id(1, 0, 0))), ErrorCode::NotYourTurn);
@@ -169,7 +144,7 @@ fn keys_are_judged_in_their_order() {
 }
 
 #[test]
-fn an_act_has_exactly_one_move() {
+fn act_requires_exactly_one_move() {
     let mut m = start("tic_tac_toe", |_| ());
     assert_eq!(code(&send(&mut m, 1, 0, act(0, 0))), ErrorCode::BadField);
     let both = Act { text: Some("x(0,0)".into()), ..by_id(0, 0, 0) };
@@ -178,7 +153,7 @@ fn an_act_has_exactly_one_move() {
 }
 
 #[test]
-fn refusals_leave_the_state_and_end_in_the_policy() {
+fn refusals_leave_the_state_until_the_policy_applies() {
     for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
         let mut m = start("tic_tac_toe", |s| s.header.illegal = IllegalMoveRules { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
@@ -214,7 +189,7 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
 
 /// Texts that name no move have tries and a policy of their own, where the match says so.
 #[test]
-fn unparsed_texts_are_counted_apart_from_illegal_moves() {
+fn unparsed_texts_have_their_own_tries() {
     let refusals = |policy, tries| Refusals { policy, tries };
     let unparsed = Some(refusals(IllegalPolicy::Random, 2));
     let rule = IllegalMoveRules { policy: IllegalPolicy::Default, tries: 3, unparsed };
@@ -248,7 +223,7 @@ fn unparsed_texts_are_counted_apart_from_illegal_moves() {
 }
 
 #[test]
-fn a_clock_falls_at_its_moment_and_no_earlier() {
+fn clock_expires_exactly_at_its_deadline() {
     let mut m = start("tic_tac_toe", |_| ());
     assert_eq!(m.next_deadline(), Some(1_000));
     assert!(m.handle(999, Input::Tick).is_empty());
@@ -262,7 +237,7 @@ fn a_clock_falls_at_its_moment_and_no_earlier() {
 }
 
 #[test]
-fn an_act_after_the_flag_comes_too_late() {
+fn act_after_timeout_is_refused() {
     let mut m = start("tic_tac_toe", |_| ());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
@@ -274,7 +249,7 @@ fn an_act_after_the_flag_comes_too_late() {
 }
 
 #[test]
-fn the_hosts_own_stall_costs_nobody_time_and_stands_in_the_record() {
+fn host_stall_is_credited_and_recorded() {
     let mut m = start("tic_tac_toe", |_| ());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
     m.start_client_clocks(1);
@@ -297,7 +272,7 @@ fn the_hosts_own_stall_costs_nobody_time_and_stands_in_the_record() {
 }
 
 #[test]
-fn a_match_that_was_not_held_up_says_nothing_of_it() {
+fn record_without_stall_has_no_stall_time() {
     let mut m = start("tic_tac_toe", |s| s.mirror = vec![1.0, -1.0]);
     m.handle(5, Input::Abort(EndReason::Aborted));
     let footer = verified(&m).footer;
@@ -305,7 +280,7 @@ fn a_match_that_was_not_held_up_says_nothing_of_it() {
 }
 
 #[test]
-fn a_bank_pays_for_what_goes_beyond() {
+fn bank_pays_for_time_over_the_move_limit() {
     let clock = Clock { move_ms: Some(100), bank_ms: 500, inc_ms: 10, first_ms: None, episode_ms: None };
     let mut m = start("tic_tac_toe", |s| s.header.clock = clock);
     let ServerMessage::Accepted(a) = reply(&send(&mut m, 250, 0, by_id(0, 0, 0))) else { panic!("accepted was due") };
@@ -315,13 +290,13 @@ fn a_bank_pays_for_what_goes_beyond() {
 }
 
 #[test]
-fn a_lost_connection_is_waited_for() {
+fn lost_connection_has_a_grace_period() {
     let mut m = start("tic_tac_toe", |s| s.header.clock = Clock::default());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
     let out = m.handle(10, Input::Offline(0));
     assert_eq!(frames(&out, Watcher::Seat(1)).len(), 1);
-    assert!(frames(&out, Watcher::Seat(0)).is_empty(), "nobody is told of its own absence");
+    assert!(frames(&out, Watcher::Seat(0)).is_empty(), "absence is not reported to the absent seat");
     assert_eq!(m.next_deadline(), Some(5_010));
     m.handle(5_009, Input::Online(0));
     assert_eq!(m.next_deadline(), None);
@@ -332,7 +307,7 @@ fn a_lost_connection_is_waited_for() {
 }
 
 #[test]
-fn nothing_of_a_joint_move_is_shown_before_all_have_moved() {
+fn joint_move_is_hidden_until_complete() {
     let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
     let out = send(&mut m, 1, 1, by_id(0, 0, 1));
     assert!(accepted(&out));
@@ -356,7 +331,7 @@ fn nothing_of_a_joint_move_is_shown_before_all_have_moved() {
     assert_eq!(record.footer.returns[1] - record.footer.returns[0], 10.0 + later_difference(&record));
 }
 
-/// What the rounds after the first make of seat 1's lead, by the payoffs of the page.
+/// Returns the lead of seat 1 from the rounds after the first.
 fn later_difference(record: &Record) -> f64 {
     let moves: Vec<u32> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { m.action } else { None }).collect();
@@ -364,8 +339,8 @@ fn later_difference(record: &Record) -> f64 {
 }
 
 #[test]
-fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
-    // Seat 1 has moved when seat 0 runs out of tries; nobody is shown the move, the record has both.
+fn unfinished_joint_turn_is_recorded() {
+    // Seat 1 has moved when seat 0 runs out of tries; the move is hidden from watchers, the record has both.
     let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
     assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
     let outs: Vec<Output> = (0..3).flat_map(|n| send(&mut m, 2, 0, by_id(0, n, 7))).collect();
@@ -390,7 +365,7 @@ fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
 }
 
 #[test]
-fn resigning_ends_it() {
+fn resignation_ends_the_match() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = m.handle(5, Input::Resign { seat: 1, re: 3 });
     assert!(matches!(reply(&out), ServerMessage::Ok(_)));
@@ -400,7 +375,7 @@ fn resigning_ends_it() {
 }
 
 #[test]
-fn every_watcher_has_a_gapless_numbering_of_its_own() {
+fn frames_of_each_watcher_are_numbered_without_gaps() {
     for game in ["kuhn_poker", "iterated_prisoners_dilemma", "connect_four", "chess(max_plies=20)"] {
         let mut m = MatchMachine::new(setup(game, |_| ()), 0);
         m.add_watcher(Watcher::Full);
@@ -436,7 +411,7 @@ fn every_watcher_has_a_gapless_numbering_of_its_own() {
 }
 
 #[test]
-fn an_open_turn_is_sent_again_with_its_number() {
+fn open_turn_is_resent_under_its_number() {
     let m = start("tic_tac_toe", |_| ());
     let again = m.catch_up(Watcher::Seat(0), Some(1));
     assert!(matches!(&again[..], [ServerMessage::Turn(t)] if t.seq == 1 && t.turn == 0));
@@ -444,7 +419,7 @@ fn an_open_turn_is_sent_again_with_its_number() {
 }
 
 #[test]
-fn a_match_comes_back_from_its_rows_at_every_point() {
+fn match_is_restored_from_any_prefix_of_its_rows() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "connect_four"] {
         let seats = ludex_games::load(game).unwrap().spec().players as usize;
         let mut m = start(game, |_| ());
@@ -479,7 +454,7 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
                     }
                     let back_in = back.catch_up(Watcher::Seat(s), Some(3));
                     assert!(matches!(&back_in[..], [ServerMessage::Resync(r)] if r.seq >= 2 * RESTART_STEP));
-                    // Downtime is nobody's time: the clock waits for the client.
+                    // Downtime is not charged: the clock waits for the client.
                     assert!(back.next_deadline().is_none_or(|at| at >= 1_005_000));
                 }
                 // An answer that was given before the crash is given again.
@@ -498,7 +473,7 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
 
 /// Two moves are given, and the match ends after two decisions of seat 0.
 #[test]
-fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
+fn excerpt_bounds_the_match() {
     let moved = |seat, action| MoveRecord { seat, action: Some(action), forced: true, ..MoveRecord::default() };
     let given = [moved(0, 4), moved(1, 0)].map(RecordEvent::Move);
     let excerpt = || Excerpt { start: given.to_vec(), moves: Some(2), of: vec![0] };
@@ -506,7 +481,7 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
         setup.excerpt = excerpt();
         setup.header.start = 2;
     });
-    // Both seats hear the given moves, and nobody is asked for them.
+    // Both seats receive the prescribed moves without requests.
     for seat in 0..2 {
         let told = m.replay_frames(Watcher::Seat(seat), &[]);
         let moves =
@@ -552,7 +527,19 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
 }
 
 #[test]
-fn rows_that_do_not_apply_are_refused_by_number() {
+fn rows_of_moves_keep_their_fields() {
+    for text in [
+        r#"{"row":"act","seat":1,"turn":2,"try":1,"action":4,"ms":70,"forced":true,"bank_ms":80}"#,
+        r#"{"row":"act","seat":0,"turn":0,"try":0,"said":{"offer":1.5},"ms":7,"notes":{"say":"hi"},"bank_ms":0}"#,
+    ] {
+        let row: LogRow = serde_json::from_str(text).unwrap();
+        let fields: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&row).unwrap(), fields);
+    }
+}
+
+#[test]
+fn invalid_row_is_reported_by_number() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = send(&mut m, 1, 0, by_id(0, 0, 4));
     let row = out.into_iter().find_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }).unwrap();
@@ -561,7 +548,7 @@ fn rows_that_do_not_apply_are_refused_by_number() {
 }
 
 #[test]
-fn an_in_process_agent_is_asked_and_may_fail() {
+fn agent_failure_ends_the_match() {
     let with_agent = |s: &mut MatchSetup| s.seats[0] = SeatSetup::default();
     let mut m = MatchMachine::new(setup("tic_tac_toe", with_agent), 0);
     let out = m.handle(0, Input::Start);
@@ -583,7 +570,7 @@ fn an_in_process_agent_is_asked_and_may_fail() {
 }
 
 #[test]
-fn what_shares_a_seed_is_not_released() {
+fn shared_seed_is_not_released() {
     let mut m = start("kuhn_poker", |s| {
         s.release = false;
         s.pair = Some("p_1".into());
@@ -597,7 +584,7 @@ fn what_shares_a_seed_is_not_released() {
 }
 
 #[test]
-fn forced_moves_are_skipped_only_where_nothing_is_hidden() {
+fn forced_moves_are_skipped_with_perfect_information_only() {
     // On a board of one column every move is forced.
     let mut m = MatchMachine::new(setup("connect_four(rows=3,columns=1,x_in_row=4)", |s| s.skip_forced = true), 0);
     m.handle(0, Input::Start);
@@ -606,7 +593,7 @@ fn forced_moves_are_skipped_only_where_nothing_is_hidden() {
 }
 
 #[test]
-fn an_agent_of_the_host_has_a_clock_and_is_never_away() {
+fn in_process_agent_has_a_clock_and_no_presence() {
     let seated = |s: &mut MatchSetup| {
         s.seats[0] = SeatSetup::default();
         s.header.clock = Clock { move_ms: Some(50), bank_ms: 100, ..Clock::default() };
@@ -627,7 +614,7 @@ fn an_agent_of_the_host_has_a_clock_and_is_never_away() {
     m.agent_request(0, 0, &*agent, 60_000).unwrap();
     let out = m.handle(70, Input::Agent { seat: 0, turn: 0, did: did() });
     let Some(Output::Persist(row)) = out.first() else { panic!("a row was due: {out:?}") };
-    assert!(matches!(&**row, LogRow::Act(act) if (act.ms, act.bank_ms) == (70, 80)), "{row:?}");
+    assert!(matches!(&**row, LogRow::Act(act) if (act.record.ms, act.bank_ms) == (70, 80)), "{row:?}");
     // Without a clock the host's limit holds.
     let unlimited = |s: &mut MatchSetup| {
         seated(s);
@@ -645,7 +632,7 @@ fn an_agent_of_the_host_has_a_clock_and_is_never_away() {
 }
 
 #[test]
-fn a_packed_match_tells_the_same_and_answers_the_same() {
+fn packed_match_gives_the_same_frames_and_replies() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "chess(max_plies=60)"] {
         let mut m = start(game, |s| s.header.clock = Clock { bank_ms: 1_000_000, inc_ms: 3, ..Clock::default() });
         m.handle(1, Input::Offline(0));

@@ -65,13 +65,13 @@ fn mean(of: &[f64]) -> (f64, f64) {
     (mean, (of.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
 }
 
-/// How far the interval reaches.
+/// Returns the half-width of the interval.
 fn half(of: &Measurement) -> f64 {
     (of.high.unwrap() - of.low.unwrap()) / 2.0
 }
 
 #[test]
-fn mirrors_do_not_bias_the_mean_and_take_luck_away() {
+fn mirror_matches_reduce_variance_without_bias() {
     let case = |game, agent, anchor, means, gain| Case { game, agent, anchor, means, gain };
     println!(
         "| game | agent | anchor | mean return | bias | standard error of the bias | gain | inside the interval |"

@@ -1,43 +1,21 @@
 //! Pictures of a match: who gets which, and when.
 
+use ludex_play::header::header;
 use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::{Act, MatchFrame, MatchView, PictureView};
-use ludex_protocol::record::{Header, RecordSeat};
+use ludex_protocol::record::RecordSeat;
 
 /// A match whose seat 0 asked for pictures, with all frames since its start.
 fn start(game: &str) -> (MatchMachine, Vec<Output>) {
     let game = ludex_games::load(game).unwrap();
     let spec = game.spec();
     let seats = spec.players as usize;
-    let header = Header {
-        ludex: 1,
-        episode: "m_1".into(),
-        game: spec.game.clone(),
-        params: spec.params.clone(),
-        rules: spec.rules,
-        hash: spec.hash.clone(),
-        seats: vec![RecordSeat::default(); seats],
-        ..Header::default()
-    };
+    let header = header(spec, "m_1".to_owned(), &[], vec![RecordSeat::default(); seats]);
     let seat = |views: &[MatchView]| SeatSetup { remote: true, views: views.to_vec(), ..SeatSetup::default() };
-    let mut of_seats = vec![seat(&[MatchView::Texts]); seats];
-    of_seats[0] = seat(&[MatchView::Picture]);
-    let setup = MatchSetup {
-        seats: of_seats,
-        skip_forced: false,
-        seed: 1,
-        salt: [0; 16],
-        release: true,
-        grace_ms: Some(1_000),
-        run: None,
-        pair: None,
-        mirror: Vec::new(),
-        excerpt: Default::default(),
-        restarts: 0,
-        header,
-        game,
-    };
+    let mut setup = MatchSetup { grace_ms: Some(1_000), ..MatchSetup::new(game, header, 1, [0; 16]) };
+    setup.seats.fill(seat(&[MatchView::Texts]));
+    setup.seats[0] = seat(&[MatchView::Picture]);
     let mut m = MatchMachine::new(setup, 0);
     m.add_watcher(Watcher::Public);
     let mut out = m.handle(0, Input::Start);
@@ -73,7 +51,7 @@ fn last_cells(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_seat_gets_a_picture_with_each_turn_and_event() {
+fn seat_gets_a_picture_with_each_turn_and_event() {
     let (mut m, out) = start("connect_four");
     let turn = frames(&out, Watcher::Seat(0)).into_iter().find_map(picture).expect("a picture");
     assert!(turn.svg.starts_with("<svg") && turn.gestures.len() == 7, "{:?}", turn.gestures);
@@ -88,7 +66,7 @@ fn a_seat_gets_a_picture_with_each_turn_and_event() {
 }
 
 #[test]
-fn of_what_is_told_again_only_the_last_event_has_a_picture() {
+fn only_the_last_replayed_event_has_a_picture() {
     let (mut m, _) = start("connect_four");
     for n in 0..6 {
         act(&mut m, n % 2, n as u32 / 2, 3 - n as i64 % 2);
@@ -103,7 +81,7 @@ fn of_what_is_told_again_only_the_last_event_has_a_picture() {
 }
 
 #[test]
-fn steps_count_what_the_viewer_hears() {
+fn picture_steps_count_visible_events() {
     let (mut m, _) = start("connect_four");
     let mut seen = vec![m.picture_after(Watcher::Public, usize::MAX).unwrap().svg];
     for n in 0..5 {
@@ -119,7 +97,7 @@ fn steps_count_what_the_viewer_hears() {
 
 /// Seat 0 and the public are drawn nothing that depends on seat 1's card.
 #[test]
-fn pictures_show_no_hidden_cards() {
+fn pictures_hide_cards() {
     let own = |m: &MatchMachine, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
     let deals: Vec<MatchMachine> = (0..30).map(dealt).collect();
     let mut pairs = 0;

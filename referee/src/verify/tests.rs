@@ -263,7 +263,7 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
         (true, &[&unread, &unread, &taken], "without a cause"),
         (false, &[&unread, &unread], "expected at most 2 attempts"),
         (false, &[&taken, &taken, &taken], "expected at most 3 attempts"),
-        (true, &[&unread, &mislabelled], "not IllegalAction"),
+        (true, &[&unread, &mislabelled], "expected refusal code IllegalAction"),
     ] {
         let message = refuse(&with(forced, tries), FaultKind::Move, Some(1));
         assert!(message.contains(why), "{tries:?}: {message}");

@@ -75,7 +75,7 @@ impl Svg {
         format!(
             "<svg class=\"figure\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>{desc}{}\n</svg>\n",
             escape(title),
-            self.body
+            apostrophes(&self.body)
         )
     }
 }
@@ -127,5 +127,10 @@ pub(crate) fn fit(text: &str, most: f64) -> String {
 
 /// Escapes a name for SVG and HTML.
 pub(crate) fn escape(text: &str) -> String {
-    ludex_env::svg::escape(&clean(text))
+    apostrophes(&ludex_env::svg::escape(&clean(text)))
+}
+
+/// Escapes apostrophes, as the templates of pages do.
+fn apostrophes(escaped: &str) -> String {
+    escaped.replace('\'', "&#x27;")
 }

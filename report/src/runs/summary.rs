@@ -28,7 +28,6 @@ use crate::power::stopping_width;
 pub struct PartResult {
     /// Id of the part.
     pub part: String,
-    /// Canonical game string.
     pub game: String,
     pub agent: String,
     /// Wins, draws and losses over all opponents.
@@ -336,7 +335,6 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 pub struct GroupScore {
     pub group: String,
     pub agent: String,
-    /// Number of parts in the mean.
     pub parts: usize,
     /// Mean score of the parts.
     pub score: f64,

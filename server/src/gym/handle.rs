@@ -37,8 +37,9 @@ pub(super) enum TaskKind {
 }
 
 impl TaskKind {
-    /// Number of task kinds.
-    pub(super) const COUNT: usize = 5;
+    /// All kinds, in order of their numbers.
+    pub(super) const ALL: [TaskKind; 5] =
+        [TaskKind::Reset, TaskKind::Step, TaskKind::Replay, TaskKind::Copy, TaskKind::Read];
 }
 
 impl HandleTask {
@@ -128,7 +129,7 @@ impl EnvHandle {
     /// Runs a task. A clone returns a new handle.
     pub(super) fn run(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let done = match self.may_say_more(&task) {
-            Ok(()) => self.done(task),
+            Ok(()) => self.execute(task),
             Err(full) => (Err(full), None),
         };
         self.said.set(u32::try_from(self.batch.said_bytes()).unwrap_or(u32::MAX));
@@ -145,7 +146,7 @@ impl EnvHandle {
         if more && self.batch.spec().proposals.is_some() { self.table.reserve_documents(1).map(drop) } else { Ok(()) }
     }
 
-    fn done(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
+    fn execute(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let answer = match task {
             HandleTask::Reset(r) => self.reset(r),
             HandleTask::Step(s) => self.step(s),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ludex_env::batch::ChanceBy;
 use ludex_env::recording::RecordBuilder;
 use ludex_env::{DynBatch, Episode, Seat};
+use ludex_play::header::header;
 use ludex_play::time::{epoch_ms, now_text};
-use ludex_protocol::record::{EndReason, Footer, Header, IllegalMoveRules, IllegalPolicy, RecordSeat, VERSION};
+use ludex_protocol::record::{EndReason, Footer, Header, IllegalMoveRules, IllegalPolicy, RecordSeat};
 
 use crate::auth;
 use crate::opponents::Opponents;
@@ -80,19 +81,10 @@ impl Recorder {
         let flags = [("peek", seats.iter().any(peeks)), ("client_chance", config.chance == ChanceBy::Client)];
         let id = format!("g_{}", hex::encode(auth::random_bytes::<12>().map_err(|e| e.to_string())?));
         let header = Header {
-            ludex: VERSION,
-            episode: id.clone(),
             number: u32::try_from(episode.number).unwrap_or(u32::MAX),
-            flags: flags.iter().filter(|(_, is)| *is).map(|(name, _)| (*name).to_owned()).collect(),
-            game: spec.game.clone(),
-            params: spec.params.clone(),
-            rules: spec.rules,
-            hash: spec.hash.clone(),
-            server: ludex_play::PROGRAM.to_owned(),
-            seats: seated.collect(),
             illegal: IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: 1, unparsed: None },
             started: began.0.clone(),
-            ..Header::default()
+            ..header(spec, id.clone(), &flags, seated.collect())
         };
         let reason = match episode.at_fault {
             Some(seat) if is_client(seat) => EndReason::Illegal,

@@ -123,13 +123,13 @@ enum Live {
     All,
 }
 
-type Asked<T> = Result<Query<T>, QueryRejection>;
+type QueryOf<T> = Result<Query<T>, QueryRejection>;
 
 fn misunderstood(e: &QueryRejection) -> Answer {
     failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, e.body_text()))
 }
 
-async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
+async fn matches(State(app): App, headers: HeaderMap, query: QueryOf<MatchQuery>) -> Answer {
     let scopes = match granted(&app, &headers).await {
         Ok(scopes) => scopes,
         Err(refusal) => return *refusal,
@@ -219,7 +219,7 @@ async fn ladder(
     State(app): App,
     headers: HeaderMap,
     path: Result<Path<String>, PathRejection>,
-    query: Asked<LadderQuery>,
+    query: QueryOf<LadderQuery>,
 ) -> Answer {
     match path {
         Ok(Path(ladder)) => table(&app, &headers, &ladder, None, query).await,
@@ -231,7 +231,7 @@ async fn season(
     State(app): App,
     headers: HeaderMap,
     path: Result<Path<(String, String)>, PathRejection>,
-    query: Asked<LadderQuery>,
+    query: QueryOf<LadderQuery>,
 ) -> Answer {
     match path {
         Ok(Path((ladder, season))) => table(&app, &headers, &ladder, Some(&season), query).await,
@@ -244,7 +244,7 @@ async fn table(
     headers: &HeaderMap,
     ladder: &str,
     season: Option<&str>,
-    query: Asked<LadderQuery>,
+    query: QueryOf<LadderQuery>,
 ) -> Answer {
     if let Err(refusal) = granted(app, headers).await {
         return *refusal;
@@ -286,7 +286,7 @@ struct RatingQuery {
     game: Option<String>,
 }
 
-async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>) -> Answer {
+async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery>) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }

@@ -19,13 +19,14 @@ use serde_json::json;
 
 use ludex_agents::{Agent, wrap};
 use ludex_env::{GameRef, MoveRequest};
+use ludex_play::header::header;
 use ludex_play::local::{auto_play_forced, faults_as_infra};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEntry, SeatInfo};
-use ludex_protocol::record::{AgentKind, Clock, EndReason, Header, IllegalMoveRules, RecordSeat};
+use ludex_protocol::record::{AgentKind, Clock, EndReason, Header, RecordSeat};
 use ludex_referee::digest;
 use ludex_referee::suite::starts::Excerpt;
 use tokio::sync::{mpsc, oneshot};
@@ -383,42 +384,20 @@ impl Hub {
         let salt = random::<16>()?;
         let (seed, drawn) = self.seed(asked)?;
         let mirror = self.mirror(asked, seats, seed).await;
-        let spec = asked.game.spec();
         let peeks =
             seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.needs_full_state()));
-        let flags = [(peeks, "peek"), (asked.arranged, "arranged")];
+        let flags = [("peek", peeks), ("arranged", asked.arranged)];
         let header = Header {
-            ludex: 1,
-            episode: fresh_id('m')?,
-            number: 0,
-            flags: flags.iter().filter(|(has, _)| *has).map(|(_, flag)| (*flag).to_owned()).collect(),
-            game: spec.game.clone(),
-            params: spec.params.clone(),
-            rules: spec.rules,
-            hash: spec.hash.clone(),
-            server: ludex_play::PROGRAM.into(),
-            seats: Vec::new(),
             rated: asked.rated,
             clock: asked.clock.clone(),
-            illegal: IllegalMoveRules::default(),
-            seed_commit: Some(digest::seed_commit(&salt, seed)),
-            start: 0,
-            started: ludex_play::time::now_text(),
+            ..header(asked.game.spec(), fresh_id('m')?, &flags, Vec::new())
         };
         let setup = MatchSetup {
-            game: asked.game.clone(),
-            header,
-            seats: Vec::new(),
-            skip_forced: false,
-            seed,
-            salt,
             release: asked.pair.is_none(),
             grace_ms: Some(self.config.limits.grace_ms),
-            run: None,
             pair: asked.pair.clone(),
             mirror,
-            excerpt: Excerpt::default(),
-            restarts: 0,
+            ..MatchSetup::new(asked.game.clone(), header, seed, salt)
         };
         Ok((setup, drawn))
     }

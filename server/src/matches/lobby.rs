@@ -97,7 +97,7 @@ impl WaitingJoin {
         self.paired && self.ladder.is_none() && same && fresh && !first.agent.is_io_bound()
     }
 
-    fn done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.left == Some(0) && self.running == 0
     }
 
@@ -218,7 +218,7 @@ impl Lobby {
     pub(super) fn ended(&mut self, id: &str) -> bool {
         let Some(w) = self.joins.get_mut(id) else { return false };
         w.running = w.running.saturating_sub(1);
-        let done = w.done();
+        let done = w.is_done();
         if done {
             self.remove(id)
         } else {
@@ -241,7 +241,7 @@ impl Lobby {
 
     /// Removes the joins without remaining or running matches, and returns their ids.
     pub(super) fn remove_done(&mut self) -> Vec<String> {
-        let done: Vec<String> = self.joins.values().filter(|w| w.done()).map(|w| w.kept.id.clone()).collect();
+        let done: Vec<String> = self.joins.values().filter(|w| w.is_done()).map(|w| w.kept.id.clone()).collect();
         done.iter().for_each(|id| self.remove(id));
         done
     }
@@ -288,7 +288,7 @@ impl Lobby {
         let seat = w.request().seat.unwrap_or(w.played % players) as usize;
         let mut seats: Vec<SeatPlan> = w.against.iter().map(server_seat).collect();
         seats.insert(seat.min(seats.len()), w.seat_plan());
-        let mut asked = RequestedTerms { mirror: w.has_mirrors(), ..asked(w)? };
+        let mut asked = RequestedTerms { mirror: w.has_mirrors(), ..terms_of(w)? };
         let ids = vec![id.to_owned()];
         match w.block.clone() {
             Some(pair) => {
@@ -327,7 +327,7 @@ impl Lobby {
         let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
         let ids = self.place(table, players as usize);
         let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(WaitingJoin::seat_plan).collect();
-        let asked = asked(self.joins.get(&ids[0])?)?;
+        let asked = terms_of(self.joins.get(&ids[0])?)?;
         let asked = RequestedTerms { pair: self.begin_block(&ids), ..asked };
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
@@ -449,7 +449,7 @@ fn server_seat(o: &Opponent) -> SeatPlan {
 }
 
 /// Returns the settings that a join requests; `None` for a join by ticket.
-fn asked(w: &WaitingJoin) -> Option<RequestedTerms> {
+fn terms_of(w: &WaitingJoin) -> Option<RequestedTerms> {
     Some(RequestedTerms {
         game: w.game.clone()?,
         rated: w.request().rated,

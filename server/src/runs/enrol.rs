@@ -90,9 +90,9 @@ impl Hub {
             let message = format!("run: expected 1 to {NAME} lower-case letters, digits, _ and -");
             return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(&run))));
         }
-        let host = match self.known(&run).await? {
-            Some(Known::Open(host)) => host,
-            Some(Known::Over(kept)) => {
+        let host = match self.existing_run(&run).await? {
+            Some(ExistingRun::Open(host)) => host,
+            Some(ExistingRun::Over(kept)) => {
                 known_to(&kept, session)?;
                 same(&kept.request, &request)?;
                 return Ok(Place::Over(kept));
@@ -102,7 +102,7 @@ impl Hub {
         let kept = host.enrolment();
         // Only current and possible entrants may learn the settings of a run.
         if kept.entrant(session.name(), session.about.owner.as_deref()).is_none() && !kept.has_room() {
-            return Err(taken(&run));
+            return Err(name_taken(&run));
         }
         same(&kept.request, &request)?;
         // A rejected request starts nothing.
@@ -175,23 +175,23 @@ impl Hub {
     }
 
     /// Returns an existing run.
-    async fn known(&self, run: &str) -> Result<Option<Known>, Box<Refusal>> {
+    async fn existing_run(&self, run: &str) -> Result<Option<ExistingRun>, Box<Refusal>> {
         if let Some(host) = self.runs.host(run) {
-            return Ok(Some(Known::Open(host)));
+            return Ok(Some(ExistingRun::Open(host)));
         }
         let (data, name) = (self.config.data.clone(), run.to_owned());
         let read = self.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
         match read {
             Ok(None) => Ok(None),
-            Ok(Some(kept)) if kept.over.is_some() => Ok(Some(Known::Over(Box::new(kept)))),
+            Ok(Some(kept)) if kept.over.is_some() => Ok(Some(ExistingRun::Over(Box::new(kept)))),
             Ok(Some(kept)) => {
                 let host = Arc::new(Host::new(kept));
                 self.runs.hosts.lock().insert(run.to_owned(), host.clone());
-                Ok(Some(Known::Open(host)))
+                Ok(Some(ExistingRun::Open(host)))
             }
             Err(error) => {
                 tracing::debug!(run, error = %format!("{error:#}"), "run name is taken");
-                Err(taken(run))
+                Err(name_taken(run))
             }
         }
     }
@@ -249,7 +249,7 @@ impl Hub {
         let kept = Enrolment {
             request: request.clone(),
             text: offer.text.clone(),
-            roles: self.cast(request, &offer.text)?,
+            roles: self.assign_roles(request, &offer.text)?,
             cup: None,
             season: self
                 .season_now(&request.suite)
@@ -264,7 +264,7 @@ impl Hub {
 
     /// Returns the agents for the roles of a suite. Every role of the run's parts is filled, by the request or by the
     /// suite.
-    fn cast(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
+    fn assign_roles(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
         let games = ludex_games::builtin();
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
@@ -300,7 +300,7 @@ impl Hub {
     ) -> Result<EnrolledAgent, Box<Refusal>> {
         let kept = host.enrolment();
         if !kept.has_room() {
-            return Err(taken(kept.run()));
+            return Err(name_taken(kept.run()));
         }
         self.may_enter_season(session, &kept)?;
         if kept.entrants.iter().any(|e| e.agent == session.name()) {
@@ -359,7 +359,7 @@ impl Hub {
         if !is_word(run) {
             return Err(unknown());
         }
-        let Some(Known::Open(host)) = self.known(run).await? else { return Err(unknown()) };
+        let Some(ExistingRun::Open(host)) = self.existing_run(run).await? else { return Err(unknown()) };
         let kept = host.enrolment();
         kept.entrant(session.name(), session.about.owner.as_deref()).ok_or_else(unknown)?;
         let stop = EarlyStop { reason: RunReason::Withdrawn, agent: Some(session.name().to_owned()) };
@@ -425,12 +425,13 @@ impl Hub {
     }
 }
 
-enum Known {
+/// Run whose name a client uses.
+enum ExistingRun {
     Open(Arc<Host>),
     Over(Box<Enrolment>),
 }
 
-fn taken(run: &str) -> Box<Refusal> {
+fn name_taken(run: &str) -> Box<Refusal> {
     let message = "run name is taken by another owner; choose another name";
     Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(truncate_text(run)))
 }
@@ -438,7 +439,7 @@ fn taken(run: &str) -> Box<Refusal> {
 /// Checks that the agent of a session is in a run.
 fn known_to(kept: &Enrolment, session: &Session) -> Result<(), Box<Refusal>> {
     let found = kept.entrant(session.name(), session.about.owner.as_deref());
-    found.map(drop).ok_or_else(|| taken(kept.run()))
+    found.map(drop).ok_or_else(|| name_taken(kept.run()))
 }
 
 /// Checks that a request matches the one that created the run. The number of concurrent matches and the views may

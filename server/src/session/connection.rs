@@ -168,7 +168,7 @@ impl<S: Io> Connection<S> {
         let encoding = self.wire.encoding;
         let read = match read_large(&message, encoding, &self.session.account.name, &self.shared) {
             // Boxed, since it is rare: a connection's future is as large as its largest await point.
-            Some(reading) => Box::pin(self.beside(reading)).await?,
+            Some(reading) => Box::pin(self.while_serving(reading)).await?,
             None => None,
         };
         let passed = self.gate.pass(&message, read, encoding, &mut self.work.replies, &self.shared);
@@ -192,7 +192,7 @@ impl<S: Io> Connection<S> {
 
     /// Awaits `work` while notifying the client of other events. A revoked token or a resume elsewhere ends the wait,
     /// and cancels work that has not started.
-    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+    async fn while_serving<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let mut work = std::pin::pin!(work);
         loop {
             self.flush().await?;
@@ -295,7 +295,7 @@ impl<S: Io> Connection<S> {
         let mut sent = Ok(());
         for GymReply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
-                self.told(code, "gym request");
+                self.count_error(code, "gym request");
             }
             if !records.is_empty()
                 && let Err(e) = self.shared.store.write_behind(records).await
@@ -319,7 +319,7 @@ impl<S: Io> Connection<S> {
         match out {
             Some(MailboxItem::Message(Some(id), message)) => {
                 if let ServerMessage::Error(error) = &*message {
-                    self.told(error.code, &error.message);
+                    self.count_error(error.code, &error.message);
                 }
                 let frame = self.encode(Some(id), &message);
                 self.work.replies.answer(id, None, None, frame.clone());
@@ -341,7 +341,7 @@ impl<S: Io> Connection<S> {
 
     async fn answer(&mut self, id: Id, asked: RequestFingerprint, message: ServerMessage) -> Result<(), End> {
         if let ServerMessage::Error(error) = &message {
-            self.told(error.code, &error.message);
+            self.count_error(error.code, &error.message);
         }
         let frame = self.encode(Some(id), &message);
         self.work.replies.answer(id, Some(asked), None, frame.clone());
@@ -350,13 +350,13 @@ impl<S: Io> Connection<S> {
 
     /// Sends an error that is not cached, since the request was not executed.
     async fn refuse(&mut self, id: Option<Id>, error: Refusal) -> Result<(), End> {
-        self.told(error.code, &error.message);
+        self.count_error(error.code, &error.message);
         let frame = self.encode(id, &error.into());
         self.send(frame).await
     }
 
     /// Counts an error, and logs clients that reach a limit.
-    fn told(&self, code: ErrorCode, message: &str) {
+    fn count_error(&self, code: ErrorCode, message: &str) {
         self.shared.metrics.error(code);
         if matches!(code, ErrorCode::Limit | ErrorCode::RateLimited | ErrorCode::TooLarge) {
             let (session, agent) = (&*self.session.id, self.session.name());

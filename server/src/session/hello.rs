@@ -42,11 +42,11 @@ pub(super) struct Welcomed {
 }
 
 /// Refusal to send, and the code to close the connection with.
-struct Refused(Refusal, Close);
+struct HelloRefusal(Refusal, Close);
 
-impl Refused {
+impl HelloRefusal {
     fn of(code: ErrorCode, message: impl Into<String>) -> Self {
-        Refused(Refusal::new(code, message), close::PROTOCOL)
+        HelloRefusal(Refusal::new(code, message), close::PROTOCOL)
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn greet<S: Io>(
         },
         Err((id, refused)) => (id, refused),
     };
-    let Refused(error, close) = refused;
+    let HelloRefusal(error, close) = refused;
     let code = error.code.as_str();
     tracing::info!(ip = %peer.ip, code, why = error.message, "hello rejected");
     shared.metrics.error(error.code);
@@ -85,7 +85,7 @@ pub(super) async fn greet<S: Io>(
     Err(Broken::Close(close))
 }
 
-type First = Result<(Id, Box<Hello>), (Option<Id>, Refused)>;
+type First = Result<(Id, Box<Hello>), (Option<Id>, HelloRefusal)>;
 
 /// Reads the first message, which must be `hello`.
 async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Instant) -> Result<First, Broken> {
@@ -95,7 +95,7 @@ async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Inst
             Err(_) => {
                 let seconds = shared.limits.hello_ms as f64 / 1000.0;
                 let why = format!("expected hello within {seconds} seconds");
-                return Ok(Err((None, Refused::of(ErrorCode::HelloFirst, why))));
+                return Ok(Err((None, HelloRefusal::of(ErrorCode::HelloFirst, why))));
             }
             Ok(message) => match message? {
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -112,9 +112,9 @@ async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Inst
         }
         Ok((id, other)) => {
             let why = format!("expected hello as the first message, got {}", other.kind());
-            Err((id, Refused::of(ErrorCode::HelloFirst, why)))
+            Err((id, HelloRefusal::of(ErrorCode::HelloFirst, why)))
         }
-        Err(rejected) => Err((rejected.id, Refused(*rejected.error, close::PROTOCOL))),
+        Err(rejected) => Err((rejected.id, HelloRefusal(*rejected.error, close::PROTOCOL))),
     })
 }
 
@@ -124,7 +124,7 @@ async fn welcome<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,
     shared: &Arc<ServerState>,
-) -> Result<Welcomed, Refused> {
+) -> Result<Welcomed, HelloRefusal> {
     let (about, grant) = who(&hello, peer, shared).await?;
     let scopes = grant.scopes;
     let found = find(&hello, &about, shared).await;
@@ -178,18 +178,18 @@ async fn welcome<S: Io>(
         joins: player.joins(),
     };
     let bytes = wire.encoding.encode_server(Some(id), &ServerMessage::Welcome(Box::new(welcome)));
-    let bytes = bytes.map_err(|e| Refused::of(ErrorCode::Internal, e.to_string()))?;
+    let bytes = bytes.map_err(|e| HelloRefusal::of(ErrorCode::Internal, e.to_string()))?;
     player.online();
     let welcome = WireFrame::new(wire.encoding, bytes);
     Ok(Welcomed { session, work, player, scopes, mailbox, control, welcome })
 }
 
 /// Returns the client's identity and permissions.
-async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(ClientInfo, Grant), Refused> {
+async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(ClientInfo, Grant), HelloRefusal> {
     if !hello.protocol.contains(&VERSION) {
         let error = Refusal::new(ErrorCode::ProtocolVersion, format!("expected protocol version {VERSION}"));
         let error = error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]);
-        return Err(Refused(error, close::PROTOCOL));
+        return Err(HelloRefusal(error, close::PROTOCOL));
     }
     let token = hello.token.as_deref().or(peer.bearer.as_deref());
     let grant =
@@ -215,28 +215,28 @@ fn new_work(session: &Session, shared: &ServerState) -> Box<SessionData> {
     Box::new(SessionData { replies: Replies::new(shared.limits.replies_kept as usize), gym })
 }
 
-fn not_admitted(e: AuthError) -> Refused {
+fn not_admitted(e: AuthError) -> HelloRefusal {
     match e {
         AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired => {
-            Refused(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
+            HelloRefusal(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
         }
         AuthError::Name { ref name, ref allowed } => {
             let error = Refusal::new(ErrorCode::Forbidden, e.to_string()).path("agent.name");
-            Refused(error.got(name.as_str()).allowed(allowed.clone()), close::PROTOCOL)
+            HelloRefusal(error.got(name.as_str()).allowed(allowed.clone()), close::PROTOCOL)
         }
         AuthError::BadName { ref got } => {
             let error = Refusal::new(ErrorCode::BadField, e.to_string()).path("agent.name");
-            Refused(error.got(ludex_protocol::error::truncate_text(got)), close::PROTOCOL)
+            HelloRefusal(error.got(ludex_protocol::error::truncate_text(got)), close::PROTOCOL)
         }
         other => {
             tracing::error!(error = %other, "token check failed");
-            Refused(*crate::gym::internal(), close::GOING_AWAY)
+            HelloRefusal(*crate::gym::internal(), close::GOING_AWAY)
         }
     }
 }
 
 /// Returns the agent name: the requested one, else that of the token.
-fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, Refused> {
+fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, HelloRefusal> {
     if asked.name.is_empty() {
         return Ok(grant.default_name().unwrap_or_default().to_owned());
     }
@@ -244,8 +244,8 @@ fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, Refused> {
     Ok(asked.name.clone())
 }
 
-fn random(prefix: &str) -> Result<String, Refused> {
-    let bytes = auth::random_bytes::<16>().map_err(|e| Refused::of(ErrorCode::Internal, e.to_string()))?;
+fn random(prefix: &str) -> Result<String, HelloRefusal> {
+    let bytes = auth::random_bytes::<16>().map_err(|e| HelloRefusal::of(ErrorCode::Internal, e.to_string()))?;
     Ok(format!("{prefix}{}", hex::encode(bytes)))
 }
 

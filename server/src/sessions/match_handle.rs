@@ -74,9 +74,9 @@ pub enum MatchCommand {
 
 /// Handle of a running match.
 #[derive(Clone)]
-pub struct MatchHandle(Arc<Known>);
+pub struct MatchHandle(Arc<SharedMatch>);
 
-struct Known {
+struct SharedMatch {
     tx: mpsc::UnboundedSender<Box<MatchCommand>>,
     entry: MatchEntry,
     seated: Vec<Option<String>>,
@@ -95,7 +95,7 @@ impl MatchHandle {
     ) -> Self {
         let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
-        MatchHandle(Arc::new(Known { tx, entry, seated, holders, over, released }))
+        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released }))
     }
 
     /// Sends a command; false if the task has ended.

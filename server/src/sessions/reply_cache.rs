@@ -43,7 +43,7 @@ pub(crate) enum Admission {
     InFlight,
     /// Refuse: the `id` was used for another request.
     Other,
-    /// Refuse: the `id` is below later ones, and its reply is no longer cached.
+    /// Refuse: the `id` is below later ones, so its reply has left the cache.
     Old,
 }
 
@@ -52,16 +52,16 @@ pub(crate) enum Admission {
 pub(crate) struct Replies {
     highest: Option<Id>,
     keep: usize,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<CachedReply>,
     /// Last two replies of each handle; batches are large.
-    envs: HashMap<u32, VecDeque<Kept>>,
+    envs: HashMap<u32, VecDeque<CachedReply>>,
     flying: HashMap<Id, Flight>,
     /// Requests that were not executed and may be repeated.
     again: BTreeSet<Id>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedReply {
     id: Id,
     asked: RequestFingerprint,
     frame: WireFrame,
@@ -108,11 +108,11 @@ impl Replies {
             self.highest = Some(id);
             return Admission::New;
         }
-        self.known(id, asked)
+        self.admit_repeat(id, asked)
     }
 
     #[cold]
-    fn known(&mut self, id: Id, asked: RequestFingerprint) -> Admission {
+    fn admit_repeat(&mut self, id: Id, asked: RequestFingerprint) -> Admission {
         if self.again.remove(&id) {
             return Admission::New;
         }
@@ -145,7 +145,7 @@ impl Replies {
     pub fn answer(&mut self, id: Id, asked: Option<RequestFingerprint>, env: Option<u32>, frame: WireFrame) {
         let flown = if self.flying.is_empty() { None } else { self.flying.remove(&id) };
         let Some(asked) = asked.or(flown.map(|flight| flight.asked)) else { return };
-        let kept = Kept { id, asked, frame };
+        let kept = CachedReply { id, asked, frame };
         let (list, most) = match env {
             Some(env) => (self.envs.entry(env).or_default(), PER_ENV),
             None => (&mut self.kept, self.keep),
@@ -186,7 +186,7 @@ mod tests {
         WireFrame::new(Encoding::Json, text.as_bytes().to_vec())
     }
 
-    fn asked(request: &str) -> RequestFingerprint {
+    fn fingerprint(request: &str) -> RequestFingerprint {
         let text = format!(r#"{{"id":1,"type":{request}}}"#);
         let (_, message) = Encoding::Json.decode_client(text.as_bytes(), 16).unwrap();
         RequestFingerprint::new(Encoding::Json, &message, text.as_bytes())
@@ -197,14 +197,14 @@ mod tests {
         const ZERO: &str = r#""step","env":1,"actions":[0]"#;
         const SIX: &str = r#""step","env":1,"actions":[6]"#;
         let mut replies = Replies::new(3);
-        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::New));
-        replies.mark_in_flight(1, asked(ZERO), false);
-        assert!(matches!(replies.admit(1, asked(SIX)), Admission::Other), "while it runs");
-        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::InFlight));
+        assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::New));
+        replies.mark_in_flight(1, fingerprint(ZERO), false);
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "while it runs");
+        assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::InFlight));
         replies.answer(1, None, Some(1), frame("1"));
-        assert!(matches!(replies.admit(1, asked(SIX)), Admission::Other), "when it is answered");
-        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::Answered(_)));
-        let reordered = asked(r#""step","actions":[0],"env":1"#);
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "when it is answered");
+        assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::Answered(_)));
+        let reordered = fingerprint(r#""step","actions":[0],"env":1"#);
         assert!(matches!(replies.admit(1, reordered), Admission::Answered(_)), "the order of fields does not matter");
     }
 
@@ -212,43 +212,43 @@ mod tests {
     fn repeated_request_gets_the_cached_reply() {
         let mut replies = Replies::new(3);
         for id in 1..=5 {
-            assert!(matches!(replies.admit(id, asked(PING)), Admission::New));
-            replies.answer(id, Some(asked(PING)), None, frame(&id.to_string()));
+            assert!(matches!(replies.admit(id, fingerprint(PING)), Admission::New));
+            replies.answer(id, Some(fingerprint(PING)), None, frame(&id.to_string()));
         }
         for id in 3..=5 {
-            let Admission::Answered(kept) = replies.admit(id, asked(PING)) else { panic!("{id}") };
+            let Admission::Answered(kept) = replies.admit(id, fingerprint(PING)) else { panic!("{id}") };
             assert_eq!(kept.message, frame(&id.to_string()).message);
         }
-        assert!(matches!(replies.admit(4, asked(OPEN)), Admission::Other), "another request");
-        assert!(matches!(replies.admit(2, asked(PING)), Admission::Old), "too old");
-        assert!(matches!(replies.admit(-7, asked(PING)), Admission::Old), "never seen");
+        assert!(matches!(replies.admit(4, fingerprint(OPEN)), Admission::Other), "another request");
+        assert!(matches!(replies.admit(2, fingerprint(PING)), Admission::Old), "too old");
+        assert!(matches!(replies.admit(-7, fingerprint(PING)), Admission::Old), "never seen");
     }
 
     #[test]
     fn handle_caches_its_last_replies() {
         let mut replies = Replies::new(8);
         for id in 1..=3 {
-            assert!(matches!(replies.admit(id, asked(STEP)), Admission::New));
-            replies.answer(id, Some(asked(STEP)), Some(1), frame(&id.to_string()));
+            assert!(matches!(replies.admit(id, fingerprint(STEP)), Admission::New));
+            replies.answer(id, Some(fingerprint(STEP)), Some(1), frame(&id.to_string()));
         }
-        assert!(matches!(replies.admit(1, asked(STEP)), Admission::Old));
-        assert!(matches!(replies.admit(2, asked(STEP)), Admission::Answered(_)));
+        assert!(matches!(replies.admit(1, fingerprint(STEP)), Admission::Old));
+        assert!(matches!(replies.admit(2, fingerprint(STEP)), Admission::Answered(_)));
         replies.only_envs(|env| env != 1);
-        assert!(matches!(replies.admit(3, asked(STEP)), Admission::Old));
+        assert!(matches!(replies.admit(3, fingerprint(STEP)), Admission::Old));
     }
 
     #[test]
     fn refused_request_may_be_repeated() {
         let mut replies = Replies::new(8);
         replies.postpone(1);
-        assert!(matches!(replies.admit(2, asked(ACT)), Admission::New));
-        replies.mark_in_flight(2, asked(ACT), true);
-        assert!(matches!(replies.admit(1, asked(ACT)), Admission::New));
-        assert!(matches!(replies.admit(2, asked(ACT)), Admission::InFlight));
+        assert!(matches!(replies.admit(2, fingerprint(ACT)), Admission::New));
+        replies.mark_in_flight(2, fingerprint(ACT), true);
+        assert!(matches!(replies.admit(1, fingerprint(ACT)), Admission::New));
+        assert!(matches!(replies.admit(2, fingerprint(ACT)), Admission::InFlight));
         assert_eq!(replies.unanswered(), 1);
         replies.disconnect();
         assert_eq!(replies.unanswered(), 0);
-        assert!(matches!(replies.admit(2, asked(ACT)), Admission::New));
+        assert!(matches!(replies.admit(2, fingerprint(ACT)), Admission::New));
     }
 
     #[test]

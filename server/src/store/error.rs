@@ -23,7 +23,9 @@ pub enum StoreError {
     #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
     Foreign { path: PathBuf },
     /// The file was written by another version of ludex.
-    #[error("{path}: expected store version {known}, got {found}; {}", if .found > .known { "use a newer ludex" } else { "start the server of this version once to migrate it" })]
+    #[error(
+        "{path}: expected store version {known}, got {found}; use the ludex that wrote it, or choose another folder with --data"
+    )]
     Version {
         path: PathBuf,
         /// Version of the file.

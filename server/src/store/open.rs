@@ -1,4 +1,4 @@
-//! Opening of the data directory: lock, checks and migrations.
+//! Opening of the data directory: lock, checks and schema.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -18,8 +18,10 @@ const LOCK: &str = "ludex.lock";
 /// Application id of the database file (`PRAGMA application_id`): "LUDX".
 const APPLICATION: i64 = 0x4c55_4458;
 
-/// Migrations from an empty file to the current schema; the file's `user_version` is the number already applied.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql"), include_str!("lists.sql")];
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// Version of the schema (`PRAGMA user_version`). Versions 1 and 2 preceded release 0.1.0.
+const VERSION: u32 = 3;
 
 /// Maximum duration of the check of a whole file. A file that takes longer is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
@@ -57,23 +59,17 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
         Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {
             return Err(StoreError::Missing { path: folder.to_owned() });
         }
-        // Held while opening, to migrate an older file; if a server holds it, no migration is needed.
-        Access::Beside => match lock(folder) {
-            Ok(lock) => Some(lock),
-            Err(StoreError::Locked { .. }) => None,
-            Err(other) => return Err(other),
-        },
+        Access::Beside => None,
     };
     if !fresh && fs::metadata(&path).map_err(|e| StoreError::io(&path, e))?.len() == 0 {
         return Err(StoreError::Empty { path });
     }
-    let writer = prepared(&path, lock.is_some(), access).inspect_err(|_| {
+    let writer = prepared(&path, access).inspect_err(|_| {
         if fresh {
             // An empty file would later be reported as lost data.
             let _ = fs::remove_file(&path);
         }
     })?;
-    let lock = lock.filter(|_| access == Access::Owner);
     Ok(OpenStore { readers: Readers::new(path.clone()), path, writer, lock })
 }
 
@@ -130,29 +126,27 @@ fn lock(folder: &Path) -> Result<Lock, StoreError> {
     Ok(lock)
 }
 
-/// Checks that the file belongs to ludex before changing it, then migrates it (`may_migrate`). Returns the connection
-/// for writes.
-fn prepared(path: &Path, may_migrate: bool, access: Access) -> Result<Connection, StoreError> {
+/// Checks that the file is a store of this version before changing it; the owner initializes an empty file. Returns the
+/// connection for writes.
+fn prepared(path: &Path, access: Access) -> Result<Connection, StoreError> {
     let sql = |e| StoreError::sql(path, e);
     let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
     let number = |text: &str| writer.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(sql);
     let application = number("PRAGMA application_id")?;
-    if application != APPLICATION && (application != 0 || number("SELECT count(*) FROM sqlite_schema")? != 0) {
+    let empty = application == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0;
+    if application != APPLICATION && !empty {
         return Err(StoreError::Foreign { path: path.to_owned() });
     }
-    let (found, known) = (number("PRAGMA user_version")?, MIGRATIONS.len() as i64);
-    if found > known || found < known && !may_migrate {
-        return Err(StoreError::Version { path: path.to_owned(), found: found as u32, known: known as u32 });
-    }
-    if access == Access::Owner && found > 0 {
-        check(&writer, path)?;
-    }
-    if found < known {
-        let mut script =
-            format!("BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {known};\n");
-        script.extend(MIGRATIONS.iter().skip(found.max(0) as usize).copied());
-        script.push_str("COMMIT;");
+    let version = number("PRAGMA user_version")?;
+    if empty && access == Access::Owner {
+        let script = format!(
+            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};\n{SCHEMA}COMMIT;"
+        );
         writer.execute_batch(&script).map_err(sql)?;
+    } else if version != i64::from(VERSION) {
+        return Err(StoreError::Version { path: path.to_owned(), found: version as u32, known: VERSION });
+    } else if access == Access::Owner {
+        check(&writer, path)?;
     }
     let settings = format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \

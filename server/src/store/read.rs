@@ -110,7 +110,7 @@ impl Store {
         self.all(query, row).await
     }
 
-    /// Returns the number of the last released record; 0 if there is none.
+    /// Returns the number of the last released record; 0 without one.
     ///
     /// # Errors
     ///

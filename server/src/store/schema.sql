@@ -1,4 +1,4 @@
--- Version 1 of the store. Bodies are JSON text; times are milliseconds since the Unix epoch.
+-- Bodies are JSON text; times are milliseconds since the Unix epoch. `VERSION` in open.rs is the version of this schema.
 
 CREATE TABLE matches (
     seq        INTEGER PRIMARY KEY,
@@ -7,29 +7,37 @@ CREATE TABLE matches (
     string     TEXT NOT NULL,
     rated      INTEGER NOT NULL,
     run        TEXT,
-    agents     TEXT NOT NULL,              -- JSON list, by seat
     header     TEXT NOT NULL,
     secret     TEXT NOT NULL,
     started_ms INTEGER NOT NULL,
     restarts   INTEGER NOT NULL DEFAULT 0,
     ended_ms   INTEGER,
     reason     TEXT,
-    released   INTEGER                     -- place in the order of release
+    released   INTEGER                     -- position in the order of release
 ) STRICT;
 CREATE INDEX matches_running ON matches (seq) WHERE ended_ms IS NULL;
 CREATE INDEX matches_ended ON matches (ended_ms) WHERE ended_ms IS NOT NULL;
 CREATE UNIQUE INDEX matches_released ON matches (released) WHERE released IS NOT NULL;
 CREATE INDEX matches_game ON matches (game);
 CREATE INDEX matches_run ON matches (run) WHERE run IS NOT NULL;
+CREATE INDEX matches_rated ON matches (rated);
+CREATE INDEX matches_game_rated ON matches (game, rated);
 
--- Who played where, to find matches by agent.
+-- Game and rated flag are copied from the match, so that the index alone lists an agent's matches.
 CREATE TABLE seats (
-    agent TEXT NOT NULL,
-    match INTEGER NOT NULL REFERENCES matches (seq),
-    PRIMARY KEY (agent, match)
+    match   INTEGER NOT NULL REFERENCES matches (seq),
+    seat    INTEGER NOT NULL,
+    agent   TEXT NOT NULL,
+    session TEXT,                          -- session of the client; null for an agent of the server
+    "join"  TEXT,                          -- join request that filled the seat
+    game    TEXT NOT NULL DEFAULT '',
+    rated   INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, seat)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX seats_agent ON seats (agent, match, game, rated);
+CREATE INDEX seats_join ON seats ("join") WHERE "join" IS NOT NULL;
 
--- The logs. Rows lie in order of arrival, so that a commit touches few pages; the index is narrow.
+-- Match logs. Rows are in order of arrival, so that a commit touches few pages; the index is narrow.
 CREATE TABLE acts (
     match INTEGER NOT NULL,
     n     INTEGER NOT NULL,
@@ -47,10 +55,18 @@ CREATE TABLE sessions (
     id         TEXT PRIMARY KEY,
     key_hash   TEXT NOT NULL,
     agent      TEXT NOT NULL,
-    token      BLOB,
     body       TEXT NOT NULL,
-    expires_ms INTEGER NOT NULL
+    expires_ms INTEGER NOT NULL,
+    old_key    TEXT                        -- previous key, until the client confirms the new one
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE joins (
+    n       INTEGER PRIMARY KEY,           -- order of arrival
+    id      TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    body    TEXT NOT NULL                  -- request
+) STRICT;
+CREATE INDEX joins_session ON joins (session);
 
 CREATE TABLE tickets (
     ticket  TEXT PRIMARY KEY,

@@ -6,7 +6,7 @@ use ludex_server::store::Store;
 const LOOPBACK: bool = true;
 const OPEN_NET: bool = false;
 
-fn wanted(owner: &str, scopes: Scopes, names: &[&str], expires_ms: Option<i64>) -> NewToken {
+fn new_token(owner: &str, scopes: Scopes, names: &[&str], expires_ms: Option<i64>) -> NewToken {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     NewToken { owner: owner.to_owned(), scopes, names, expires_ms }
 }
@@ -22,7 +22,7 @@ async fn guests_are_admitted_on_loopback_until_the_first_token() {
     assert!(matches!(auth::admit(&store, None, OPEN_NET, 0).await, Err(AuthError::Required)));
     assert!(matches!(auth::admit(&store, Some("made up"), LOOPBACK, 0).await, Err(AuthError::Unknown)));
 
-    auth::add(&store, &[wanted("ann", Scopes::PLAY, &["ann"], None)], 1).await.unwrap();
+    auth::add(&store, &[new_token("ann", Scopes::PLAY, &["ann"], None)], 1).await.unwrap();
     assert!(matches!(auth::admit(&store, None, LOOPBACK, 2).await, Err(AuthError::Required)));
     auth::revoke(&store, "ann", 3).await.unwrap();
     assert!(matches!(auth::admit(&store, None, LOOPBACK, 4).await, Err(AuthError::Required)), "closed for good");
@@ -33,9 +33,9 @@ async fn token_grants_its_scopes_until_it_expires() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let list = [
-        wanted("ann", Scopes::PLAY, &["ann", "ann-*"], Some(100)),
-        wanted("bob", Scopes::OPEN | Scopes::ADMIN, &["*"], None),
-        wanted("bob", Scopes::GYM, &["b*"], None),
+        new_token("ann", Scopes::PLAY, &["ann", "ann-*"], Some(100)),
+        new_token("bob", Scopes::OPEN | Scopes::ADMIN, &["*"], None),
+        new_token("bob", Scopes::GYM, &["b*"], None),
     ];
     let shown = auth::add(&store, &list, 10).await.unwrap();
     assert_eq!(shown.len(), 3);
@@ -62,7 +62,7 @@ async fn token_grants_its_scopes_until_it_expires() {
     assert!(matches!(auth::admit(&store, Some(&shown[0]), OPEN_NET, 100).await, Err(AuthError::Expired)));
 
     // Revocation by token, by the first digits of its hash, and by owner; then nothing is left to revoke.
-    assert!(matches!(auth::revoke(&store, "nobody", 1).await, Err(AuthError::Unknown)));
+    assert!(matches!(auth::revoke(&store, "stranger", 1).await, Err(AuthError::Unknown)));
     assert!(matches!(auth::revoke(&store, "", 1).await, Err(AuthError::Unknown)));
     let id = TokenHash::of(&shown[2]).id();
     assert_eq!(auth::revoke(&store, &id, 20).await.unwrap().len(), 1);
@@ -80,7 +80,7 @@ async fn token_grants_its_scopes_until_it_expires() {
 async fn tokens_are_created_all_or_none_and_stored_as_hashes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
-    let mixed = [wanted("ann", Scopes::PLAY, &["ann"], None), wanted("bob", Scopes::PLAY, &["b*b"], None)];
+    let mixed = [new_token("ann", Scopes::PLAY, &["ann"], None), new_token("bob", Scopes::PLAY, &["b*b"], None)];
     assert!(matches!(auth::add(&store, &mixed, 0).await, Err(AuthError::BadName { got }) if got == "b*b"));
     assert_eq!(store.tokens().await.unwrap().len(), 0, "all or none");
     let shown = auth::add(&store, &mixed[..1], 0).await.unwrap();
@@ -110,9 +110,9 @@ fn token_list_is_parsed_from_csv() {
                 bob\n";
     let tokens = auth::parse_csv(text).unwrap();
     let expected = [
-        wanted("ann", Scopes::GYM | Scopes::PLAY, &["ann", "bot-*"], Some(1_801_353_600_000)),
-        wanted("Doe, Jane", Scopes::OPEN, &["jane"], None),
-        wanted("bob", Scopes::OPEN, &["bob", "bob.*"], None),
+        new_token("ann", Scopes::GYM | Scopes::PLAY, &["ann", "bot-*"], Some(1_801_353_600_000)),
+        new_token("Doe, Jane", Scopes::OPEN, &["jane"], None),
+        new_token("bob", Scopes::OPEN, &["bob", "bob.*"], None),
     ];
     assert_eq!(tokens, expected);
     assert_eq!(auth::parse_csv("owner\n").unwrap(), []);

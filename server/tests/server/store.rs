@@ -176,14 +176,14 @@ async fn invalid_write_does_not_affect_others() {
     // Queued together, so that they share a transaction.
     let good = store.submit(vec![act("m_1", 0)]).await.unwrap();
     let twice = store.submit(vec![Write::SessionGone { id: "s".to_owned() }, start("m_1")]).await.unwrap();
-    let nobody = store.submit(vec![act("m_9", 0)]).await.unwrap();
+    let stored = store.submit(vec![act("m_9", 0)]).await.unwrap();
     let over = store.submit(vec![end("m_9", 1)]).await.unwrap();
     let huge = store.submit(vec![Write::Counter { key: "c".to_owned(), value: u64::MAX }]).await.unwrap();
     let again = store.submit(vec![act("m_2", 0)]).await.unwrap();
     let after = store.submit(vec![act("m_2", 1)]).await.unwrap();
     let fine = store.submit(vec![act("m_1", 1)]).await.unwrap();
     good.await.unwrap();
-    for wrong in [twice, nobody, over, huge, again] {
+    for wrong in [twice, stored, over, huge, again] {
         assert!(matches!(wrong.await, Err(StoreError::Conflict { .. })));
     }
     assert!(matches!(after.await, Err(StoreError::Broken { id }) if id == "m_2"), "a gap must not be hidden");
@@ -376,7 +376,7 @@ async fn store_has_one_owner_and_shared_readers() {
 }
 
 /// Creates a database at the store's path with `script`.
-fn database(folder: &Path, script: &'static str) {
+fn database(folder: &Path, script: &str) {
     rusqlite::Connection::open(folder.join("ludex.db")).unwrap().execute_batch(script).unwrap();
 }
 
@@ -398,65 +398,23 @@ async fn foreign_files_are_reported_and_unchanged() {
         assert!(matches!(opened.err(), Some(StoreError::Foreign { .. })));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-
-    fs::remove_file(&path).unwrap();
-    open(folder.path()).await.close().await.unwrap();
-    database(folder.path(), "PRAGMA user_version = 99");
-    let Err(error) = Store::open(folder.path()).await else { panic!("a newer store was opened") };
-    assert!(matches!(error, StoreError::Version { found: 99, .. }), "{error}");
-    assert!(error.to_string().contains("newer"), "{error}");
 }
 
 #[tokio::test]
-async fn oldest_store_version_is_migrated_without_loss() {
+async fn other_store_versions_are_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    database(folder.path(), include_str!("version_1.sql"));
-    let store = open(folder.path()).await;
-    let running = store.running().await.unwrap();
-    let [kept] = &*running else { panic!("{running:?}") };
-    assert_eq!((&*kept.row.id, kept.row.run.as_deref(), kept.restarts), ("m_1", Some("spring"), 2));
-    assert_eq!((kept.row.rated, kept.row.started_ms, &*kept.row.header), (true, 1_000, r#"{"episode":"m_1"}"#));
-    assert!(kept.row.secret.starts_with(r#"{"seed":"42""#), "{}", kept.row.secret);
-    let seat = |agent: &str, session: Option<&str>, join: Option<&str>| SeatRow {
-        agent: agent.to_owned(),
-        session: session.map(str::to_owned),
-        join: join.map(str::to_owned),
-    };
-    let seats = [seat("ann", Some("s_1"), Some("j_1")), seat("bob \"x\"", Some("s_2"), Some("j_2"))];
-    assert_eq!(kept.row.seats, seats, "the session that reclaimed the seat holds it");
-    let acts: Vec<_> = kept.acts.iter().map(|act| (act.n, &*act.body)).collect();
-    assert_eq!(acts, [(0, r#"{"seat":0,"action":3}"#), (1, r#"{"seat":1,"action":4}"#)]);
-
-    let ended = store.episode("m_2").await.unwrap().unwrap();
-    assert_eq!(ended.row.seats, [seat("ann", Some("s_1"), Some("j_1")), seat("random", None, None)]);
-    assert_eq!((ended.end, ended.released), (Some(result(3_000)), true));
-    let of_ann = MatchFilter { agent: Some("ann".to_owned()), ..MatchFilter::default() };
-    let found: Vec<String> = store.matches(&of_ann, 9).await.unwrap().into_iter().map(|line| line.id).collect();
-    assert_eq!(found, ["m_2", "m_1"]);
-
-    let sessions = store.sessions().await.unwrap();
-    let keys: Vec<_> =
-        sessions.iter().map(|s| (&*s.id, &*s.agent, &*s.key_hash, s.old_key.as_deref(), s.expires_ms)).collect();
-    assert_eq!(keys, [("s_1", "ann", "aa", Some("a0"), 9_000), ("s_2", "bob \"x\"", "bb", None, 9_001)]);
-    assert!(sessions[0].body.contains(r#""owner":"o""#), "{}", sessions[0].body);
-
-    let joins = store.joins().await.unwrap();
-    let told = |n: usize| {
-        let (join, played): &(JoinRow, u32) = &joins[n];
-        let body: serde_json::Value = serde_json::from_str(&join.body).unwrap();
-        (join.id.clone(), join.session.clone(), body["count"].as_u64(), body["re"].as_u64(), *played)
-    };
-    assert_eq!(joins.len(), 2);
-    assert_eq!(told(0), ("j_1".to_owned(), "s_1".to_owned(), Some(5), Some(7), 2), "three to come after two");
-    assert_eq!(told(1), ("j_2".to_owned(), "s_2".to_owned(), None, Some(8), 1), "until it leaves");
-
-    let ticket = store.ticket("t_1").await.unwrap().unwrap();
-    assert_eq!((&*ticket.agent, ticket.run.as_deref(), ticket.join.as_deref()), ("ann", Some("spring"), Some("j_1")));
-    assert_eq!(store.tokens().await.unwrap().len(), 1);
-    assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
-    assert_eq!(store.next("rated").await.unwrap(), 17);
-    store.close().await.unwrap();
     open(folder.path()).await.close().await.unwrap();
+    for version in [0, 1, 2, 99] {
+        database(folder.path(), &format!("PRAGMA user_version = {version}"));
+        let before = fs::read(folder.path().join("ludex.db")).unwrap();
+        for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
+            let Err(error) = opened else { panic!("a store of version {version} was opened") };
+            assert!(matches!(error, StoreError::Version { found, .. } if found == version), "{error}");
+            let text = format!("expected store version 3, got {version}; use the ludex that wrote it");
+            assert!(error.to_string().contains(&text), "{error}");
+        }
+        assert_eq!(fs::read(folder.path().join("ludex.db")).unwrap(), before);
+    }
 }
 
 #[tokio::test]

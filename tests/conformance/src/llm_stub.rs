@@ -14,8 +14,8 @@ mod reply;
 mod request;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -27,6 +27,7 @@ use axum::response::{IntoResponse as _, Json, Response};
 use axum::routing::{get, post};
 use ludex_agents::AgentSpec;
 use ludex_env::Stream;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
@@ -304,7 +305,7 @@ impl Stub {
     /// Returns the random stream of this attempt at a body; each attempt has another one.
     fn attempt_stream(&self, purpose: &str, hash: &[u8; 32]) -> Stream {
         let times = {
-            let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut attempts = self.attempts.lock();
             let times = attempts.entry(*hash).or_default();
             *times += 1;
             *times

@@ -2,6 +2,7 @@
 //!
 //! `tests/run --bless` writes the generated pages again.
 
+mod code;
 mod links;
 mod pages;
 mod protocol;

@@ -361,8 +361,7 @@ fn modules_have_one_style() {
 #[test]
 fn files_are_short() {
     let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
-    // Reports that the program made are not written by hand.
-    let made = |p: &PathBuf| p.starts_with("tests/data") || p.starts_with("docs/suites/reports");
+    let made = |p: &PathBuf| p.starts_with("tests/data");
     for path in files().iter().filter(|p| written(p) && !made(p)) {
         let text = std::fs::read_to_string(root().join(path)).unwrap();
         if text.lines().take(4).any(|line| line.contains("Generated ")) {

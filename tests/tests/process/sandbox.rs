@@ -60,7 +60,7 @@ fn attempts(script: &str) -> String {
 
 /// All lines that it prints until it ends, as it must.
 fn printed_text(program: &mut ChildProcess) -> String {
-    let text = program.rest(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
+    let text = program.read_to_end(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
     text + "\n"
 }
 
@@ -82,12 +82,12 @@ fn program_plays_in_sandbox() {
         "for line in sys.stdin: print(line.upper(), end='', flush=True)".replace("for", "import sys\nfor").as_str(),
     );
     program.send("hello\n");
-    assert_eq!(program.line(&AMPLE).unwrap(), "HELLO");
-    program.stop();
+    assert_eq!(program.read_line(&AMPLE).unwrap(), "HELLO");
+    program.suspend();
     program.send("again\n");
-    assert_eq!(program.line(&AMPLE).unwrap(), "AGAIN");
+    assert_eq!(program.read_line(&AMPLE).unwrap(), "AGAIN");
     program.close_input();
-    assert_eq!(program.rest(&AMPLE).unwrap(), "");
+    assert_eq!(program.read_to_end(&AMPLE).unwrap(), "");
 }
 
 #[test]
@@ -97,10 +97,10 @@ threads = [threading.Thread(target=time.sleep, args=(SECONDS,)) for _ in range(2
 [t.start() for t in threads]
 [t.join() for t in threads]
 print('all')";
-    assert_eq!(python(&script.replace("SECONDS", "0.01")).line(&AMPLE).unwrap(), "all");
+    assert_eq!(python(&script.replace("SECONDS", "0.01")).read_line(&AMPLE).unwrap(), "all");
     let few = ProcessLimits { threads: 10, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", &script.replace("SECONDS", "600")], few);
-    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Threads { limit: 10 }));
+    assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Threads { limit: 10 }));
 }
 
 #[test]
@@ -110,21 +110,21 @@ fn fork_bomb_is_one_process() {
         "PermissionError\nPermissionError\n"
     );
     let mut program = python("import os\nwhile True: os.fork()");
-    assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
+    assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("PermissionError"), "{}", program.errors());
     // The shell's own.
     let mut program = start(&["sh", "-c", "bomb() { bomb | bomb & }; bomb; echo survived"], ProcessLimits::default());
-    assert!(matches!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(_), .. })));
+    assert!(matches!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(_), .. })));
 }
 
 #[test]
 fn memory_hog_is_killed() {
     let limits = ProcessLimits { memory: 64 << 20, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "hoard = []\nwhile True: hoard.append(b'x' * (1 << 20))"], limits);
-    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
+    assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
     // All at once: the system gives it nothing.
     let mut program = python("hoard = bytes(1 << 40)");
-    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
+    assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("MemoryError"), "{}", program.errors());
 }
 
@@ -132,12 +132,12 @@ fn memory_hog_is_killed() {
 fn output_flood_is_killed_or_drained() {
     let limits = ProcessLimits { output: 100_000, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000, end='')"], limits);
-    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
+    assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000)"], limits);
-    assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
+    assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     // On standard error it costs the program nothing, and the host no more than the end of it.
     let mut program = python("import sys\nfor _ in range(10000): print('e' * 1000, file=sys.stderr)\nprint('fine')");
-    assert_eq!(program.rest(&AMPLE).unwrap(), "fine");
+    assert_eq!(program.read_to_end(&AMPLE).unwrap(), "fine");
     let errors = program.errors();
     assert!(errors.ends_with("eee\n") && errors.len() < 100_000, "{}", errors.len());
 }
@@ -207,8 +207,8 @@ except OSError: pass
 print(os.path.getsize('big'))
 print(os.getcwd())";
     let mut program = start(&["python3", "-c", script], limits);
-    assert_eq!(program.line(&AMPLE).unwrap(), "10000");
-    let folder = program.line(&AMPLE).unwrap();
+    assert_eq!(program.read_line(&AMPLE).unwrap(), "10000");
+    let folder = program.read_line(&AMPLE).unwrap();
     assert!(Path::new(&folder).join("big").exists());
     drop(program);
     assert!(!Path::new(&folder).exists());
@@ -276,7 +276,7 @@ print(sorted(os.environ))
 fn endless_waits_are_killed() {
     let mut program = python("import time; time.sleep(3600)");
     let short = TimeBudget::wall(Duration::from_millis(500));
-    assert_eq!(program.line(&short), Err(ProcessFault::Wall { limit: short.wall }));
+    assert_eq!(program.read_line(&short), Err(ProcessFault::Wall { limit: short.wall }));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn cpu_time_is_charged_per_reply() {
     let allowance = TimeBudget { cpu: Some(limit), ..AMPLE };
     let mut program = python("while True: pass");
     let begun = Instant::now();
-    assert_eq!(program.line(&allowance), Err(ProcessFault::Cpu { limit }));
+    assert_eq!(program.read_line(&allowance), Err(ProcessFault::Cpu { limit }));
     assert!(begun.elapsed() >= limit);
     // Asleep it costs nothing; several answers may use more together than one may.
     let script = "import time
@@ -297,7 +297,7 @@ for _ in range(4):
     let mut program = python(script);
     let allowance = TimeBudget { cpu: Some(Duration::from_millis(500)), ..AMPLE };
     for _ in 0..4 {
-        assert_eq!(program.line(&allowance).unwrap(), "x");
+        assert_eq!(program.read_line(&allowance).unwrap(), "x");
     }
 }
 
@@ -312,16 +312,25 @@ threading.Thread(target=work).start()
 import time
 time.sleep(3600)";
     let limit = Duration::from_millis(400);
-    assert_eq!(python(script).line(&TimeBudget { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
+    assert_eq!(python(script).read_line(&TimeBudget { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
 }
 
 #[test]
 fn causes_of_death_are_distinguished() {
-    assert_eq!(python("raise SystemExit(7)").line(&AMPLE), Err(ProcessFault::Exited { code: Some(7), signal: None }));
-    assert_eq!(python("import os; os.abort()").line(&AMPLE), Err(ProcessFault::Exited { code: None, signal: Some(6) }));
-    assert_eq!(python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").line(&AMPLE), Err(ProcessFault::NotText));
+    assert_eq!(
+        python("raise SystemExit(7)").read_line(&AMPLE),
+        Err(ProcessFault::Exited { code: Some(7), signal: None })
+    );
+    assert_eq!(
+        python("import os; os.abort()").read_line(&AMPLE),
+        Err(ProcessFault::Exited { code: None, signal: Some(6) })
+    );
+    assert_eq!(
+        python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").read_line(&AMPLE),
+        Err(ProcessFault::NotText)
+    );
     let silent = "import os, time; os.close(1); time.sleep(3600)";
-    assert_eq!(python(silent).line(&AMPLE), Err(ProcessFault::Closed));
+    assert_eq!(python(silent).read_line(&AMPLE), Err(ProcessFault::Closed));
     let missing = ProgramConfig::new("./no-such-bot").unwrap().start().err().unwrap();
     assert!(
         matches!(&missing, ProcessFault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
@@ -336,21 +345,21 @@ fn non_program_is_not_started() {
     std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut program = start(&[path.to_str().unwrap()], ProcessLimits::default());
-    let fault = program.line(&AMPLE).unwrap_err();
+    let fault = program.read_line(&AMPLE).unwrap_err();
     assert!(matches!(&fault, ProcessFault::NotStarted { why, .. } if why.contains("cannot execute")), "{fault}");
 }
 
 #[test]
 fn orphans_are_killed() {
     let mut program = python("import os, time; print(os.getpid(), flush=True); time.sleep(3600)");
-    let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
+    let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 1);
     drop(program);
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox a program may have children; they are of its group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
     let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
-    let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
+    let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);
     // What is killed is gone a moment later.
@@ -381,14 +390,14 @@ fn other_runtimes_play() {
         let script = "process.stdin.on('data', d => { console.log(String(d).trim().length); process.exit(0) })";
         let mut program = start(&["node", "-e", script], ProcessLimits::default());
         program.send("twelve chars\n");
-        let said = program.line(&AMPLE);
+        let said = program.read_line(&AMPLE);
         assert_eq!(said.as_deref(), Ok("12"), "{}", program.errors());
     } else {
         eprintln!("node is missing: skipped");
     }
     if has("java") {
         let mut program = start(&["java", "-Xmx256m", "-version"], ProcessLimits::default());
-        let said = program.rest(&AMPLE);
+        let said = program.read_to_end(&AMPLE);
         assert_eq!(said.as_deref(), Ok(""), "{}", program.errors());
         assert!(program.errors().contains("Server VM"), "{}", program.errors());
     } else {

@@ -1,7 +1,7 @@
 //! The Rust client against a real server, over good and bad connections.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, StepEnvs, ViewEnv};
@@ -12,6 +12,7 @@ use ludex_client::{
 };
 use ludex_tests::Server;
 use ludex_tests::proxy::Proxy;
+use parking_lot::Mutex;
 use serde_json::json;
 
 fn options(name: &str, encoding: Encoding) -> Options {
@@ -93,7 +94,7 @@ struct Witness {
 
 impl Handler for Witness {
     async fn turn(&self, ask: TurnRequest) -> Result<TurnReply, Failure> {
-        self.asked.lock().unwrap().push((ask.start.match_id.clone(), ask.turn, ask.attempt));
+        self.asked.lock().push((ask.start.match_id.clone(), ask.turn, ask.attempt));
         assert_eq!(ask.names.as_ref().map(Vec::len), Some(ask.legal.iter().count()));
         if ask.turn == 1 && ask.attempt == 0 {
             return Ok(TurnReply::text("nonsense"));
@@ -105,11 +106,11 @@ impl Handler for Witness {
         let last = ask.legal.iter().last().ok_or("nothing is legal")?;
         let name = ask.name(last).ok_or("it has no name")?;
         let notes = Notes { analysis: Some("the last one".into()), ..Notes::default() };
-        Ok(TurnReply::text(name).noting(notes))
+        Ok(TurnReply::text(name).with_notes(notes))
     }
 
     fn ended(&self, played: &MatchResult) {
-        self.ended.lock().unwrap().push(played.clone());
+        self.ended.lock().push(played.clone());
     }
 }
 
@@ -122,10 +123,10 @@ async fn player_acts_again_after_refusal() {
         let url = format!("ws://{}", server.address);
         let played = play(&url, options("witness", encoding), join, witness.clone()).await.unwrap();
         assert_eq!(played.len(), 6);
-        assert_eq!(*witness.ended.lock().unwrap(), played);
+        assert_eq!(*witness.ended.lock(), played);
         let ends: Vec<EndReason> = played.iter().map(|p| p.end.as_ref().unwrap().reason).collect();
         assert_eq!(ends, [EndReason::Finished; 6]);
-        let asked = witness.asked.lock().unwrap();
+        let asked = witness.asked.lock();
         assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len());
         assert_eq!(asked.iter().filter(|(_, turn, attempt)| (*turn, *attempt) == (1, 1)).count(), 6);
     }
@@ -170,7 +171,7 @@ async fn broken_connections_lose_no_match_and_no_move() {
         for played in &played {
             assert_eq!(played.end.as_ref().unwrap().reason, EndReason::Finished);
         }
-        let asked = witness.asked.lock().unwrap();
+        let asked = witness.asked.lock();
         assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "no request is repeated");
     }
 }
@@ -279,7 +280,7 @@ async fn documents_are_moves_in_gym_and_matches() {
     let heard = said.clone();
     let agent = move |ask: TurnRequest| {
         let flaws = ask.refusal.as_ref().and_then(|r| r.issues.as_ref()).map_or(0, Vec::len);
-        heard.lock().unwrap().push((ask.schema.clone(), flaws));
+        heard.lock().push((ask.schema.clone(), flaws));
         let document = match (ask.phase.as_deref(), ask.attempt) {
             (Some("name"), 0) => json!({"number": -1, "more": 1}),
             (Some("name"), _) => json!({"number": 9}),
@@ -291,9 +292,6 @@ async fn documents_are_moves_in_gym_and_matches() {
     let played = play(&url, options("speaker", Encoding::Json), join, agent).await.unwrap();
     assert_eq!(played.len(), 1);
     assert_eq!(played[0].end.as_ref().map(|end| end.reason), Some(EndReason::Finished));
-    assert_eq!(
-        *said.lock().unwrap(),
-        [(Some("name".into()), 0), (Some("name".into()), 2), (Some("swap/first".into()), 0)]
-    );
+    assert_eq!(*said.lock(), [(Some("name".into()), 0), (Some("name".into()), 2), (Some("swap/first".into()), 0)]);
     server.stop().stopped().await;
 }

@@ -213,7 +213,7 @@ fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
 
 #[test]
 fn indistinguishable_states_give_equal_frames() {
-    let hidden = games().iter().flat_map(|e| [e.id.to_owned(), format!("{}(players=3)", e.id)]);
+    let hidden = games().iter().flat_map(|e| [e.info.id.to_owned(), format!("{}(players=3)", e.info.id)]);
     let hidden = hidden.chain(["bargaining(talk=true)".to_owned()]);
     let (mut compared, mut different) = (0, 0);
     for game in hidden.filter_map(|text| load(&text).ok()).filter(|g| g.spec().information == Information::Imperfect) {
@@ -274,7 +274,7 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
 /// made from what the seat sees of the first.
 #[test]
 fn sampled_state_gives_equal_frames_to_viewer() {
-    let hidden = games().iter().filter_map(|e| load(e.id).ok());
+    let hidden = games().iter().filter_map(|e| load(e.info.id).ok());
     for game in hidden.filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
         let mut rng = Stream::from_text(&format!("worlds:{}", game.spec().string));

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tracing::callsite::Identifier;
 use tracing::{Event, Metadata};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
@@ -59,7 +60,7 @@ struct SiteCount {
 impl LogLimiter {
     /// Returns true if a line of this call site may be written at `now`.
     fn admits(&self, of: &'static Metadata<'static>, now: Instant) -> bool {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let kind = kinds.entry(of.callsite()).or_insert(SiteCount { since: now, lines: 0, suppressed: 0, of });
         if now.duration_since(kind.since) >= WINDOW {
             (kind.since, kind.lines) = (now, 0);
@@ -80,7 +81,7 @@ impl LogLimiter {
 
     /// Takes the suppressed lines per call site since the last call.
     fn take_suppressed(&self) -> Vec<(&'static Metadata<'static>, u64)> {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let counts = kinds.values_mut().map(|kind| (kind.of, std::mem::take(&mut kind.suppressed)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
@@ -105,7 +106,7 @@ mod tests {
 
     impl<S: tracing::Subscriber> Layer<S> for CallSites {
         fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-            self.0.lock().unwrap().push(event.metadata());
+            self.0.lock().push(event.metadata());
         }
     }
 
@@ -116,7 +117,7 @@ mod tests {
             tracing::error!("loud");
             tracing::error!("rare");
         });
-        let [loud, rare] = places.0.lock().unwrap()[..] else { panic!("two lines") };
+        let [loud, rare] = places.0.lock()[..] else { panic!("two lines") };
         let passed = (0..1_000).filter(|_| limiter.admits(loud, now)).count();
         assert_eq!(passed as u64, MAX_LINES);
         assert!(limiter.admits(rare, now));

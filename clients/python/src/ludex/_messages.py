@@ -2455,77 +2455,77 @@ ServerMessage: TypeAlias = (
 """A message sent by the server."""
 
 
-class MatchStartFrame(MatchStart):
+class MatchStartMatchFrame(MatchStart):
     """Start of the match."""
 
     type: Literal["match_start"]
 
 
-class TurnFrame(TurnFrame):
+class TurnMatchFrame(TurnFrame):
     """Request for a move of the viewer's seat."""
 
     type: Literal["turn"]
 
 
-class MatchEventMoveFrame(MatchEventMove):
+class MatchEventMoveMatchFrame(MatchEventMove):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventChanceFrame(MatchEventChance):
+class MatchEventChanceMatchFrame(MatchEventChance):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventRevealFrame(MatchEventReveal):
+class MatchEventRevealMatchFrame(MatchEventReveal):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventSayFrame(MatchEventSay):
+class MatchEventSayMatchFrame(MatchEventSay):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventPhaseFrame(MatchEventPhase):
+class MatchEventPhaseMatchFrame(MatchEventPhase):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventRewardFrame(MatchEventReward):
+class MatchEventRewardMatchFrame(MatchEventReward):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEventPresenceFrame(MatchEventPresence):
+class MatchEventPresenceMatchFrame(MatchEventPresence):
     """Event of the match."""
 
     type: Literal["event"]
 
 
-class MatchEndFrame(MatchEnd):
+class MatchEndMatchFrame(MatchEnd):
     """End of the match."""
 
     type: Literal["match_end"]
 
 
 MatchFrame: TypeAlias = (
-    "MatchStartFrame"
-    " | TurnFrame"
-    " | MatchEventMoveFrame"
-    " | MatchEventChanceFrame"
-    " | MatchEventRevealFrame"
-    " | MatchEventSayFrame"
-    " | MatchEventPhaseFrame"
-    " | MatchEventRewardFrame"
-    " | MatchEventPresenceFrame"
-    " | MatchEndFrame"
+    "MatchStartMatchFrame"
+    " | TurnMatchFrame"
+    " | MatchEventMoveMatchFrame"
+    " | MatchEventChanceMatchFrame"
+    " | MatchEventRevealMatchFrame"
+    " | MatchEventSayMatchFrame"
+    " | MatchEventPhaseMatchFrame"
+    " | MatchEventRewardMatchFrame"
+    " | MatchEventPresenceMatchFrame"
+    " | MatchEndMatchFrame"
 )
 """A numbered message of a match, stored for retransmission."""
 

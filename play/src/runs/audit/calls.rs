@@ -1,39 +1,36 @@
-//! The calls of language models beside the records.
+//! Comparison of language model calls with the records.
 //!
-//! A match with language models is played again: they answer from the calls that were kept, the other seats make the moves of
-//! the record. So prompts are rendered again, answers are read again, and tokens, prices and digests are added up again.
-//! What comes out must be the record.
+//! Matches with language models are replayed: models reply from the stored calls, other seats make the recorded moves.
+//! Prompts are rendered, replies parsed, and tokens, prices and digests summed again. The result must equal the record.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm};
-use ludex_env::recording::submitted_move;
 use ludex_env::{GameRef, Journal, MoveRequest};
-use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{RejectedRecord, Source};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_referee::suite::starts::Excerpt;
 use ludex_report::runs::plan_progress::PlanProgress;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::local::{HostOptions, Journals, Participant, play_match};
-use crate::machine::interface::{MatchSetup, SeatSetup};
+use crate::machine::interface::MatchSetup;
 use crate::runs::answer_cache;
 use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 use crate::runs::run_files::{CALLS, CallLine};
 
-/// What is wrong with single lines of calls.
+/// Returns the faults of single lines of calls.
 pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<RejectedRecord> {
     let mut wrong = Vec::new();
     for (episode, calls) in &run.calls {
         let mut last: Option<&CallLine> = None;
         for kept in calls {
-            // A match that was interrupted may have reached another position when it was played again. Then the model
-            // was asked another question at the same place.
+            // The rematch of an interrupted match may reach another position, with another request under the same key.
             let twice = last.is_some_and(|last| {
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
@@ -58,19 +55,18 @@ fn of_line(run: &Archive, kept: &CallLine, message: String) -> RejectedRecord {
     RejectedRecord { source: Source { file, line: kept.line }, episode: Some(kept.episode.clone()), message }
 }
 
-/// Why a call cannot belong to a match.
+/// Returns the reason that a call cannot belong to a match.
 fn of_record(kept: &CallLine, record: &Record, resumed: bool) -> Option<String> {
     if kept.seat >= record.header.seats.len() {
         return Some(format!("a call of seat {}, which the match does not have", kept.seat));
     }
     let turns = moves(record).filter(|m| m.seat as usize == kept.seat).map(|m| m.turn + 1).max().unwrap_or_default();
-    // The match may have ended while the seat was asked; and when a run that was interrupted played it again, it may have
-    // ended earlier.
+    // The match may have ended during the call; the rematch in a resumed run may have ended earlier.
     (kept.key.turn > turns && !resumed)
         .then(|| format!("a call of turn {}, but seat {} had {turns}", kept.key.turn, kept.seat))
 }
 
-/// Whether the run was interrupted. Then matches were played again that had asked other questions before.
+/// Returns true if the run was interrupted. Rematches in such a run may have other calls than the first attempts.
 fn is_resumed(run: &Archive) -> bool {
     run.log.iter().any(|line| line.what == "resumed")
 }
@@ -79,7 +75,7 @@ fn moves(record: &Record) -> impl Iterator<Item = &MoveRecord> {
     record.events.iter().filter_map(|event| if let RecordEvent::Move(m) = event { Some(m) } else { None })
 }
 
-/// What comes out otherwise when the matches of language models are played again, and why that was not tried.
+/// Replays the matches of language models. Returns their differences, and a note if they cannot be replayed.
 pub(super) fn replayed(
     run: &Archive,
     ground: &RebuiltPlan,
@@ -96,7 +92,7 @@ pub(super) fn replayed(
     }
     if !run.about.calls_bound {
         let note = "calls are not bound to the records: the run was begun by an older build".to_owned();
-        // Records of older builds have no digests. If all have them, somebody took the word out of the settings.
+        // Records of older builds have no digests. If all have them, the settings were changed.
         let digests =
             |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::CALLS_DIGEST_NOTE));
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
@@ -127,7 +123,7 @@ pub(super) fn replayed(
                     Ok(agent) => {
                         answer_cache::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone())
                     }
-                    // An agent that does not fit its part was named with the settings.
+                    // An agent that does not fit its part is reported with the settings.
                     Err(_) => continue,
                 }
             } else {
@@ -138,7 +134,7 @@ pub(super) fn replayed(
         if seated.len() < specs.len() {
             continue;
         }
-        let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
+        let kept = StoredCalls::new(run.calls_of(&record.header.episode), specs.len());
         let place = MatchKey::parse(&planned.key);
         let excerpt = place.map(|place| part.excerpts.of(place.index, place.turn)).unwrap_or_default();
         let asking =
@@ -161,37 +157,24 @@ pub(super) fn replayed(
     (wrong, note)
 }
 
-/// The terms of a match, by its record.
+/// Returns the setup of a recorded match.
 fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> MatchSetup {
     let footer = &record.footer;
     let mut salt = [0; 16];
-    // A salt or seed that cannot be read was named before.
+    // An unreadable salt or seed is reported elsewhere.
     let _ = hex::decode_to_slice(footer.salt.as_deref().unwrap_or_default(), &mut salt);
-    MatchSetup {
-        game: game.clone(),
-        seats: record.header.seats.iter().map(|_| SeatSetup::default()).collect(),
-        header: record.header.clone(),
-        skip_forced: false,
-        seed: footer.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or_default(),
-        salt,
-        release: true,
-        grace_ms: Some(0),
-        run: footer.run.clone(),
-        pair: footer.pair.clone(),
-        mirror: footer.mirror.clone(),
-        excerpt,
-        restarts: 0,
-    }
+    let seed = footer.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or_default();
+    MatchSetup { excerpt, ..MatchSetup::new(game.clone(), record.header.clone(), seed, salt) }
 }
 
-/// The first event in which a record differs from the same match played again, times aside.
+/// Returns the first event that differs between a record and its replay, ignoring times.
 fn difference(record: &Record, again: &Record, failure: Option<String>) -> Option<String> {
     let [was, is] = [record, again].map(|record| record.events.iter().map(timeless).collect::<Vec<_>>());
     let at = was.iter().zip(&is).position(|(was, is)| was != is);
     if let Some(at) = at {
         return Some(format!("events[{at}] does not follow from the calls{}", differing(&was[at], &is[at])));
     }
-    // A seat that was late, gave up or lost its endpoint has no move at the end, and perhaps refused attempts.
+    // A seat that timed out, resigned or lost its endpoint has no last move, but may have refused attempts.
     let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.said.is_none());
     let rest = was.get(is.len()..).unwrap_or_default();
     if is.len() > was.len() || !rest.iter().all(cut) {
@@ -201,7 +184,7 @@ fn difference(record: &Record, again: &Record, failure: Option<String>) -> Optio
     None
 }
 
-/// In which notes two events differ, in words.
+/// Describes the first difference between the notes of two events.
 fn differing(was: &RecordEvent, is: &RecordEvent) -> String {
     let (RecordEvent::Move(was), RecordEvent::Move(is)) = (was, is) else { return String::new() };
     let notes = |m: &MoveRecord| serde_json::to_value(&m.notes).unwrap_or_default();
@@ -213,7 +196,7 @@ fn differing(was: &RecordEvent, is: &RecordEvent) -> String {
     })
 }
 
-/// An event without the times in it.
+/// Returns an event without times.
 fn timeless(event: &RecordEvent) -> RecordEvent {
     let mut event = event.clone();
     if let RecordEvent::Move(m) = &mut event {
@@ -223,27 +206,17 @@ fn timeless(event: &RecordEvent) -> RecordEvent {
     event
 }
 
-/// A seat that makes the moves of a record.
+/// Agent that makes the moves of a recorded seat.
 struct Scripted {
     answers: HashMap<(u32, usize), MoveReply>,
 }
 
 impl Scripted {
     fn of(record: &Record, seat: usize) -> Scripted {
-        let mut answers = HashMap::new();
-        for m in moves(record).filter(|m| m.seat as usize == seat) {
-            for (k, attempt) in m.tries.iter().enumerate() {
-                let answer =
-                    MoveReply { mv: submitted_move(attempt), notes: attempt.notes.clone().unwrap_or_default() };
-                answers.insert((m.turn, k), answer);
-            }
-            let chosen = m.action.map(|a| Move::Id(a.into())).or_else(|| m.said.clone().map(Move::Document));
-            if let Some(chosen) = chosen.filter(|_| !m.forced) {
-                let notes = m.notes.clone().unwrap_or_default();
-                answers.insert((m.turn, m.tries.len()), MoveReply { mv: Some(chosen), notes });
-            }
-        }
-        Scripted { answers }
+        let answers = answer_cache::answers(record, seat).map(|(turn, attempt, mv, notes)| {
+            ((turn, attempt), MoveReply { mv, notes: notes.cloned().unwrap_or_default() })
+        });
+        Scripted { answers: answers.collect() }
     }
 }
 
@@ -254,38 +227,38 @@ impl Agent for Scripted {
     }
 }
 
-/// The calls of an episode as journals that only give.
-struct Kept<'a>(Vec<KeptSeat<'a>>);
+/// Stored calls of an episode as read-only journals.
+struct StoredCalls<'a>(Vec<SeatCalls<'a>>);
 
-struct KeptSeat<'a> {
-    /// The last call for each key: a match that was interrupted may have asked another question at first.
+struct SeatCalls<'a> {
+    /// Last call of each key; an interrupted match may have started with other calls.
     calls: HashMap<String, &'a CallLine>,
-    /// Calls that another one with the same key followed.
+    /// Calls replaced by later ones with the same key.
     old: Vec<&'a CallLine>,
     used: Mutex<HashSet<String>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> StoredCalls<'a> {
     fn new(lines: &'a [CallLine], seats: usize) -> Self {
         let seat = |seat: usize| {
             let (mut calls, mut old) = (HashMap::new(), Vec::new());
-            // They are in the order of keys and lines.
+            // Lines are ordered by key, then by position in the file.
             for line in lines.iter().filter(|line| line.seat == seat) {
                 old.extend(calls.insert(line.key.to_string(), line));
             }
-            KeptSeat { calls, old, used: Mutex::default() }
+            SeatCalls { calls, old, used: Mutex::default() }
         };
-        Kept((0..seats).map(seat).collect())
+        StoredCalls((0..seats).map(seat).collect())
     }
 
-    /// The calls that nobody asked for. A run that was never interrupted has no calls that others followed.
+    /// Returns the calls without a request; none for resumed runs. In other runs no call is replaced.
     fn unused(&self, run: &Archive) -> Vec<&'a CallLine> {
         let mut out = Vec::new();
         if is_resumed(run) {
             return out;
         }
         for seat in &self.0 {
-            let used = seat.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let used = seat.used.lock();
             out.extend(seat.calls.iter().filter(|(key, _)| !used.contains(*key)).map(|(_, line)| *line));
             out.extend(&seat.old);
         }
@@ -294,20 +267,20 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl Journals for Kept<'_> {
+impl Journals for StoredCalls<'_> {
     fn of(&self, seat: usize) -> &dyn Journal {
         &self.0[seat]
     }
 }
 
-impl Journal for KeptSeat<'_> {
+impl Journal for SeatCalls<'_> {
     fn find(&self, key: &str) -> Option<Value> {
         let call = serde_json::to_value(&self.calls.get(key)?.call).ok()?;
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+        self.used.lock().insert(key.to_owned());
         Some(call)
     }
 
     fn keep(&self, _: &str, _: &Value) -> Result<(), String> {
-        Err("nothing is kept here".to_owned())
+        Err("the journal is read-only".to_owned())
     }
 }

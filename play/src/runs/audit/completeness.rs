@@ -1,4 +1,4 @@
-//! Whether a run holds what its plan asks for.
+//! Comparison of a run with the matches of its plan.
 
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
@@ -11,37 +11,36 @@ use crate::runs::driver::CI;
 use crate::runs::evaluation::choose_blocks;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 
-/// How a run came to its end, by its log.
+/// State of a run according to its log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It says that everything is played.
+    /// All matches are played.
     Done,
-    /// A budget, or an endpoint that failed, stopped it.
+    /// Stopped by a budget or a failed endpoint.
     Stopped,
-    /// It is still being played, or was killed.
+    /// In progress, or killed.
     #[default]
     Open,
 }
 
-/// What a run holds of what its plan asks for.
+/// Matches of a run compared with its plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Whole {
-    /// Whether every match that the plan asks for is there and counts, and nothing is wrong.
+    /// True if every planned match is present and counts, and the run has no faults.
     pub complete: bool,
-    /// What its log says.
     pub state: RunState,
-    /// Matches that the plan asks for, as far as the results say.
+    /// Number of matches required by the plan, given the results so far.
     pub planned: usize,
-    /// The matches that are missing.
+    /// Names of missing matches.
     pub missing: Vec<String>,
-    /// The matches that were discarded, because the infrastructure failed in them.
+    /// Names of matches discarded because the infrastructure failed.
     pub discarded: Vec<String>,
-    /// Why it is not complete, in words.
+    /// Reasons that the run is incomplete.
     pub why: Vec<String>,
 }
 
-/// Compares a run with its plan. Gives also what contradicts the log, by episode.
+/// Compares a run with its plan. Also returns contradictions of the log, by episode.
 pub(super) fn whole(
     run: &Archive,
     ground: &RebuiltPlan,
@@ -70,7 +69,7 @@ pub(super) fn whole(
     discarded.sort_unstable();
 
     let (mut why, mut wrong) = (Vec::new(), Vec::new());
-    // With intervals that are narrow enough, the rest of a part may be left out.
+    // Once intervals are narrow enough, a part may end early.
     let ci =
         run.log.iter().rev().find(|line| line.what == CI).and_then(|line| line.why.as_deref()?.parse::<f64>().ok());
     let open = match (&ground.plan, ci) {
@@ -89,7 +88,7 @@ pub(super) fn whole(
             )
         })),
         RunState::Stopped if ci.is_none() => {
-            // A run stops between blocks, so that what is missing comes after what is there; but for spoiled matches.
+            // A run stops between blocks, so missing matches follow played ones, except for failed matches.
             let spoiled =
                 |episode: &str| run.log.iter().any(|l| l.what == "failed" && l.episode.as_deref() == Some(episode));
             let gaps = walk.gaps.iter().map(|key| name_of(name, key, false)).filter(|episode| !spoiled(episode));

@@ -1,4 +1,4 @@
-//! The report and the card of a bundle, made again and compared.
+//! Report and card of a bundle, rebuilt and compared.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::runs::archive::Archive;
 use crate::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
 use crate::runs::report_files;
 
-/// Numbers of a report may differ by this share: other processors round other digits.
+/// Relative tolerance for numbers in reports, since processors round differently.
 const CLOSE: f64 = 1e-6;
 
-/// What in the pages does not follow from the run, by file, and what was not checked.
+/// Returns contradictions between pages and run, by file, and a note on unchecked pages.
 pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Option<String>) {
     if !files.contains_key(SUMS) {
         return (Vec::new(), None);
@@ -20,7 +20,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     }
     let (again, refused) = report_files::pages(run);
     let mut wrong = Vec::new();
-    // With records that are not true the report differs anyway.
+    // With invalid records the report differs anyway.
     if refused.is_empty() && run.refused.is_empty() {
         let json = |files: &Files| files.get(REPORT).and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
         match (json(files), json(&again)) {
@@ -34,7 +34,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
             wrong.push((PAGE.to_owned(), "it is not the report of these records".to_owned()));
         }
     }
-    // The card tells the sizes of the others.
+    // The card contains the sizes of the other files.
     let mut others = files.clone();
     others.remove(CARD);
     others.remove(SUMS);
@@ -49,7 +49,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     (wrong, None)
 }
 
-/// Where two documents first differ.
+/// Returns the path of the first difference between two documents.
 fn difference(was: &Value, is: &Value, at: &str) -> Option<String> {
     match (was, is) {
         (Value::Object(a), Value::Object(b)) => {

@@ -1,4 +1,4 @@
-//! A record beside the settings and the plan of its run.
+//! Comparison of a record with the settings and the plan of its run.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::local::kind_of;
 use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
-/// What in a record differs from the settings.
+/// Returns contradictions between a record and the settings.
 pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
     if run.place_of(&record.header.episode).is_none() {
@@ -41,7 +41,7 @@ pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     wrong
 }
 
-/// What in a record differs from the plan.
+/// Returns contradictions between a record and the plan.
 pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgress, record: &Record) -> Vec<String> {
     let header = &record.header;
     let Some((key, _)) = key_of(&run.about.run, &header.episode) else { return Vec::new() };
@@ -75,14 +75,14 @@ pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgr
         wrong.push("it is rated exactly if no agent peeks".to_owned());
     }
     wrong.extend(excerpt(game, &excerpts.of(place.index, place.turn), record));
-    // What the plan does not ask for is named elsewhere.
+    // Matches outside the plan are reported elsewhere.
     if let Some(planned) = walk.place(key).map(|at| &walk.done[at]) {
         wrong.extend(seating(run, ground, &planned.seats, part, record));
     }
     wrong
 }
 
-/// What is wrong with the part of the game that was played.
+/// Returns the fault of the played part of the game.
 fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> {
     let start = record.header.start as usize;
     if record.events.get(..start) != Some(&wanted.start) {
@@ -103,7 +103,7 @@ fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> 
     wrong.then(|| format!("it ended after {decisions} decisions of the candidate, by the suite it ends {words}"))
 }
 
-/// Who should have sat there, if somebody else did.
+/// Returns the first seat with an agent other than the planned one.
 fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     seats.iter().zip(&record.header.seats).enumerate().find_map(|(seat, (&who, sat))| {
@@ -112,7 +112,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
             return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
         }
         let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::without_transport_args);
-        // A remote agent has no spec here, and says itself what kind it is.
+        // The spec of a remote agent is unknown, and its kind is self-reported.
         let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));
         if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
@@ -126,10 +126,10 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
     })
 }
 
-/// Matches that are there twice, or were played again without need.
+/// Finds duplicate matches and unneeded rematches.
 #[derive(Default)]
 pub(super) struct DuplicateCheck {
-    /// By episode: whether it counts.
+    /// Flags of episodes that count.
     counts: HashMap<String, bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What an earlier run tells of the calls of its language models: how many moves a match took, how many calls, and what they used.
+//! Usage of language models in an earlier run: moves, calls and cost per match.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 use crate::runs::usage::Usage;
 
-/// The calls of an earlier run by model and game. A model is its spec in the part, without endpoints' limits and prices, so that
-/// another way of prompting is another model.
+/// Calls of an earlier run by model and game. A model is its spec in the part without endpoint limits and prices, so
+/// another prompting method is another model.
 #[derive(Clone, Debug, Default)]
 pub struct Pilot {
     found: HashMap<(String, String), Spent>,
 }
 
-/// What the matches of a model in a game used, all calls together. A match in which it has two seats counts twice.
+/// Usage of a model's matches in a game. A match with two seats of the model counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     matches: u64,
@@ -26,16 +26,16 @@ pub(super) struct Spent {
 }
 
 impl Pilot {
-    /// Reads the calls of the matches of a run that have ended.
+    /// Reads the calls of the ended matches of a run.
     ///
     /// # Errors
-    /// A suite, an agent or a game that this version cannot read, or a run without calls.
+    /// Returns an error for a suite, an agent or a game that this version cannot read, or a run without calls.
     pub fn of(run: &Archive) -> anyhow::Result<Pilot> {
         let ground = RebuiltPlan::of(run)?;
         let records: Vec<Record> = run.found.iter().filter_map(|found| found.parts.clone().record().ok()).collect();
         let walk = ground.walk(run, &records);
         let mut found: HashMap<(String, String), Spent> = HashMap::new();
-        // Matches in which a model was asked nothing count too.
+        // Matches without a request to the model count too.
         for planned in &walk.done {
             let game = &ground.parts[planned.part].game(planned.turn).spec().game;
             for spec in planned.seats.iter().filter_map(|who| ground.specs.get(&(planned.part, *who))) {
@@ -61,7 +61,7 @@ impl Pilot {
         Ok(Pilot { found })
     }
 
-    /// What the matches of a model in a game used, if it played that game there.
+    /// Returns the usage of a model in a game, if it played that game.
     pub(super) fn spent(&self, spec: &AgentSpec, game: &str) -> Option<Spent> {
         self.found.get(&key(spec, game)).copied()
     }
@@ -72,10 +72,10 @@ fn key(spec: &AgentSpec, game: &str) -> (String, String) {
 }
 
 impl Spent {
-    /// The mean of a match, at the prices of a spec.
+    /// Returns the mean of a match, at the prices of a spec.
     ///
     /// # Errors
-    /// A spec of another agent.
+    /// Returns an error for the spec of another agent.
     pub(super) fn forecast(&self, spec: &AgentSpec) -> Result<Forecast, AgentError> {
         let usage = &self.usage;
         let mean = |sum: u64| sum as f64 / self.matches as f64;
@@ -89,12 +89,12 @@ impl Spent {
         })
     }
 
-    /// Its moves in a match.
+    /// Returns the mean number of moves in a match.
     pub(super) fn moves(&self) -> f64 {
         self.moves as f64 / self.matches as f64
     }
 
-    /// Seconds of waiting in a match.
+    /// Returns the mean seconds of waiting in a match.
     pub(super) fn seconds(&self) -> f64 {
         self.usage.seconds / self.matches as f64
     }

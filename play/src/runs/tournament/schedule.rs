@@ -1,4 +1,4 @@
-//! The terms of a tournament, which its folder holds in the place of a suite, and its schedule.
+//! Settings of a tournament, stored instead of a suite, and its schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,66 +13,62 @@ use ludex_report::runs::RunSchedule;
 use ludex_report::runs::episode::key_of;
 use serde::{Deserialize, Serialize};
 
-/// The name that a tournament has in the place of a suite's, for example where seeds are drawn.
+/// Name used instead of a suite's, for example in the derivation of seeds.
 pub const NAME: &str = "tournament";
-/// The one part of a tournament, by its id.
+/// Id of the only part of a tournament.
 pub const PART: &str = "main";
 
-/// How a tournament is held.
+/// Settings of a tournament.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TournamentTerms {
-    /// The game, canonical.
     pub game: String,
-    /// Seeds for each meeting.
+    /// Number of seeds per pairing.
     pub blocks: u64,
-    /// Seed of everything that is drawn.
+    /// Seed of all draws.
     pub seed: u64,
-    /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
+    /// Matches lost by its own failure after which an entrant is disqualified; 0: never.
     pub strikes: u64,
-    /// The format.
     pub format: TournamentFormat,
-    /// How matches are held.
     pub policy: MatchPolicy,
-    /// The entrants that failed their trial before the first match, and why.
+    /// Reasons of the entrants that failed their trial before the first match.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
 impl TournamentTerms {
-    /// Reads the terms of a run.
+    /// Parses the settings of a run.
     ///
     /// # Errors
-    /// A text that does not hold terms.
+    /// Returns an error for a text that is not valid settings.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         toml::from_str(text).context("suite.toml does not hold terms of a tournament that this version can read")
     }
 
-    /// The text that the folder holds.
+    /// Returns the text that the folder stores.
     ///
     /// # Errors
-    /// A number that TOML cannot hold.
+    /// Returns an error for a number that TOML cannot represent.
     pub fn text(&self) -> anyhow::Result<String> {
         Ok(toml::to_string(self)?)
     }
 }
 
-/// A tournament among the agents of a run.
+/// Tournament among the agents of a run.
 pub struct TournamentSchedule {
-    /// Who plays whom.
     pub tournament: Tournament,
     run: String,
-    /// Their indices, by name.
+    /// Indices of the entrants by name.
     entrants: HashMap<String, usize>,
     left_out: BTreeMap<usize, String>,
     rematches: u32,
 }
 
 impl TournamentSchedule {
-    /// The tournament of a run by its terms, among agents of these names.
+    /// Creates the tournament of a run among agents of these names.
     ///
     /// # Errors
-    /// Invalid terms.
+    /// Returns an error for invalid settings.
     pub fn new(run: &str, terms: &TournamentTerms, names: &[String], seats: usize) -> anyhow::Result<Self> {
         let TournamentTerms { blocks, seed, strikes, format, .. } = *terms;
         let tournament =
@@ -89,11 +85,11 @@ impl TournamentSchedule {
         })
     }
 
-    /// The results of the matches for the tournament; `done` says for each match what it counts.
+    /// Returns the results of the matches with their scores `done`.
     pub fn results(&self, done: &plan::Results, records: &[Record]) -> TournamentResults {
         let mut results = TournamentResults::default();
         self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
-        // Each block with those of its matches that are over. A match that was played again has two records.
+        // Each block with its ended matches. A repeated match has two records.
         let mut blocks: BTreeMap<(u64, Vec<usize>), (FinishedBlock, BTreeSet<usize>)> = BTreeMap::new();
         for record in records {
             let Some((name, pairing, index, turn)) = self.place(record) else { continue };
@@ -114,14 +110,14 @@ impl TournamentSchedule {
         results
     }
 
-    /// The match of a record: its key, the pairing, the number of the seed and the place in the block.
+    /// Returns key, pairing, seed number and position in the block of a recorded match.
     fn place<'r>(&self, record: &'r Record) -> Option<(&'r str, Vec<usize>, u64, usize)> {
         let (name, _) = key_of(&self.run, &record.header.episode)?;
         let (pairing, index, turn) = read_key(name)?;
         Some((name, pairing, index, turn))
     }
 
-    /// The plain result of a match that counts.
+    /// Returns the result of a match that counts.
     fn played(&self, record: &Record) -> Option<PlayedGame> {
         let reason = record.footer.reason.filter(|reason| reason.counts())?;
         let seats: Option<Vec<usize>> =
@@ -132,7 +128,7 @@ impl TournamentSchedule {
     }
 }
 
-/// The seat whose agent's failure ended a match. To resign is not a failure.
+/// Returns the seat whose failure ended a match. A resignation is not a failure.
 pub fn failed(record: &Record) -> Option<usize> {
     let failure = matches!(
         record.footer.reason?,
@@ -141,7 +137,7 @@ pub fn failed(record: &Record) -> Option<usize> {
     record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
 }
 
-/// The pairing, the number of the seed and the place in the block of a match by its [`key`].
+/// Returns pairing, seed number and position in the block of a match by its [`key`].
 fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
     let place = MatchKey::parse(key).filter(|place| place.part == PART)?;
     Some((place.pairing, place.index, place.turn))

@@ -53,7 +53,7 @@ impl Hub {
     pub(crate) async fn page_of_matches(&self, filter: &MatchFilter, limit: u32) -> Result<Value, StoreError> {
         let limit = limit.min(LIST_LIMIT);
         let lines = self.store.matches(filter, limit).await?;
-        let mut page = json!({ "matches": lines.iter().map(shown).collect::<Vec<_>>() });
+        let mut page = json!({ "matches": lines.iter().map(entry_of).collect::<Vec<_>>() });
         if let Some(last) = lines.last().filter(|_| lines.len() == limit as usize) {
             page["next"] = last.seq.into();
         }
@@ -114,7 +114,7 @@ impl Hub {
 }
 
 /// Returns the public data of a listed match.
-fn shown(line: &MatchLine) -> Value {
+fn entry_of(line: &MatchLine) -> Value {
     let part =
         |text: Option<&String>| text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
     let (header, footer) = (part(Some(&line.header)), part(line.footer.as_ref()));

@@ -8,7 +8,7 @@ use ludex_agents::Agent;
 use ludex_env::GameRef;
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
-use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, Header, MoveRecord, Record, RecordEvent};
 
 use super::{Hub, Occupant, Secret};
 use crate::matches::lobby::BlockMatch;
@@ -247,12 +247,10 @@ impl Hub {
         }
         let mut salt = [0; 16];
         hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
+        let seed = secret.seed.parse().map_err(|_| "seed: expected a number".to_owned())?;
         let setup = MatchSetup {
-            game,
             seats: secret.seats.iter().map(|s| s.setup.clone()).collect(),
             skip_forced: secret.skip_forced,
-            seed: secret.seed.parse().map_err(|_| "seed: expected a number".to_owned())?,
-            salt,
             release: secret.release,
             grace_ms: secret.run.is_none().then_some(self.config.limits.grace_ms),
             run: secret.run.clone(),
@@ -260,7 +258,7 @@ impl Hub {
             mirror: secret.mirror.clone(),
             excerpt: secret.excerpt.clone(),
             restarts,
-            header,
+            ..MatchSetup::new(game, header, seed, salt)
         };
         Ok((setup, secret))
     }
@@ -287,18 +285,9 @@ fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
         _ => None,
     });
     let made = moves.filter(|m| !(skip_forced && m.forced && m.tries.is_empty()));
-    let act = |m: &ludex_protocol::record::MoveRecord| {
-        LogRow::Act(AcceptedMove {
-            seat: m.seat as usize,
-            turn: m.turn,
-            attempt: m.tries.len() as u32,
-            action: m.action,
-            said: m.said.clone(),
-            ms: m.ms,
-            notes: m.notes.clone(),
-            forced: m.forced,
-            bank_ms: 0,
-        })
+    let act = |m: &MoveRecord| {
+        let record = MoveRecord { tries: Vec::new(), more: false, ..m.clone() };
+        LogRow::Act(AcceptedMove { record, attempt: m.tries.len() as u32, bank_ms: 0 })
     };
     made.map(act).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use ludex_referee::schedule::may_share_seed;
 
-use super::{Lobby, LobbyAction, WaitingJoin, asked};
+use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
 use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
@@ -170,7 +170,7 @@ impl Lobby {
             return None;
         }
         let seats = all.iter().map(|w| w.seat_plan()).collect();
-        let asked = RequestedTerms { pair: Some(pair.to_owned()), turn, ..asked(all[0])? };
+        let asked = RequestedTerms { pair: Some(pair.to_owned()), turn, ..terms_of(all[0])? };
         self.block_turn(pair);
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }

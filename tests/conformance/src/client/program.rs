@@ -1,10 +1,11 @@
 //! The client under test: a process.
 
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
@@ -55,7 +56,7 @@ impl Program {
             let mut lines = BufReader::new(stderr).lines();
             while let Ok(Some(line)) = lines.next_line().await {
                 if !line.trim().is_empty() {
-                    *last.lock().unwrap_or_else(PoisonError::into_inner) = line;
+                    *last.lock() = line;
                 }
             }
         });
@@ -77,7 +78,7 @@ impl Program {
     pub async fn last_words(&mut self, status: Option<ExitStatus>) -> String {
         // The last lines may still be in the pipe.
         let _ = tokio::time::timeout(Duration::from_millis(500), &mut self.reader).await;
-        let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let complaint = self.complaint.lock().clone();
         let status = status.map_or_else(|| "unknown exit".to_owned(), |status| status.to_string());
         if complaint.is_empty() { format!("({status})") } else { format!("({status}: {})", complaint.trim()) }
     }

@@ -1,8 +1,9 @@
 //! What went over the wire in a check, for those who look for a mistake.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ludex_protocol::Encoding;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// The lines of one check; copies share them.
@@ -29,12 +30,12 @@ impl Trace {
     }
 
     fn push(&self, line: Value) {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.lines.lock().push(line);
     }
 
     /// All of it, one JSON object per line.
     pub fn text(&self) -> String {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|line| format!("{line}\n")).collect()
+        self.lines.lock().iter().map(|line| format!("{line}\n")).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Batch interfaces of both APIs, in memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -9,6 +9,7 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -117,11 +118,11 @@ fn missing(what: &str, id: &str) -> StubError {
 
 impl BatchStore {
     fn files(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock()
     }
 
     fn batches(&self) -> MutexGuard<'_, BTreeMap<String, Batch>> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.batches.lock()
     }
 }
 

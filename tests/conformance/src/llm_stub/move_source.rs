@@ -1,13 +1,14 @@
 //! Moves for answers, chosen by an agent.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ludex_agents::{Agent, AgentSpec};
 use ludex_env::draw::{Key, key};
 use ludex_env::policy::ObservedMove;
 use ludex_env::{Action, AgentKey, GameRef, MoveRequest, Mover, Stream};
 use ludex_protocol::Move;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::error::StubError;
@@ -30,7 +31,7 @@ impl MoveSource {
     }
 
     fn agent(&self, game: &str) -> Result<GameAgent, StubError> {
-        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut agents = self.agents.lock();
         if let Some(cached) = agents.get(game) {
             return Ok(cached.clone());
         }

@@ -236,7 +236,7 @@ fn agents() -> String {
     for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
         match e.class {
-            AgentClass::Person => page.push_str("\nOnly at a terminal: servers never seat it.\n"),
+            AgentClass::Person => page.push_str("\nAt a terminal only; servers do not seat it.\n"),
             AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }

@@ -15,9 +15,9 @@ const PARAGRAPH: usize = 600;
 /// Maps that examples of the page may show in part.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
-/// The page of the protocol, and that of its messages about runs.
+/// Returns the page of the protocol and the page with its messages about runs.
 fn page() -> String {
-    ["docs/protocol.md", "docs/protocol-runs.md"].map(|path| read(&root().join(path))).join("\n")
+    ["docs/protocol.md", "docs/runs.md"].map(|path| read(&root().join(path))).join("\n")
 }
 
 fn records() -> String {

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ludex_env::{Stream, check};
@@ -16,6 +16,7 @@ use ludex_referee::Verifier;
 use ludex_referee::read::read_lines;
 use ludex_tests::bot::{act, first};
 use ludex_tests::{Bot, Client, Process};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::kinds::{HOGS, Hog};
@@ -52,7 +53,7 @@ struct Soak {
 
 impl Soak {
     fn waited(&self, what: &'static str, during: usize, from: Instant) {
-        self.waits.lock().expect("no panic").entry((what, during)).or_default().push(from.elapsed());
+        self.waits.lock().entry((what, during)).or_default().push(from.elapsed());
     }
 
     /// Plays rated matches until the end; the matches.
@@ -163,7 +164,7 @@ async fn good_clients_lose_no_match_next_to_hogs() {
     for play in plays {
         matches.extend(play.await.expect("matches"));
     }
-    report(&soak.waits.lock().expect("no panic"));
+    report(&soak.waits.lock());
     println!("{} rated matches; refused (of /ratings: answered): {refused:?}", matches.len());
     for (name, refused) in refused {
         assert!(refused > 0, "{name} was never refused");

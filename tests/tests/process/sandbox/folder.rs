@@ -13,7 +13,7 @@ const FEW: ProcessLimits =
 
 fn fault(script: &str) -> ProcessFault {
     let script = format!("import mmap, os, time\n{script}\ntime.sleep(3600)");
-    start(&["python3", "-c", &script], FEW).line(&AMPLE).unwrap_err()
+    start(&["python3", "-c", &script], FEW).read_line(&AMPLE).unwrap_err()
 }
 
 #[test]
@@ -40,7 +40,7 @@ for i in range(200):
     open('big', 'wb').write(b'x' * (1 << 20))
     os.unlink('big')
 print('fine')";
-    assert_eq!(start(&["python3", "-c", script], FEW).line(&AMPLE).unwrap(), "fine");
+    assert_eq!(start(&["python3", "-c", script], FEW).read_line(&AMPLE).unwrap(), "fine");
 }
 
 #[test]

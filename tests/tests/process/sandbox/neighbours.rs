@@ -75,7 +75,7 @@ fn compilation_cannot_include_other_bots() {
     }
     for (name, word) in [("bob.cpp", "hello"), ("carol", "from the folder")] {
         let program = ProgramConfig::new(&line(name).unwrap()).unwrap();
-        assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), word);
+        assert_eq!(program.start().unwrap().read_to_end(&AMPLE).unwrap(), word);
     }
     // What was compiled lies in folders of its own.
     let [bob, carol] = ["bob.cpp", "carol"].map(|name| into.path().join(name).join("bot"));
@@ -97,7 +97,7 @@ fn failed_compilation_has_reason() {
     assert!(why.contains("nothing_of_this_name") && why.lines().count() <= 5, "{why}");
     fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
     let program = ProgramConfig::new(&made().unwrap()).unwrap();
-    assert_eq!(program.start().unwrap().rest(&AMPLE).unwrap(), "ready");
+    assert_eq!(program.start().unwrap().read_to_end(&AMPLE).unwrap(), "ready");
 }
 
 #[test]
@@ -111,5 +111,5 @@ fn java_bot_compiles_and_plays() {
     let text = "public class Main { public static void main(String[] a) { System.out.println(\"ready\"); } }";
     let path = write(&folder.path().join("Main.java"), text, 0o644);
     let line = programs::BotProgram::detect(&path).unwrap().unwrap().build(folder.path()).unwrap();
-    assert_eq!(ProgramConfig::new(&line).unwrap().start().unwrap().rest(&AMPLE).unwrap(), "ready");
+    assert_eq!(ProgramConfig::new(&line).unwrap().start().unwrap().read_to_end(&AMPLE).unwrap(), "ready");
 }

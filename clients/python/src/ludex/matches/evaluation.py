@@ -1,4 +1,4 @@
-"""Evaluation of an agent by a suite of a server: ``ludex.evaluate`` (docs/protocol-runs.md)."""
+"""Evaluation of an agent by a suite of a server: ``ludex.evaluate`` (docs/runs.md)."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def rate(
 
     The matches are unrated matches of :func:`ludex.play`. Their seeds are independent, so the
     matches of a pair share an opponent but not a seed. For a publishable rating, play rated
-    matches, and let the referee verify and rate their records (docs/evaluating.md).
+    matches, and let the referee verify and rate their records (docs/evaluate.md).
 
     Args:
         policy: a function from observations ``[1, ...]`` and masks ``int8 [1, A]`` to an action,
