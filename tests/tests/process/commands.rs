@@ -119,23 +119,23 @@ fn games_command_lists_and_explains() {
     let spec = ludex(at.path(), &["games", "explain", "kuhn_poker(players=3)", "--json"]).json();
     let game = ludex_games::load("kuhn_poker(players=3)").unwrap();
     assert_eq!(spec, serde_json::to_value(game.spec()).unwrap());
-    let text = ludex(at.path(), &["games", "explain", "explain", "chess"]).well();
+    let text = ludex(at.path(), &["games", "explain", "chess"]).well();
     for said in ["max_plies=0", "integer 0..20000", "botzone", "anchor level=3", "black, white"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert_eq!(
-        ludex(at.path(), &["games", "explain", "explain", "chess", "--page"]).well().trim_end(),
+        ludex(at.path(), &["games", "explain", "chess", "--page"]).well().trim_end(),
         game_page("chess").trim_end()
     );
-    let paged = ludex(at.path(), &["games", "explain", "explain", "chess", "--page", "--json"]).json();
+    let paged = ludex(at.path(), &["games", "explain", "chess", "--page", "--json"]).json();
     assert_eq!(paged["text"], game_page("chess"));
 
     for (bad, said) in [
-        (&["games", "explain", "explain", "conect_four"][..], "did you mean connect_four?"),
-        (&["games", "explain", "explain", "kuhn_poker(player=3)"], "did you mean players?"),
-        (&["games", "explain", "explain", "kuhn_poker(players=11)"], "2 to 10"),
-        (&["games", "explain", "explain", "kuhn_poker(players=many)"], "players"),
-        (&["games", "explain", "explain", "kuhn_poker(players=3"], "parenthesis"),
+        (&["games", "explain", "conect_four"][..], "did you mean connect_four?"),
+        (&["games", "explain", "kuhn_poker(player=3)"], "did you mean players?"),
+        (&["games", "explain", "kuhn_poker(players=11)"], "2 to 10"),
+        (&["games", "explain", "kuhn_poker(players=many)"], "players"),
+        (&["games", "explain", "kuhn_poker(players=3"], "parenthesis"),
     ] {
         let err = ludex(at.path(), bad).fails();
         assert!(err.starts_with("ludex: ") && err.contains(said), "{bad:?}: {err}");
