@@ -256,7 +256,7 @@ fn every_method_plays_every_game() {
     }
     fs::write(place.path("all.toml"), &suite).unwrap();
     let stub = Stub::start(&place, &["--agent", "random"]);
-    let methods = ["games", "prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine", "parts", "chat memory=2"];
+    let methods = ["prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine", "parts", "chat memory=2"];
     for (k, method) in methods.iter().enumerate() {
         let model = stub.model("m", &format!("prompting={method} emotion={}", k % 2 == 0));
         let run = format!("r{k}");
