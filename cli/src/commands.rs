@@ -149,3 +149,11 @@ fn log_warnings() {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arguments_of_all_commands_are_consistent() {
+        super::commands().into_iter().for_each(|command| command.line.debug_assert());
+    }
+}
