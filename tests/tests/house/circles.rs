@@ -24,7 +24,7 @@ struct Exception {
     why: &'static str,
 }
 
-/// Circles that are inherent: in most of them, a static list names its entries, and the entries use the list's types.
+/// Circles of the server, which stay until it is rebuilt.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
         member: "ludex-server",
@@ -37,12 +37,6 @@ const EXCEPTIONS: &[Exception] = &[
         floor: "",
         rooms: "matches runs",
         why: "a run plans its matches with the hub, and the hub tells it when they end",
-    },
-    Exception {
-        member: "ludex-client",
-        floor: "",
-        rooms: "client env",
-        why: "a client opens environments, which keep it",
     },
 ];
 

@@ -333,22 +333,6 @@ fn files_name_nothing_outside_the_project() {
     }
 }
 
-/// Ceilings on the lines of Rust in a crate, with its tests and benches.
-const MAX_LINES: &[(&str, usize)] = &[("ludex-env", 14_000)];
-
-#[test]
-fn crates_stay_under_their_line_ceilings() {
-    let house = Workspace::read();
-    for (name, max) in MAX_LINES {
-        let (_, member) = house.members().find(|(_, p)| p.name == *name).unwrap();
-        let folder = member.folder().strip_prefix(root()).unwrap();
-        let all = files();
-        let sources = all.iter().filter(|p| p.starts_with(folder) && p.extension().is_some_and(|e| e == "rs"));
-        let lines: usize = sources.map(|p| std::fs::read_to_string(root().join(p)).unwrap().lines().count()).sum();
-        assert!(lines <= *max, "{name}: expected at most {max} lines, got {lines}");
-    }
-}
-
 /// Modules are `foo.rs` beside `foo/`.
 #[test]
 fn modules_have_one_style() {
