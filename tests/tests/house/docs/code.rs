@@ -1,4 +1,6 @@
-//! Rust code of the pages: every fence is a doctest, and the guide for new games names existing methods.
+//! Rust code of the pages: every fence is a doctest, and the guide for new games names the methods of each trait.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{files, read, root};
 
@@ -25,16 +27,25 @@ fn every_rust_fence_is_a_doctest() {
 }
 
 #[test]
-fn guide_names_methods_of_games() {
+fn guide_names_all_methods_of_games() {
     let guide = read(&root().join(GUIDE));
     let (_, methods) = guide.split_once("**The required methods:**").unwrap();
     let (methods, _) = methods.split_once("### Documents").unwrap();
+    let mut listed: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for table in methods.split("| method of `").skip(1) {
+        let (name, rows) = table.split_once('`').unwrap();
+        let cells = rows.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
+        listed.entry(name.to_owned()).or_default().extend(cells.flat_map(|cell| cell.split("`, `")));
+    }
     let kernel = root().join("env/src");
     let is_trait = |file: &&String| *file == "game.rs" || file.starts_with("game/");
-    let source: String = files(&kernel).iter().filter(is_trait).map(|file| read(&kernel.join(file))).collect();
-    let rows = methods.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-    let names: Vec<&str> = rows.flat_map(|cell| cell.split("`, `")).map(|name| name.trim_end_matches('`')).collect();
-    assert!(names.len() > 40, "{names:?}");
-    let missing: Vec<&&str> = names.iter().filter(|name| !source.contains(&format!("fn {name}("))).collect();
-    assert!(missing.is_empty(), "{GUIDE}: not a method of a game: {missing:?}");
+    let sources: Vec<String> = files(&kernel).iter().filter(is_trait).map(|file| read(&kernel.join(file))).collect();
+    assert_eq!(listed.len(), 7, "{listed:?}");
+    for (name, methods) in listed {
+        let body = sources.iter().find_map(|source| Some(source.split_once(&format!("pub trait {name}: "))?.1));
+        let body = body.unwrap_or_else(|| panic!("{GUIDE}: {name} is not a trait of games"));
+        let (body, _) = body.split_once("\n}\n").unwrap();
+        let declared = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next());
+        assert_eq!(methods, declared.collect(), "{GUIDE}: methods of {name}");
+    }
 }
