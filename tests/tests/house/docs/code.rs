@@ -1,4 +1,5 @@
-//! Rust code of the pages: every fence is a doctest, and the guide for new games names the methods of each trait.
+//! Code in the pages: every Rust fence is a doctest, the guide for new games names the methods of each trait, and the page
+//! on the architecture names existing files and tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,9 @@ const DOCTESTS: &str = "tests/src/lib.rs";
 
 /// The guide for new games.
 const GUIDE: &str = "docs/adding-a-game.md";
+
+/// The page on the architecture.
+const ARCHITECTURE: &str = "docs/architecture.md";
 
 #[test]
 fn every_rust_fence_is_a_doctest() {
@@ -48,4 +52,28 @@ fn guide_names_all_methods_of_games() {
         let declared = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next());
         assert_eq!(methods, declared.collect(), "{GUIDE}: methods of {name}");
     }
+}
+
+#[test]
+fn architecture_names_existing_files_and_tests() {
+    let page = read(&root().join(ARCHITECTURE));
+    let paths: Vec<String> = crate::files().iter().map(|path| format!("/{}", path.display())).collect();
+    let in_code = |text: &str| -> BTreeSet<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let is_path =
+        |name: &&String| [".rs", ".ts", ".py", "/"].iter().any(|end| name.ends_with(end)) && !name.contains(['<', ' ']);
+    let exists = |name: &str| {
+        let name = format!("/{name}");
+        paths.iter().any(|path| path.ends_with(&name) || name.ends_with('/') && path.contains(&name))
+    };
+    let prose = page.split("```").step_by(2).collect::<String>();
+    let mut missing: Vec<String> =
+        in_code(&prose).iter().filter(is_path).filter(|name| !exists(name)).cloned().collect();
+    let (_, invariants) = page.split_once("## Invariants").unwrap();
+    let (invariants, _) = invariants.split_once("## Walks").unwrap();
+    let rust = paths.iter().filter(|path| path.ends_with(".rs"));
+    let source: String = rust.map(|path| read(&root().join(&path[1..]))).collect();
+    let tests: Vec<String> = in_code(invariants).into_iter().filter(|name| name.contains('_')).collect();
+    assert!(tests.len() > 30, "{tests:?}");
+    missing.extend(tests.into_iter().filter(|test| !source.contains(&format!("fn {test}()"))));
+    assert!(missing.is_empty(), "{ARCHITECTURE}: expected existing files and tests, got {missing:?}");
 }
