@@ -1,12 +1,16 @@
 //! The kernel of Ludex: the interface of games, and everything that follows from the rules of one.
 //!
-//! Each game implements the typed trait [`Game`]: rules with parameters over plain states. Hosts use type-erased interfaces:
-//! [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the knowledge of one viewer, [`DynBatch`] for many
-//! environments stepped together. [`Games`] loads games by name, [`recording`] writes and replays records, and [`check`]
-//! contains the laws that every game must satisfy. This crate contains no games; `ludex-games` does.
+//! Each game implements the typed trait [`Game`], rules with parameters over plain states, and the traits for its audiences
+//! ([`game`]). Hosts use type-erased interfaces: [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the
+//! knowledge of one viewer, [`DynBatch`] for many environments stepped together. [`Games`] loads games by name,
+//! [`recording`] writes and replays records, and [`check`] contains the laws that every game must satisfy. This crate
+//! contains no games; `ludex-games` does.
 //!
 //! ```
-//! use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
+//! use ludex_env::game::{
+//!     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
+//!     GameText, Seat, ToMove, Viewer,
+//! };
 //! use ludex_env::{Games, ParamError, RegisteredGame, Stream, check};
 //! use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 //! use schemars::JsonSchema;
@@ -39,9 +43,7 @@
 //!     type State = Position;
 //!     type View = Position;
 //!
-//!     const ID: &'static str = "countdown";
-//!     const TITLE: &'static str = "Countdown";
-//!     const PAGE: &'static str = "# Countdown\n";
+//!     const INFO: GameInfo = GameInfo::new("countdown", "Countdown", "# Countdown\n");
 //!
 //!     fn new(params: Params) -> Result<Self, ParamError> {
 //!         match params.objects {
@@ -108,7 +110,9 @@
 //!         // A view may come from a client, with any numbers.
 //!         Position { left: view.left.min(self.0.objects), seat: view.seat & 1 }
 //!     }
+//! }
 //!
+//! impl GameText for Countdown {
 //!     fn text(&self, view: &Position) -> String {
 //!         format!("{} left; seat {}", view.left, view.seat)
 //!     }
@@ -117,6 +121,12 @@
 //!         format!("take {}", a + 1)
 //!     }
 //! }
+//!
+//! impl GameMoves for Countdown {}
+//! impl GameObservation for Countdown {}
+//! impl GameDisplay for Countdown {}
+//! impl GameSearch for Countdown {}
+//! impl GameMarks for Countdown {}
 //!
 //! let games: Games = [RegisteredGame::of::<Countdown>()].into_iter().collect();
 //! let game = games.load("countdown(objects=3)").unwrap();

@@ -1,4 +1,4 @@
-//! Records of episodes: construction during play ([`History`]) and replay ([`steps`]).
+//! Records of episodes: construction during play ([`RecordBuilder`]) and replay ([`steps`]).
 //!
 //! Hosts push events as they happen. Code that displays, verifies or prompts from a record iterates over its steps. Only
 //! this module relates events to positions.

@@ -1,6 +1,6 @@
 //! Episode records: everything needed to reproduce one play of a game, as one JSON object per line.
 //!
-//! The types that match messages share with the record ([`Clock`], [`Illegal`], [`Outcome`], [`Reason`], [`Notes`]) are
+//! The types that match messages share with the record ([`Clock`], [`IllegalPolicy`], [`Outcome`], [`EndReason`], [`Notes`]) are
 //! defined here too.
 
 use std::fmt;

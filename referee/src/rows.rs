@@ -60,7 +60,7 @@ impl RowPart {
         self.game.as_ref().map(|game| game.spec())
     }
 
-    /// Returns true if agents can beat each other in the game ([`is_fight`]); true for tables.
+    /// Returns true if agents can beat each other in the game ([`is_competitive`]); true for tables.
     pub fn is_fight(&self) -> bool {
         self.game.as_ref().is_none_or(|game| is_competitive(&**game))
     }

@@ -121,7 +121,7 @@ pub struct AgentRow {
     /// Agent name; if several agents share it, followed by the spec or `remote`.
     pub name: String,
     pub kind: AgentKind,
-    /// Rating to quote, in Elo points; absent in non-competitive games ([`is_fight`]).
+    /// Rating to quote, in Elo points; absent in non-competitive games ([`is_competitive`]).
     pub rating: Option<f64>,
     /// Lower end of the 95 % interval.
     pub low: Option<f64>,

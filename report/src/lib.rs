@@ -6,14 +6,15 @@
 //! ```
 //! use std::{fs::File, io::BufReader};
 //!
-//! use ludex_referee::{read::read_lines, scale::RatingOptions};
+//! use ludex_referee::{Verifier, read::read_lines, scale::RatingOptions};
 //! use ludex_report::{Report, ReportAbout};
 //!
 //! let file = "../referee/examples/tic_tac_toe.jsonl";
 //! let lines = read_lines(file, BufReader::new(File::open(file)?));
 //! let about = ReportAbout { title: "Tic-tac-toe".into(), ..ReportAbout::default() };
 //! // These matches were played without a server, so they are unrated by default.
-//! let report = Report::verify(lines, RatingOptions { unrated: true, ..RatingOptions::default() }, about);
+//! let options = RatingOptions { unrated: true, ..RatingOptions::default() };
+//! let report = Report::verify(&Verifier::new(ludex_games::builtin()), lines, options, about);
 //! assert_eq!((report.records, report.refused.len()), (10, 0));
 //! assert!(report.to_csv().contains("alphabeta depth=9"));
 //! for (name, text) in report.files() {

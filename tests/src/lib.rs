@@ -1,4 +1,4 @@
-//! What the tests share: a server in the process, and a raw client that writes its JSON by hand.
+//! Tools of the tests: a server in this process, and a raw client that writes its JSON by hand.
 #![forbid(unsafe_code)]
 
 pub mod bot;

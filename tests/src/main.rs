@@ -1,4 +1,4 @@
-//! The `ludex` program again, so that plain `cargo test` has it to start and to kill.
+//! The program `ludex` for the tests, which start and kill it.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

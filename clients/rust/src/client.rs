@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ludex_protocol::message::{
-    Describe, GameEntry, GameFilter, Join, Leave, ListGames, ListMatches, ListSuites, MatchEntry, Open, Ping, Resign,
+    Describe, GameEntry, GameFilter, Join, Leave, ListGames, ListMatches, ListSuites, MatchEntry, Ping, Resign,
     Spectate, SuiteEntry, Unspectate, Welcome, Withdraw,
 };
 use ludex_protocol::spec::{Params, Spec};
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::env::Env;
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{ClientSession, Command, Event};
@@ -149,16 +148,6 @@ impl Client {
     pub async fn describe(&self, game: &str, params: Params, text: bool) -> Result<Spec, Error> {
         let request = ClientMessage::Describe(Describe { game: game.to_owned(), params, rules_text: text });
         Ok(expect_reply!(self.request(request).await?, Spec, "spec")?.spec)
-    }
-
-    /// Opens environments.
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub async fn open(&self, open: Open) -> Result<Env, Error> {
-        let observer = open.observer;
-        let opened = expect_reply!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
-        Ok(Env::new(self.clone(), observer, *opened))
     }
 
     /// Requests seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use ludex_protocol::message::{
-    Batch, CloneEnvs, CloseHandle, HandleOpened, Observer, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs,
-    ViewEnv, Viewed,
+    Batch, CloneEnvs, CloseHandle, HandleOpened, Observer, Open, Reset, Restore, Seed, SnapshotEnvs, Snapshots,
+    StepEnvs, ViewEnv, Viewed,
 };
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{ArrayError, Bytes, ClientMessage, Column};
@@ -25,8 +25,20 @@ pub struct Env {
     spec: Box<Spec>,
 }
 
+impl Client {
+    /// Opens environments.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn open(&self, open: Open) -> Result<Env, Error> {
+        let observer = open.observer;
+        let opened = expect!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
+        Ok(Env::new(self.clone(), observer, *opened))
+    }
+}
+
 impl Env {
-    pub(crate) fn new(client: Client, observer: Observer, opened: HandleOpened) -> Self {
+    fn new(client: Client, observer: Observer, opened: HandleOpened) -> Self {
         Env { client, handle: opened.env, count: opened.count, observer, spec: Box::new(opened.spec) }
     }
 

@@ -92,7 +92,7 @@ pub struct Flags {
 /// Melds and standing tiles, which make 3n + 2 tiles with the winning one.
 ///
 /// ```
-/// use ludex_env::games::mcr_mahjong::{Edition, Flags, Hand, tiles};
+/// use ludex_games::mcr_mahjong::{Edition, Flags, Hand, tiles};
 ///
 /// let tile = |name| tiles::read(name).unwrap();
 /// let standing = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9", "B3", "B4", "T6", "T6"].map(tile);

@@ -1,8 +1,8 @@
 //! The protocol kit: checks for clients and for servers that others wrote.
 //!
 //! [`server::check`] is a client that checks whether a server keeps the protocol. [`client::check`] is a server that leads a
-//! client through scripts. [`llm_stub`] stands in for the endpoint of a language model. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
-//! if there is one.
+//! client through scripts. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
+//! if there is one. [`llm_stub`] is a substitute for the endpoint of a language model.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -28,8 +28,7 @@
 //! - The kit knows its subject only from outside: the address of a server, the command line of a client. It never imports
 //!   `ludex-server`, so it cannot share the server's mistakes.
 //! - A fault names the section that is broken, what was done, and what should have been done.
-//! - What cannot be checked here (a scope that is not granted, a game that is not there) is skipped and says why; it never
-//!   passes.
+//! - A check that cannot be made here (without a scope, without a game) is skipped with its reason; it never passes.
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]

@@ -1,4 +1,4 @@
-//! Which rooms of a crate lean on which, read from its sources.
+//! Imports between the rooms of a crate, read from its sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,7 @@
-//! Rust code of the pages: every fence is a doctest, and the guide for new games names existing methods.
+//! Code in the pages: every Rust fence is a doctest, the guide for new games names the methods of each trait, and the page
+//! on the architecture names existing files and tests.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{files, read, root};
 
@@ -7,6 +10,9 @@ const DOCTESTS: &str = "tests/src/lib.rs";
 
 /// The guide for new games.
 const GUIDE: &str = "docs/adding-a-game.md";
+
+/// The page on the architecture.
+const ARCHITECTURE: &str = "docs/architecture.md";
 
 #[test]
 fn every_rust_fence_is_a_doctest() {
@@ -25,16 +31,49 @@ fn every_rust_fence_is_a_doctest() {
 }
 
 #[test]
-fn guide_names_methods_of_games() {
+fn guide_names_all_methods_of_games() {
     let guide = read(&root().join(GUIDE));
     let (_, methods) = guide.split_once("**The required methods:**").unwrap();
     let (methods, _) = methods.split_once("### Documents").unwrap();
+    let mut listed: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for table in methods.split("| method of `").skip(1) {
+        let (name, rows) = table.split_once('`').unwrap();
+        let cells = rows.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
+        listed.entry(name.to_owned()).or_default().extend(cells.flat_map(|cell| cell.split("`, `")));
+    }
     let kernel = root().join("env/src");
     let is_trait = |file: &&String| *file == "game.rs" || file.starts_with("game/");
-    let source: String = files(&kernel).iter().filter(is_trait).map(|file| read(&kernel.join(file))).collect();
-    let rows = methods.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-    let names: Vec<&str> = rows.flat_map(|cell| cell.split("`, `")).map(|name| name.trim_end_matches('`')).collect();
-    assert!(names.len() > 40, "{names:?}");
-    let missing: Vec<&&str> = names.iter().filter(|name| !source.contains(&format!("fn {name}("))).collect();
-    assert!(missing.is_empty(), "{GUIDE}: not a method of a game: {missing:?}");
+    let sources: Vec<String> = files(&kernel).iter().filter(is_trait).map(|file| read(&kernel.join(file))).collect();
+    assert_eq!(listed.len(), 7, "{listed:?}");
+    for (name, methods) in listed {
+        let body = sources.iter().find_map(|source| Some(source.split_once(&format!("pub trait {name}: "))?.1));
+        let body = body.unwrap_or_else(|| panic!("{GUIDE}: {name} is not a trait of games"));
+        let (body, _) = body.split_once("\n}\n").unwrap();
+        let declared = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next());
+        assert_eq!(methods, declared.collect(), "{GUIDE}: methods of {name}");
+    }
+}
+
+#[test]
+fn architecture_names_existing_files_and_tests() {
+    let page = read(&root().join(ARCHITECTURE));
+    let paths: Vec<String> = crate::files().iter().map(|path| format!("/{}", path.display())).collect();
+    let in_code = |text: &str| -> BTreeSet<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let is_path =
+        |name: &&String| [".rs", ".ts", ".py", "/"].iter().any(|end| name.ends_with(end)) && !name.contains(['<', ' ']);
+    let exists = |name: &str| {
+        let name = format!("/{name}");
+        paths.iter().any(|path| path.ends_with(&name) || name.ends_with('/') && path.contains(&name))
+    };
+    let prose = page.split("```").step_by(2).collect::<String>();
+    let mut missing: Vec<String> =
+        in_code(&prose).iter().filter(is_path).filter(|name| !exists(name)).cloned().collect();
+    let (_, invariants) = page.split_once("## Invariants").unwrap();
+    let (invariants, _) = invariants.split_once("## Walks").unwrap();
+    let rust = paths.iter().filter(|path| path.ends_with(".rs"));
+    let source: String = rust.map(|path| read(&root().join(&path[1..]))).collect();
+    let tests: Vec<String> = in_code(invariants).into_iter().filter(|name| name.contains('_')).collect();
+    assert!(tests.len() > 30, "{tests:?}");
+    missing.extend(tests.into_iter().filter(|test| !source.contains(&format!("fn {test}()"))));
+    assert!(missing.is_empty(), "{ARCHITECTURE}: expected existing files and tests, got {missing:?}");
 }
