@@ -1,5 +1,5 @@
 //! Reports of verified results: tables, figures and pages; comparisons of agents and sample sizes; calibration of anchor
-//! ladders; imported tables.
+//! ladders; imported tables; runs read from their files, with their transcripts and exported tables.
 //!
 //! A report rates the records and renders them as HTML, CSV and JSON with the same numbers:
 //!
@@ -24,7 +24,8 @@
 //!
 //! Rules for this crate:
 //!
-//! - It depends on verdicts of the referee, not on agents, runs, a server or a store. Callers read and write the files.
+//! - It depends on verdicts of the referee, not on agents, a server or a store. Callers read and write the files, except
+//!   those of a run, which [`runs::archive`], [`runs::bundle`] and [`runs::signature`] read.
 //! - Equal input gives equal bytes. The drawings in `tests/data/figures` are fixed.
 //! - All formats of a report or a figure contain the same numbers: drawings round them, CSV and JSON do not.
 //! - Names come from strangers: each text is escaped for its format, and invisible characters are replaced.
@@ -40,6 +41,11 @@ pub mod import;
 pub mod power;
 pub mod report;
 pub mod runs;
+pub mod tables;
 mod text;
+pub mod transcript;
 
 pub use report::{Report, ReportAbout};
+
+/// Program name and version, as sent to clients and written to records.
+pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

@@ -4,7 +4,6 @@ use ludex_env::{Journal, MoveRequest};
 use ludex_protocol::call::{ChatMessage, ChatRole};
 use serde::Deserialize;
 
-
 /// Returns the earlier prompts of this match before `ask` with their replies, the oldest first, at most `most`.
 ///
 /// Each stored call contains its own conversation, so the last call contains all earlier ones. No state is held in

@@ -3,14 +3,14 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use ludex_play::runs::evaluation::EvaluationResults;
+use ludex_play::runs::folder::path_of;
+use ludex_play::runs::merge::merge;
+use ludex_report::runs::archive::Archive;
 use serde_json::json;
 
 use super::evaluate::{self, show, show_more};
 use super::print;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::evaluation::EvaluationResults;
-use ludex_play::runs::folder::path_of;
-use ludex_play::runs::merge::merge;
 
 /// What `ludex merge` takes.
 #[derive(clap::Args)]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
+use ludex_play::runs::report_files;
 use ludex_protocol::record::RecordParts;
 use ludex_protocol::spec::Params;
 use ludex_referee::read::{
@@ -15,12 +16,11 @@ use ludex_referee::read::{
 };
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, VerifiedRecord, Verifier};
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::run_files::RUN;
+use ludex_server::store::{MatchFilter, Store};
 
 use super::print;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::report_files;
-use ludex_play::runs::run_files::RUN;
-use ludex_server::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.
 const PAGE: u32 = 500;

@@ -22,20 +22,20 @@ use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
 use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::{Files, PAGE, REPORT};
+use ludex_report::runs::describe;
 use ludex_report::runs::episode::key_of;
 use ludex_report::runs::metric_rows::{join, table};
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::EPISODES;
+use ludex_report::runs::settings::{RunAgent, RunSeeds};
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
+use ludex_report::runs::usage::Usage;
 
-use super::archive::Archive;
-use super::bundle::{Files, PAGE, REPORT};
-use super::describe;
 use super::rebuilt_plan::RebuiltPlan;
-use super::run_files::EPISODES;
-use super::settings::{RunAgent, RunSeeds};
 use super::spec_in;
-use super::usage::Usage;
 
 /// The place of each episode of the run in `folder` in the order of its plan, from 1, and whether another match is played in its place;
 /// empty if the plan cannot be made. There may be very many records, so they are read one by one, and only what a plan asks about is

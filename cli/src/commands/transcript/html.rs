@@ -1,13 +1,13 @@
 //! A transcript as one HTML page, made from `page.html` by minijinja, which escapes everything that came from records and
 //! endpoints.
 
+use ludex_report::runs::settings::RunSettings;
+use ludex_report::transcript::{Transcript, seconds};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::text::cost;
-use ludex_play::runs::settings::RunSettings;
-use ludex_play::transcript::{Transcript, seconds};
 
 /// One page without anything to load.
 pub(super) fn page(about: &RunSettings, matches: &[Transcript]) -> String {
