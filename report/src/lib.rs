@@ -6,8 +6,8 @@
 //! ```
 //! use std::{fs::File, io::BufReader};
 //!
-//! use ludex_referee::{read::read_lines, scale::RatingOptions};
-//! use ludex_report::{Report, ReportAbout};
+//! use ludex_referee::read::read_lines;
+//! use ludex_report::{Report, ReportAbout, scale::RatingOptions};
 //!
 //! let file = "../referee/examples/tic_tac_toe.jsonl";
 //! let lines = read_lines(file, BufReader::new(File::open(file)?));
@@ -38,14 +38,17 @@ pub mod compare;
 pub mod display;
 pub mod figure;
 pub mod import;
+pub mod labels;
 pub mod power;
 pub mod report;
 pub mod runs;
+pub mod scale;
 pub mod tables;
 mod text;
 pub mod transcript;
 
 pub use report::{Report, ReportAbout};
+pub use scale::rate;
 
 /// Program name and version, as sent to clients and written to records.
 pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use ludex_referee::GameResult;
 use ludex_referee::rating::table::Interval;
-use ludex_referee::scale::{AgentRow, Scale, rate};
+use ludex_report::scale::{AgentRow, Scale, rate};
 use serde_json::json;
 
 use super::print::{self, number};

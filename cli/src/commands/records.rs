@@ -14,10 +14,10 @@ use ludex_protocol::spec::Params;
 use ludex_referee::read::{
     RawLine, RecordLines, RejectedRecord, Source, SourcedRecord, raw_lines, read_file, read_lines,
 };
-use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, VerifiedRecord, Verifier};
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::run_files::RUN;
+use ludex_report::scale::RatingOptions;
 use ludex_server::store::{MatchFilter, Store};
 
 use super::print;

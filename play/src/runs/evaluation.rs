@@ -13,13 +13,13 @@ use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
-use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::VerifiedRecord;
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
 use ludex_report::runs::run_files::RUN;
 use ludex_report::runs::settings::{RunSeeds, RunSettings};
+use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{
     GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
 };

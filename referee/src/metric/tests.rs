@@ -206,29 +206,6 @@ fn tokens_and_emotions_are_read_from_notes() {
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }
 
-#[test]
-fn labels_become_marks_of_moves() {
-    let mut games = vec![verified(play("tic_tac_toe", &["a", "b"], 1))];
-    let name = games[0].episode.clone();
-    let line = |seat: usize, turn: u32, label: &str| {
-        format!("{{\"episode\": {name:?}, \"seat\": {seat}, \"turn\": {turn}, \"label\": {label:?}}}\n")
-    };
-    let text = [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
-    assert_eq!(crate::labels::put(&text, &mut games), Ok(4));
-    let own = MetricQuery::parse("labels").unwrap().of(&rows(&games[0]).of_agent(0));
-    let Some(Value::Shares(shares)) = own else { panic!("no labels") };
-    let shares: Vec<(&str, f64, u64)> = shares.iter().map(|(name, m)| (name.as_str(), m.value, m.n)).collect();
-    assert_eq!(shares, [("endgame", 1.0, 2), ("factual", 0.5, 2)]);
-    for (line, why) in [
-        (line(2, 0, "x"), "line 1: there is no seat 2 of 2"),
-        (text.clone() + "{}", "line 5: missing field"),
-        (line(0, 0, "x").replace(&name, "other"), "line 1: there is no episode \"other\""),
-    ] {
-        let told = crate::labels::put(&line, &mut games).unwrap_err();
-        assert!(told.starts_with(why), "{told}");
-    }
-}
-
 /// A match of an agent against itself counts for the first side only, and invalid matches count only for the completion
 /// rate.
 #[test]
