@@ -42,19 +42,15 @@ pub fn put(text: &str, results: &mut [GameResult]) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use ludex_referee::Verifier;
     use ludex_referee::metric::{MetricQuery, Value};
-    use ludex_referee::read::Source;
-    use ludex_referee::testing::{parts, play, seal};
+    use ludex_referee::testing::{play, verify};
 
     use super::*;
     use crate::scale::{RatingOptions, rows};
 
     #[test]
     fn labels_become_marks_of_moves() {
-        let record = parts(&seal(play("tic_tac_toe", &["a", "b"], 1)));
-        let verified = Verifier::new(ludex_games::builtin()).verify(&record, Source::default()).unwrap();
-        let mut games = vec![verified.into_result()];
+        let mut games = vec![verify(play("tic_tac_toe", &["a", "b"], 1)).into_result()];
         let name = games[0].episode.clone();
         let line = |seat: usize, turn: u32, label: &str| {
             format!("{{\"episode\": {name:?}, \"seat\": {seat}, \"turn\": {turn}, \"label\": {label:?}}}\n")

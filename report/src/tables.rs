@@ -60,7 +60,7 @@ impl ColumnKind {
 pub struct ColumnDoc {
     pub name: String,
     pub kind: ColumnKind,
-    /// Meaning and unit.
+    /// Meaning of the values, with their unit.
     pub about: String,
 }
 
@@ -125,7 +125,7 @@ mod tests {
         /// a name that
         /// takes two lines
         name: String,
-        /// action id
+        /// id of an action
         r#move: Option<u32>,
         /// price in US dollars
         usd: Option<f64>,
@@ -145,7 +145,7 @@ mod tests {
         let found: Vec<_> = columns.iter().map(|c| (c.name.as_str(), c.kind.name(), c.about.as_str())).collect();
         let expected = [
             ("name", "text", "a name that takes two lines"),
-            ("move", "integer", "action id"),
+            ("move", "integer", "id of an action"),
             ("usd", "number", "price in US dollars"),
             ("counts", "true or false", "true if it counts"),
         ];

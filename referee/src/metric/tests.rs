@@ -1,17 +1,16 @@
 mod values;
 
-use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, Record, RecordEvent, RefusedMove, Tokens};
 
 use super::*;
 use crate::read::Source;
 use crate::result::GameResult;
 use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart};
-use crate::testing::{break_off, parts, play, seal};
+use crate::testing::{break_off, parts, play, refused_move, seal, verify};
 use crate::verify::Verifier;
 
 fn verified(record: Record) -> GameResult {
-    Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
+    verify(record).into_result()
 }
 
 /// Builds rows with this match only; agent k is on seat k.
@@ -31,18 +30,6 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
         RecordEvent::Chance(_) => None,
     });
     own.collect()
-}
-
-fn refused_move(action: i64) -> RefusedMove {
-    RefusedMove {
-        action: Some(action),
-        text: None,
-        proposal: None,
-        code: ErrorCode::IllegalAction,
-        issues: Vec::new(),
-        ms: 1,
-        notes: None,
-    }
 }
 
 #[test]

@@ -1,13 +1,12 @@
 use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::read::Source;
-use ludex_referee::testing::{break_off, parts, play, seal};
+use ludex_referee::testing::{break_off, parts, play, verify};
 use ludex_referee::verify::{VerifiedRecord, Verifier};
 
 use super::*;
 
 fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new(ludex_games::builtin());
-    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+    records.into_iter().map(verify).collect()
 }
 
 fn sample() -> Report {

@@ -1,13 +1,11 @@
 use ludex_protocol::record::{EndReason, Record};
-use ludex_referee::read::Source;
-use ludex_referee::testing::{break_off, parts, play, seal};
-use ludex_referee::verify::{VerifiedRecord, Verifier};
+use ludex_referee::VerifiedRecord;
+use ludex_referee::testing::{break_off, play, verify};
 
 use super::*;
 
 fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new(ludex_games::builtin());
-    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+    records.into_iter().map(verify).collect()
 }
 
 /// Returns `n` pairs of `a` against `random`; `a` is ahead, because `random` resigns in every third.
