@@ -30,10 +30,9 @@ use std::time::Instant;
 use ludex_env::draw::key;
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
+use ludex_protocol::call::ChatMessage;
 use ludex_protocol::record::Notes;
 
-pub use api::{ChatMessage, ChatRole};
-pub use call::Call;
 pub use forecast::{Forecast, forecast};
 pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};

@@ -169,7 +169,7 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
             return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
         }
         if spec.has_arg(name) {
-            return wrong(format!("{name} is given twice: in the spec and beside it; keep one"));
+            return wrong(format!("{name} is given twice: in the spec and as a field; remove one"));
         }
         spec = spec.set(name, &price.to_string())?;
     }

@@ -29,11 +29,7 @@ pub mod local;
 pub mod machine;
 pub mod remote_agent;
 pub mod runs;
-pub mod tables;
 pub mod time;
-pub mod transcript;
 
 pub use self::local::{AgentInput, play};
-
-/// Program name and version, as sent to clients and written to records.
-pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
+pub use ludex_report::PROGRAM;

@@ -4,10 +4,8 @@
 //! No decision depends on process state alone, so a run may be killed at any moment.
 
 pub mod answer_cache;
-pub mod archive;
 pub mod audit;
 pub mod bundle;
-pub mod describe;
 pub mod driver;
 pub mod estimate;
 pub mod evaluation;
@@ -17,11 +15,8 @@ pub mod merge;
 pub mod preflight;
 mod rebuilt_plan;
 pub mod report_files;
-pub mod run_files;
 pub mod settings;
-pub mod signature;
 pub mod tournament;
-pub mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 

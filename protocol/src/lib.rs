@@ -8,6 +8,7 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 pub mod bytes;
+pub mod call;
 pub mod codec;
 pub mod column;
 mod envelope;

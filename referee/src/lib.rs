@@ -1,11 +1,12 @@
 //! Verification, schedules, ratings and metrics, computed from episode records alone.
 //!
-//! A record counts only if its replay gives the same result. Verified records can be rated:
+//! A record counts only if its replay gives the same result. Ratings take the verified results:
 //!
 //! ```
 //! use std::{fs::File, io::BufReader};
 //!
-//! use ludex_referee::{Verifier, rate, read::raw_lines, scale::RatingOptions};
+//! use ludex_referee::rating::anchored::{Anchored, anchored};
+//! use ludex_referee::{Verifier, read::raw_lines};
 //!
 //! let file = "examples/tic_tac_toe.jsonl";
 //! let lines = raw_lines(file, BufReader::new(File::open(file)?));
@@ -16,11 +17,14 @@
 //! });
 //! assert_eq!((results.len(), refused.len()), (10, 0));
 //!
-//! // These matches were played without a server, so they are unrated by default.
-//! let scales = rate(&results, &RatingOptions { unrated: true, ..RatingOptions::default() });
-//! let best = &scales[0].agents[0];
-//! assert_eq!(best.name, "alphabeta depth=9");
-//! println!("{}: {:?}, 95 % {:?} to {:?}", scales[0].name, best.rating, best.low, best.high);
+//! // Player 0 is `random`, with the constant rating 0.
+//! let player = |name: &str| usize::from(name != "random");
+//! let games: Vec<_> =
+//!     results.iter().map(|game| game.played(game.seats.iter().map(|seat| player(&seat.name)).collect(), None)).collect();
+//! let ratings = anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], ..Anchored::default() });
+//! let best = ratings.players[1].unwrap();
+//! assert!(best.rating > 0.0);
+//! println!("{}, 95 % {:?}", best.rating, best.interval);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
@@ -38,7 +42,6 @@
 pub mod answer_counts;
 pub mod digest;
 pub mod distribution;
-pub mod labels;
 pub mod metric;
 pub mod moments;
 pub mod outcome;
@@ -47,14 +50,12 @@ pub mod read;
 pub mod relation;
 pub mod result;
 pub mod rows;
-pub mod scale;
 pub mod schedule;
 pub mod suite;
 pub mod tournament;
 pub mod verify;
 
 pub use result::GameResult;
-pub use scale::rate;
 pub use verify::{VerifiedRecord, Verifier};
 
 #[cfg(any(test, feature = "testing"))]

@@ -192,6 +192,20 @@ pub struct MetricResult {
 }
 
 impl Metric {
+    /// Defaults of a definition: a number with three decimals about an agent, without unit, parameters and marks.
+    const DEFAULT: Metric = Metric {
+        id: "",
+        title: "",
+        unit: "",
+        digits: 3,
+        formula: "",
+        source: "",
+        scope: MetricScope::Agent,
+        params: &[],
+        marks: &[],
+        of: |_, _| None,
+    };
+
     /// Returns the metric with this id.
     ///
     /// # Errors

@@ -466,7 +466,7 @@ impl<'a> Rows<'a> {
 
 /// Returns the rating of a rung of a game's ladder, by the spec of the agent: the name of the anchor or the agent's
 /// own. `random` is as strong as level 0.
-pub(crate) fn rung(spec: &Spec, agent: &str) -> Option<f64> {
+pub fn rung(spec: &Spec, agent: &str) -> Option<f64> {
     if agent == "random" {
         return Some(0.0);
     }

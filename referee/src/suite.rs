@@ -353,7 +353,7 @@ impl Suite {
         let mut suite: Suite = toml::from_str(text).map_err(wrong)?;
         suite.lay_policies(&toml::from_str(text).map_err(wrong)?).map_err(wrong)?;
         if !is_word(&suite.name) {
-            return Err(SuiteError(format!("name = {:?}: a word of lowercase letters, digits, _ and -", suite.name)));
+            return Err(SuiteError(format!("name = {:?}: expected lowercase letters, digits, _ and -", suite.name)));
         }
         if suite.parts.is_empty() {
             return Err(SuiteError("a suite has at least one [[part]]".into()));
@@ -362,7 +362,7 @@ impl Suite {
         let mut ids = BTreeSet::new();
         for part in &suite.parts {
             if !is_word(&part.id) || !ids.insert(&part.id) {
-                let why = "a word of lowercase letters, digits, _ and -, used by one part only";
+                let why = "expected lowercase letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
             let opponents = suite.count_opponents(part);
@@ -388,7 +388,7 @@ impl Suite {
         for figure in &self.figures {
             if !is_word(&figure.id) || !ids.insert(&figure.id) || RESERVED.contains(&figure.id.as_str()) {
                 let why = format!(
-                    "a word of lowercase letters, digits, _ and -, used by one figure only, and not {}",
+                    "expected lowercase letters, digits, _ and -, used by one figure only, and not {}",
                     RESERVED.join(" or ")
                 );
                 return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));

@@ -1,15 +1,36 @@
 //! Records for tests: random play through the type-erased games, in the format of a server.
 
 use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
+use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{
     AgentKind, ChanceRecord, Clock, EndReason, Footer, Header, IllegalMoveRules, MoveRecord, Record, RecordEvent,
-    RecordParts, RecordSeat,
+    RecordParts, RecordSeat, RefusedMove,
 };
 use ludex_protocol::spec::Spec;
 use serde_json::Value;
 
 use crate::digest::{digest, seed_commit};
 use crate::outcome::outcomes;
+use crate::read::Source;
+use crate::verify::{VerifiedRecord, Verifier};
+
+/// Seals a record and verifies it.
+pub fn verify(record: Record) -> VerifiedRecord {
+    Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap()
+}
+
+/// Returns an illegal attempt at this action.
+pub fn refused_move(action: i64) -> RefusedMove {
+    RefusedMove {
+        action: Some(action),
+        text: None,
+        proposal: None,
+        code: ErrorCode::IllegalAction,
+        issues: Vec::new(),
+        ms: 1,
+        notes: None,
+    }
+}
 
 /// Plays `game` randomly to its end and returns a complete valid record.
 pub fn play(game: &str, names: &[&str], seed: u64) -> Record {

@@ -7,7 +7,7 @@
 //! each rung meets each agent of the field, on every seat.
 //!
 //! Scores count whole units and measure the distance between levels. Ratings are on the scale of single episodes, as in
-//! [`ludex_referee::scale`], so that records can be rated against them.
+//! [`crate::scale`], so that records can be rated against them.
 
 use ludex_env::Unit;
 use ludex_env::anchor_ladder::{AnchorRow, AnchorTable};

@@ -1,13 +1,13 @@
 //! Reports of verified results: tables, figures and pages; comparisons of agents and sample sizes; calibration of anchor
-//! ladders; imported tables.
+//! ladders; imported tables; runs read from their files, with their transcripts and exported tables.
 //!
 //! A report rates the records and renders them as HTML, CSV and JSON with the same numbers:
 //!
 //! ```
 //! use std::{fs::File, io::BufReader};
 //!
-//! use ludex_referee::{Verifier, read::read_lines, scale::RatingOptions};
-//! use ludex_report::{Report, ReportAbout};
+//! use ludex_referee::{Verifier, read::read_lines};
+//! use ludex_report::{Report, ReportAbout, scale::RatingOptions};
 //!
 //! let file = "../referee/examples/tic_tac_toe.jsonl";
 //! let lines = read_lines(file, BufReader::new(File::open(file)?));
@@ -25,7 +25,8 @@
 //!
 //! Rules for this crate:
 //!
-//! - It depends on verdicts of the referee, not on agents, runs, a server or a store. Callers read and write the files.
+//! - It depends on verdicts of the referee, not on agents, a server or a store. Callers read and write the files, except
+//!   those of a run, which [`runs::archive`], [`runs::bundle`] and [`runs::signature`] read.
 //! - Equal input gives equal bytes. The drawings in `tests/data/figures` are fixed.
 //! - All formats of a report or a figure contain the same numbers: drawings round them, CSV and JSON do not.
 //! - Names come from strangers: each text is escaped for its format, and invisible characters are replaced.
@@ -38,9 +39,17 @@ pub mod compare;
 pub mod display;
 pub mod figure;
 pub mod import;
+pub mod labels;
 pub mod power;
 pub mod report;
 pub mod runs;
+pub mod scale;
+pub mod tables;
 mod text;
+pub mod transcript;
 
 pub use report::{Report, ReportAbout};
+pub use scale::rate;
+
+/// Program name and version, as sent to clients and written to records.
+pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

@@ -41,7 +41,7 @@ use ludex_referee::outcome::is_competitive;
 use ludex_referee::rating::table::Z95;
 use serde::Serialize;
 
-pub use ludex_referee::scale::{REPORTED, blocks_like};
+pub use crate::scale::{REPORTED, blocks_like};
 pub use sprt::{SequentialTest, Sprt, SprtDecision, expected_score};
 
 /// Two-sided significance level of planned tests.

@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_referee::read::{RecordLines, RejectedRecord};
 use ludex_referee::result::GameResult;
-use ludex_referee::scale::{RatingOptions, Scale, keys, labels, rate};
 use ludex_referee::verify::Verifier;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::scale::{RatingOptions, Scale, keys, labels, rate};
 
 use self::about::RunHead;
 use crate::figure::RenderedFigure;

@@ -1,9 +1,17 @@
-//! Results of runs, from their plans and records: finished matches, progress along the plan, rows for metrics, summaries.
+//! Runs: their files, and the results from their plans and records: finished matches, progress along the plan, rows for
+//! metrics, summaries.
 
+pub mod archive;
+pub mod bundle;
+pub mod describe;
 pub mod episode;
 pub mod metric_rows;
 pub mod plan_progress;
+pub mod run_files;
+pub mod settings;
+pub mod signature;
 pub mod summary;
+pub mod usage;
 
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@ use ludex_protocol::record::AgentKind;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_referee::result::GameResult;
-use ludex_referee::scale::{RatingOptions, Scale, rate};
+use ludex_report::scale::{RatingOptions, Scale, rate};
 use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;

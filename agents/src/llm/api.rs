@@ -1,45 +1,10 @@
 //! Wire format of requests and replies: OpenAI chat completions, which most servers support, and Anthropic messages.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use ludex_protocol::call::{ChatMessage, ChatRole};
 use serde_json::{Map, Value, json};
 
 use super::batch::ItemOrigin;
 use super::settings::{Api, CacheTokens, Settings, thinking_budget};
-
-/// Author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ChatRole {
-    System,
-    User,
-    Assistant,
-}
-
-impl fmt::Display for ChatRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ChatRole::System => "system",
-            ChatRole::User => "user",
-            ChatRole::Assistant => "assistant",
-        })
-    }
-}
-
-/// Message of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChatMessage {
-    pub role: ChatRole,
-    pub content: String,
-}
-
-impl ChatMessage {
-    pub(super) fn new(role: ChatRole, content: impl Into<String>) -> Self {
-        ChatMessage { role, content: content.into() }
-    }
-}
 
 /// Request to a model.
 pub(super) struct ChatRequest<'a> {

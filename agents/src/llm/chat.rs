@@ -1,9 +1,8 @@
 //! Conversation history of a match, from the calls in the journal.
 
 use ludex_env::{Journal, MoveRequest};
+use ludex_protocol::call::{ChatMessage, ChatRole};
 use serde::Deserialize;
-
-use super::api::{ChatMessage, ChatRole};
 
 /// Returns the earlier prompts of this match before `ask` with their replies, the oldest first, at most `most`.
 ///

@@ -1,8 +1,9 @@
 //! Cost forecast of a move before a model is called: prompts are rendered, reply lengths are estimated.
 
 use ludex_env::{GameRef, MoveRequest};
+use ludex_protocol::call::{ChatMessage, ChatRole};
 
-use super::api::{ChatMessage, ChatRole, estimate};
+use super::api::estimate;
 use super::model::{read, typical_out_tokens};
 use super::prompting;
 use super::prompts::{AnswerKind, Prompts};

@@ -1,12 +1,12 @@
 //! Probe of an endpoint's capabilities in five calls.
 
 use ludex_env::{Action, AgentKey, DynState, MoveRequest, Stream, Viewer};
+use ludex_protocol::call::{Call, ChatMessage, ChatRole};
 use ludex_protocol::record::Tokens;
 use serde::Serialize;
 use std::time::Instant;
 
-use super::api::{ChatMessage, ChatRequest, ChatRole};
-use super::call::Call;
+use super::api::ChatRequest;
 use super::endpoint::SendError;
 use super::model::{Llm, read};
 use super::prompts::{AnswerKind, Task};

@@ -6,11 +6,11 @@ use ludex_env::{
     Action, AgentKey, Draw, DynState, EventView, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, ParsedMove, Seat,
     Stream, ToMove, Viewer,
 };
+use ludex_protocol::call::ChatMessage;
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::ChatMessage;
 use super::render;
 use crate::spec::AgentSpec;
 

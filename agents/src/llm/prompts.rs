@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{GameRef, Issue, MoveRequest, PriorAttempt};
+use ludex_protocol::call::{ChatMessage, ChatRole};
 use ludex_protocol::{Move, Refusal};
 use minijinja::{Value, context};
 use serde_json::json;
 
-use super::api::{ChatMessage, ChatRole};
 use super::chat;
 use super::manual::{PlayerManual, has_phases};
 use super::position::{self, LegalMoveList};

@@ -3,12 +3,13 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use ludex_agents::llm::{self, Call};
+use ludex_agents::llm;
 use ludex_agents::{AgentError, AgentSpec, ErrorKind, MoveReply, build};
 use ludex_env::{
     AgentKey, DynState, GameRef, Journal, MoveRequest, ObservedMove, Outcomes, PriorAttempt, ToMove, Viewer,
 };
 use ludex_protocol::Move;
+use ludex_protocol::call::Call;
 use ludex_protocol::record::Tokens;
 use parking_lot::Mutex;
 use serde_json::{Value, json};

@@ -1,12 +1,13 @@
 //! Prompts of `llm` agents, without an endpoint: complete for every game and method, and without hidden information.
 
 use ludex_agents::AgentSpec;
-use ludex_agents::llm::{ChatMessage, ChatRole, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
+use ludex_agents::llm::{calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
 use ludex_env::{
     AgentKey, Draw, DynState, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, PriorAttempt, Stream, ToMove, Viewer,
 };
 
 use ludex_protocol::Move;
+use ludex_protocol::call::{ChatMessage, ChatRole};
 
 use crate::common::game;
 

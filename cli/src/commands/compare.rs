@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use ludex_play::runs::report_files;
 use ludex_protocol::record::Outcome;
 use ludex_referee::VerifiedRecord;
 use ludex_referee::outcome::is_competitive;
 use ludex_referee::read::RecordLines;
 use ludex_report::compare::{ComparedMatch, Comparison, ComparisonRow, Difference, NoInterval, compare};
+use ludex_report::runs::archive::Archive;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::report_files;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

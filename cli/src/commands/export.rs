@@ -8,11 +8,11 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-
-use super::{print, records};
 use ludex_env::notation::Notation;
 use ludex_games::notation::{PGN, SGF};
-use ludex_play::tables::record::parts_line;
+use ludex_report::tables::record::parts_line;
+
+use super::{print, records};
 
 #[derive(clap::Args)]
 #[command(override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]")]

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use ludex_env::GameRef;
 use ludex_games::load;
-use ludex_play::runs::archive::Archive;
 use ludex_referee::read::RecordLines;
-use ludex_referee::scale::{RatingOptions, Scale, rate};
 use ludex_report::compare::correlation;
 use ludex_report::power::{self, Amount, Designs, Prior};
+use ludex_report::runs::archive::Archive;
+use ludex_report::scale::{RatingOptions, Scale, rate};
 use serde::Serialize;
 use serde_json::json;
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use ludex_referee::GameResult;
 use ludex_referee::rating::table::Interval;
-use ludex_referee::scale::{AgentRow, Scale, rate};
+use ludex_report::scale::{AgentRow, Scale, rate};
 use serde_json::json;
 
 use super::print::{self, number};

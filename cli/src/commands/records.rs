@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
+use ludex_play::runs::report_files;
 use ludex_protocol::record::RecordParts;
 use ludex_protocol::spec::Params;
 use ludex_referee::read::{
     RawLine, RecordLines, RejectedRecord, Source, SourcedRecord, raw_lines, read_file, read_lines,
 };
-use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, VerifiedRecord, Verifier};
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::run_files::RUN;
+use ludex_report::scale::RatingOptions;
+use ludex_server::store::{MatchFilter, Store};
 
 use super::{block_on, print};
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::report_files;
-use ludex_play::runs::run_files::RUN;
-use ludex_server::store::{MatchFilter, Store};
 
 /// Records per read of the store.
 const PAGE_SIZE: u32 = 500;

@@ -6,7 +6,7 @@ mod transcripts;
 use std::path::PathBuf;
 
 use ludex_env::Seat;
-use ludex_play::runs::archive::Archive;
+use ludex_report::runs::archive::Archive;
 
 pub(super) use transcripts::page_of_all;
 

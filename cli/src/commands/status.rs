@@ -3,11 +3,11 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::RunStatus;
-use ludex_play::runs::run_files::LogLine;
-use ludex_play::runs::settings::RunKind;
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::LogLine;
+use ludex_report::runs::settings::RunKind;
 use ludex_report::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
 use serde_json::json;
 

@@ -18,13 +18,13 @@ use ludex_play::runs::executor::LocalExecutor;
 use ludex_play::runs::folder::RunStatus;
 use ludex_play::runs::tournament::schedule::{TournamentSchedule, TournamentTerms};
 use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
-use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::TournamentFormat;
 use ludex_report::Report;
 use ludex_report::ReportAbout;
 use ludex_report::runs::results;
+use ludex_report::scale::RatingOptions;
 use serde_json::json;
 use tables::TournamentTable;
 

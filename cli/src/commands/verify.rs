@@ -4,11 +4,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::audit::{Audit, audit};
-use ludex_play::runs::bundle;
-use ludex_play::runs::signature;
 use ludex_referee::read::RejectedRecord;
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle;
+use ludex_report::runs::signature;
 use serde_json::json;
 
 use super::{print, records};

@@ -16,28 +16,27 @@ use ludex_env::recording::submitted_move;
 use ludex_env::{AgentKey, MoveRequest};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Notes, Record, RecordEvent, RefusedMove};
+use ludex_report::runs::run_files::{ONCE, OnceLine};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::folder::append;
-use super::run_files::{ONCE, OnceLine};
 use crate::local::Participant;
 
-impl OnceLine {
-    fn question(&self) -> Question {
-        let OnceLine { agent, spec, game, seat, phase, asked, .. } = self;
-        [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
-    }
+/// Returns the request of a cached reply.
+fn question(line: &OnceLine) -> Question {
+    let OnceLine { agent, spec, game, seat, phase, asked, .. } = line;
+    [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
+}
 
-    /// Returns the reply for a match. In the episode that produced the reply, its notes hold the calls.
-    fn answer(&self, episode: &str) -> MoveReply {
-        let mut notes = self.notes.clone();
-        if episode != self.episode {
-            (notes.tokens, notes.more) = (None, [(NOTE.to_owned(), json!(self.episode))].into_iter().collect());
-        }
-        MoveReply { mv: Some(self.mv.clone()), notes }
+/// Returns a cached reply for a match. In the episode that produced the reply, its notes hold the calls.
+fn reply(line: &OnceLine, episode: &str) -> MoveReply {
+    let mut notes = line.notes.clone();
+    if episode != line.episode {
+        (notes.tokens, notes.more) = (None, [(NOTE.to_owned(), json!(line.episode))].into_iter().collect());
     }
+    MoveReply { mv: Some(line.mv.clone()), notes }
 }
 
 /// Agent, spec, game, seat, phase and request digest.
@@ -98,7 +97,7 @@ pub(crate) struct AnswerCache {
 impl AnswerCache {
     /// Creates the cache of the run in the folder `path` from its stored replies.
     pub(crate) fn new(path: &Path, kept: Vec<OnceLine>) -> Arc<AnswerCache> {
-        let answers = kept.into_iter().map(|line| (line.question(), Arc::new(Mutex::new(Some(line))))).collect();
+        let answers = kept.into_iter().map(|line| (question(&line), Arc::new(Mutex::new(Some(line))))).collect();
         Arc::new(AnswerCache { path: path.join(ONCE), answers: Mutex::new(answers) })
     }
 
@@ -142,11 +141,11 @@ impl AnswerCache {
     ) -> Result<MoveReply, AgentError> {
         let place = {
             let mut answers = self.answers.lock();
-            answers.entry(line.question()).or_default().clone()
+            answers.entry(question(&line)).or_default().clone()
         };
         let mut known = place.lock();
         if let Some(known) = &*known {
-            return Ok(known.answer(&line.episode));
+            return Ok(reply(known, &line.episode));
         }
         let answer = act(&line.asked)?;
         // A resignation is not cached.

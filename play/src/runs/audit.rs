@@ -18,11 +18,11 @@ use ludex_referee::read::{RejectedRecord, Source, SourcedRecord};
 use ludex_report::runs::results;
 
 use super::answer_cache;
-use super::archive::Archive;
-use super::bundle::Files;
 use super::rebuilt_plan::RebuiltPlan;
-use super::run_files::{EPISODES, RUN};
 pub use completeness::{RunState, Whole};
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::Files;
+use ludex_report::runs::run_files::{EPISODES, RUN};
 
 /// Result of an audit.
 #[derive(Clone, Debug, Default)]

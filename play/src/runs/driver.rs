@@ -16,13 +16,13 @@ use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, block_key, key};
 use ludex_report::runs::episode::{AGAIN, name_of};
+use ludex_report::runs::usage::Usage;
 use ludex_report::runs::{RunSchedule, results};
 use parking_lot::{Condvar, Mutex};
 
 use super::answer_cache::AnswerCache;
 use super::executor::{Executor, MatchJob};
 use super::folder::{Calls, Folder, RunHistory};
-use super::usage::Usage;
 use super::{GameRoster, RunPart};
 use crate::local::{self, HostOptions, Participant, PlayedMatch, Turns};
 use crate::machine::interface::MatchSetup;

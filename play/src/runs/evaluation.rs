@@ -13,11 +13,13 @@ use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
-use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::VerifiedRecord;
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::RUN;
+use ludex_report::runs::settings::{RunSeeds, RunSettings};
+use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{
     GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
 };
@@ -28,8 +30,7 @@ use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of};
 use super::preflight;
-use super::run_files::RUN;
-use super::settings::{RunSeeds, RunSettings};
+use super::settings;
 use super::{GameRoster, RunPart, tables};
 use crate::agents_file;
 use crate::local::{self, Participant};
@@ -217,7 +218,7 @@ impl Evaluation {
     /// Returns an error for a candidate's command line with unbalanced quotes.
     pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
         let EvaluationRequest { suite, scale, only, .. } = &self.request;
-        let settings = RunSettings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
+        let settings = settings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
         Ok(RunSettings { only: only.clone(), ..settings })
     }
 

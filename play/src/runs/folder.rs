@@ -12,14 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use anyhow::{Context as _, bail};
 use ludex_env::{Journal, Shelf};
 use ludex_protocol::record::Record;
+use ludex_report::runs::run_files::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
+use ludex_report::runs::settings::RunSettings;
+use ludex_report::runs::usage::Usage;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::run_files::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
-use super::settings::RunSettings;
-use super::usage::Usage;
+use super::settings;
 use crate::files::write_whole;
 use crate::local::Journals;
 
@@ -128,7 +129,7 @@ impl Folder {
         let begun = path.join(RUN);
         if begun.exists() {
             let was = read_settings(&path)?;
-            let differences = was.differences(settings);
+            let differences = settings::differences(&was, settings);
             // A run without any records or calls may start over with other settings.
             let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
             if fresh {

@@ -7,17 +7,18 @@ use anyhow::{Context as _, bail, ensure};
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::{self, Files};
 use ludex_report::runs::episode::key_of;
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
+use ludex_report::runs::settings::{RunKind, RunSettings};
 use ludex_report::runs::summary::ids;
 
-use super::archive::Archive;
 use super::audit::{RunState, audit};
-use super::bundle::{self, Files};
 use super::folder::begin;
-use super::run_files::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
-use super::settings::{RunKind, RunSettings};
+use super::settings;
 use crate::files::write_whole;
 
 /// Maximum number of faults of a shard in a message.
@@ -122,7 +123,7 @@ fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
     };
     for run in &runs[1..] {
         let whole = |run: &Archive| RunSettings { shard: None, ..run.about.clone() };
-        let mut differ = whole(first).differences(&whole(run));
+        let mut differ = settings::differences(&whole(first), &whole(run));
         let shards = |run: &Archive| run.about.shard.map_or(0, Shard::of);
         for (what, was, is) in [
             ("run", first.about.run.clone(), run.about.run.clone()),

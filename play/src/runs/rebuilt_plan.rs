@@ -11,13 +11,14 @@ use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{MatchPolicy, Suite};
 use ludex_report::runs::RunSchedule;
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::SUITE;
+use ludex_report::runs::settings::{RunKind, RunSeeds};
 
 use super::answer_cache::CachePolicy;
-use super::archive::Archive;
-use super::run_files::SUITE;
-use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::settings;
 use super::spec_in;
 use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
 
@@ -130,7 +131,7 @@ impl RebuiltPlan {
             secret => secret.clone(),
         };
         // Programs may be missing on this machine, so their digests are taken from the settings.
-        let again = RunSettings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
+        let again = settings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
         let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
         again.ludex.clone_from(&about.ludex);
         again.only.clone_from(&about.only);
@@ -141,7 +142,7 @@ impl RebuiltPlan {
             again.prompts.clone_from(&about.prompts);
             again.wording = about.wording;
         }
-        let differ = about.differences(&again);
+        let differ = settings::differences(about, &again);
         differ.into_iter().map(|what| format!("the settings do not follow from {SUITE}: {what}")).collect()
     }
 }

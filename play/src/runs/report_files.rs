@@ -12,9 +12,8 @@ use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::read::{RejectedRecord, raw_lines};
 use ludex_referee::result::SeatResult;
 use ludex_referee::rows::Rows;
-use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::plan::{MatchScore, Plan, Results};
-use ludex_referee::suite::summary::{Summary, SummaryScore};
+use ludex_referee::suite::summary::Summary;
 use ludex_referee::{VerifiedRecord, Verifier};
 use ludex_report::Report;
 use ludex_report::ReportAbout;
@@ -22,24 +21,25 @@ use ludex_report::figure::RenderedFigure;
 use ludex_report::figure::data::{Strip, StripPicture};
 use ludex_report::figure::resolve::FigureSource as FigureGround;
 use ludex_report::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::{Files, PAGE, REPORT};
+use ludex_report::runs::describe;
 use ludex_report::runs::episode::key_of;
 use ludex_report::runs::metric_rows::{join, table};
 use ludex_report::runs::plan_progress::PlanProgress;
 use ludex_report::runs::results;
+use ludex_report::runs::run_files::EPISODES;
+use ludex_report::runs::settings::{RunAgent, RunSeeds};
+use ludex_report::runs::summary::SummaryScore;
 use ludex_report::runs::summary::{PartResult, notes, rows_on, summaries};
+use ludex_report::runs::usage::Usage;
+use ludex_report::scale::RatingOptions;
 
-use super::archive::Archive;
-use super::bundle::{Files, PAGE, REPORT};
-use super::describe;
 use super::rebuilt_plan::RebuiltPlan;
-use super::run_files::EPISODES;
-use super::settings::{RunAgent, RunSeeds};
 use super::spec_in;
-use super::usage::Usage;
 
-/// The place of each episode of the run in `folder` in the order of its plan, from 1, and whether another match is played in its place;
-/// empty if the plan cannot be made. There may be very many records, so they are read one by one, and only what a plan asks about is
-/// kept of them.
+/// Returns the position of each episode of the run in `folder` in the order of the plan, from 1, and true if another match
+/// replaces it; empty without a plan. Reads the records one by one, without their events, because a run may have millions.
 pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
     let (Ok(ground), Ok(file)) = (RebuiltPlan::of(&run), File::open(folder.join(EPISODES))) else {
@@ -52,14 +52,14 @@ pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     episodes.filter_map(|name| walk.order_of(&run.about.run, &name).map(|place| (name, place))).collect()
 }
 
-/// Gives verified games of a run their places in its plan; nothing if the plan cannot be made.
+/// Sets the positions of verified games in the plan of their run, if the plan can be rebuilt.
 pub fn put_in_order(run: &Archive, games: &mut [VerifiedRecord]) {
     let Ok(ground) = RebuiltPlan::of(run) else { return };
     let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
     ground.walk(run, &records).put_in_order(&run.about.run, games);
 }
 
-/// A record without its events.
+/// Parses a record without its events.
 fn without_events(line: &str) -> Option<Record> {
     let record = match recording::read_line(line, recording::Keep::WithoutNotes) {
         Some(line) => line.record,
@@ -68,7 +68,7 @@ fn without_events(line: &str) -> Option<Record> {
     Some(Record { events: Vec::new(), ..record })
 }
 
-/// The pages of a run's report, by name, and the records that are not true. The same run gives the same pages.
+/// Returns the pages of a run's report, by name, and the refused records. The same run gives the same pages.
 pub fn pages(run: &Archive) -> (Files, Vec<RejectedRecord>) {
     let about = ReportAbout { title: run.about.run.clone(), secret: secret(run), ..ReportAbout::default() };
     let (report, refused) = report(&[run], RatingOptions::default(), about, |_| None);
@@ -77,7 +77,7 @@ pub fn pages(run: &Archive) -> (Files, Vec<RejectedRecord>) {
     (pages.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect(), refused)
 }
 
-/// The secret of a run's seeds, if it has one.
+/// Returns the secret of a run's seeds, if it has one.
 pub fn secret(run: &Archive) -> Option<String> {
     match &run.about.seeds {
         RunSeeds::Secret(secret) => Some(secret.clone()),
@@ -85,8 +85,8 @@ pub fn secret(run: &Archive) -> Option<String> {
     }
 }
 
-/// The report of one or several runs, and the records that are not true. `transcripts` names the file beside the report that has
-/// the transcripts of a run. Agents of the same name are the same agent. The figures are those of the runs' suites.
+/// Returns the report of one or several runs, and the refused records. `transcripts` returns the name of the file with the
+/// transcripts of a run. Agents of the same name are the same agent. The figures are those of the runs' suites.
 pub fn report(
     runs: &[&Archive],
     options: RatingOptions,
@@ -105,17 +105,17 @@ pub fn report(
     (report.with_runs(heads, figures(&read)), refused)
 }
 
-/// A run with its true records.
+/// Run with its verified records.
 struct Read<'r> {
     run: &'r Archive,
-    /// The plan of an evaluation.
+    /// Plan of an evaluation; `None` for a tournament.
     plan: Option<Plan>,
-    /// Why this version cannot read what the run planned.
+    /// Reason that this version cannot rebuild the plan.
     unplanned: Option<String>,
     done: Results,
     walk: PlanProgress,
     games: Vec<VerifiedRecord>,
-    /// The games that the plan asks for, with those that do not count because an illegal move ended them.
+    /// Games that the plan requires, with the invalid ones that an illegal move ended.
     planned: Vec<VerifiedRecord>,
     refused: Vec<RejectedRecord>,
 }
@@ -147,7 +147,7 @@ impl<'r> Read<'r> {
         Read { run, plan: ground.plan, unplanned, done, walk, games, planned, refused }
     }
 
-    /// Who was evaluated, how, and what it cost; nothing for a tournament.
+    /// Returns the evaluated agents with their settings, results and cost; `None` for a tournament.
     fn head(&self, transcripts: Option<String>) -> Option<RunHead> {
         let (about, plan) = (&self.run.about, self.plan.as_ref()?);
         let results = rows_on(&[], &about.run, plan, &self.done, &self.walk, &self.planned);
@@ -188,7 +188,7 @@ impl<'r> Read<'r> {
         })
     }
 
-    /// What the calls of each agent cost, by its index in the run.
+    /// Returns the cost of the calls by agent, as an index into the run's agents.
     fn costs(&self) -> HashMap<usize, Usage> {
         let mut out: HashMap<usize, Usage> = HashMap::new();
         for (episode, calls) in &self.run.calls {
@@ -202,7 +202,7 @@ impl<'r> Read<'r> {
         out
     }
 
-    /// Its matches in the order of the plan.
+    /// Returns the matches in the order of the plan.
     fn matches(&self, plan: &Plan) -> Vec<HeadMatch> {
         let mut games: Vec<&VerifiedRecord> = self.games.iter().collect();
         games.sort_by_key(|game| game.result().order);
@@ -216,7 +216,7 @@ impl<'r> Read<'r> {
     }
 }
 
-/// Who played a match, seat by seat, and what each got.
+/// Formats the agents of a match, seat by seat, with their payoffs.
 fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     let seat = |(seat, who): (&SeatResult, &usize)| {
         let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
@@ -226,7 +226,7 @@ fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     seats.join(" \u{2013} ")
 }
 
-/// The model of a spec, its endpoint and how it is prompted in the parts of the plan; nothing for another agent.
+/// Returns the model of a spec, its endpoint and its prompting methods in the plan; empty for another agent.
 fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
     if spec.class() != AgentClass::Model {
@@ -254,7 +254,7 @@ fn result(row: &PartResult) -> HeadResult {
     }
 }
 
-/// The means over parts that the suite asks for.
+/// Returns the means over parts that the suite defines.
 fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
     let scores = summaries(plan, results);
     let one = |summary: &Summary| {
@@ -274,11 +274,12 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
     plan.suite.summaries.iter().map(one).collect()
 }
 
-/// Matches of a part that are shown in pictures, and pictures of each.
+/// Number of matches per part with pictures.
 const STRIPS: usize = 2;
+/// Number of pictures per match.
 const STRIP: usize = 8;
 
-/// The figures of the suites that were played, each over all runs of its suite.
+/// Returns the figures of the suites, each over all runs of the suite.
 fn figures(read: &[Read]) -> Vec<RenderedFigure> {
     let mut out: Vec<RenderedFigure> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -307,7 +308,7 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
     out
 }
 
-/// Pictures of the first matches of a part that were played to their end.
+/// Returns pictures of the first finished matches of a part.
 fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
     let place = |game: &VerifiedRecord| read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
     let of_part = |game: &&VerifiedRecord| place(game).is_some_and(|place| plan.parts[place.part].part.id == part);
@@ -320,7 +321,7 @@ fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
     games.into_iter().take(STRIPS).map(strip).collect()
 }
 
-/// The positions of a match in even steps, with the first and the last.
+/// Returns positions of a match at even steps, with the first and the last.
 fn pictures(game: &VerifiedRecord) -> Vec<StripPicture> {
     let mut pictures = Vec::new();
     let mut steps = recording::steps(&**game.game(), game.record());

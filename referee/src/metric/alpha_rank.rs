@@ -1,6 +1,6 @@
 //! Alpha-rank.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::alpha::{Alpha, alpha_rank as masses};
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
@@ -8,9 +8,6 @@ use crate::rows::Rows;
 /// Share of time that a population spends at each agent when successful mutants take it over.
 ///
 /// The payoff of an agent against another is its mean score (1, 1/2, 0). Absent if two agents never met.
-///
-/// Unit: share, 0 to 1; all add up to 1. Source: S. Omidshafiei and others, *Scientific Reports* 9, 2019, single
-/// population.
 pub const ALPHA_RANK: Metric = Metric {
     id: "alpha_rank",
     title: "Alpha-rank",
@@ -18,13 +15,12 @@ pub const ALPHA_RANK: Metric = Metric {
     digits: 4,
     formula: "stationary distribution of the chain that goes from s to r with rho(r, s) / (n - 1), rho = (1 - e^-u) / (1 - e^(-m u)), u = alpha (M(r, s) - M(s, r)), M the mean score of a pair",
     source: "S. Omidshafiei and others, Scientific Reports 9 (2019)",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("alpha", "100", Takes::Number, "how strongly the better one is preferred"),
         ParamDef::new("m", "50", Takes::Whole, "how large the population is"),
     ],
-    marks: &[],
     of: alpha_rank,
+    ..Metric::DEFAULT
 };
 
 fn alpha_rank(rows: &Rows, args: &Args) -> Option<Value> {

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use ludex_env::anchor_ladder;
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
 /// Rating to quote, computed from all matches of the part at once, with the rungs of the game's ladder as constants.
-///
-/// Unit: Elo points. Source: R. R. Davidson, *JASA* 65, 1970; docs/ratings.md.
 pub const ANCHORED: Metric = Metric {
     id: "anchored",
     title: "Anchored rating",
@@ -18,7 +16,6 @@ pub const ANCHORED: Metric = Metric {
     digits: 0,
     formula: "Davidson's model by all matches at once, anchors constant, half a win and half a loss as the prior; percentile bootstrap over blocks",
     source: "R. R. Davidson, JASA 65 (1970); docs/ratings.md",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("resamples", "1000", Takes::Whole, "resamples for the interval"),
         ParamDef::new("seed", "0", Takes::Whole, "seed of the resampling"),
@@ -29,8 +26,8 @@ pub const ANCHORED: Metric = Metric {
             "constants: NAME=RATING, separated by commas; none: the rungs of the ladder",
         ),
     ],
-    marks: &[],
     of: anchored,
+    ..Metric::DEFAULT
 };
 
 fn anchored(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,23 +1,19 @@
 //! Constructive revisions.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, Value, number, share_of};
+use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of revisions after negative feedback that improve the outcome, by the game's value of each round.
-///
-/// Unit: share of such revisions. Source: AdvGameBench.
 pub const CNSTR: Metric = Metric {
     id: "cnstr",
     title: "Constructive revisions",
     unit: "share of revisions",
-    digits: 3,
     formula: "revisions after negative feedback whose round has a greater value than the round before / revisions after negative feedback; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
-    params: &[],
     marks: MARKS,
     of: cnstr,
+    ..Metric::DEFAULT
 };
 
 fn cnstr(rows: &Rows, _: &Args) -> Option<Value> {

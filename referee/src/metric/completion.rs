@@ -1,23 +1,20 @@
 //! Completion rate: the share of valid matches.
 
-use super::{Args, Metric, MetricScope, Value, number, share_of};
+use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Number of matches that count, divided by the number of matches played. The divisor also includes matches that an
 /// illegal move ended and that had to be replayed.
 ///
-/// Unit: share of matches. Source: GTBench (50 / N, where N matches were played for 50 valid ones).
+/// Source: GTBench (50 / N, where N matches were played for 50 valid ones).
 pub const COMPLETION: Metric = Metric {
     id: "completion",
     title: "Completion rate",
     unit: "share of matches",
-    digits: 3,
     formula: "matches that count / (matches that count + matches that an illegal move ended and that were to be played again); Wilson interval",
     source: "GTBench",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: completion,
+    ..Metric::DEFAULT
 };
 
 fn completion(rows: &Rows, _: &Args) -> Option<Value> {

@@ -8,14 +8,10 @@ use crate::rows::Rows;
 /// either.
 ///
 /// `x_part` and `y_part` restrict a metric to one part, to compare parts.
-///
-/// Unit: -1 to 1, or a probability. Source: Pearson; C. Spearman, 1904; Student's t with n - 2 degrees of freedom for
-/// p.
 pub const CORRELATION: Metric = Metric {
     id: "correlation",
     title: "Correlation",
     unit: "-1 to 1",
-    digits: 3,
     formula: "r = sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2) over candidates; spearman: of the ranks; p: Student's t = r sqrt((n - 2) / (1 - r^2)) with n - 2 degrees of freedom, two-sided",
     source: "K. Pearson; C. Spearman, American Journal of Psychology 15 (1904)",
     scope: MetricScope::Suite,
@@ -26,8 +22,8 @@ pub const CORRELATION: Metric = Metric {
         ParamDef::new("y_part", "none", Takes::Text, "the part of y; none: all"),
         ParamDef::new("form", "pearson", Takes::Words(&["pearson", "spearman", "p", "spearman_p"]), "which number"),
     ],
-    marks: &[],
     of: correlation,
+    ..Metric::DEFAULT
 };
 
 fn correlation(rows: &Rows, args: &Args) -> Option<Value> {

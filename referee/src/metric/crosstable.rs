@@ -5,19 +5,15 @@ use crate::rating::table::crosstable as table_of;
 use crate::rows::Rows;
 
 /// Score rate of each ordered pair of agents that met, with Wilson's interval.
-///
-/// Unit: share of the points. Source: as the score rate.
 pub const CROSSTABLE: Metric = Metric {
     id: "crosstable",
     title: "Crosstable",
     unit: "share of points",
-    digits: 3,
     formula: "cell (a, b): (wins of a + draws / 2) / comparisons of a with b; Wilson interval",
     source: "E. B. Wilson, JASA 22 (1927)",
     scope: MetricScope::Pool,
-    params: &[],
-    marks: &[],
     of: crosstable,
+    ..Metric::DEFAULT
 };
 
 fn crosstable(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,23 +1,20 @@
 //! Correction success rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of revisions that are followed by a win or remove a violation; with the paper's program, by a win only.
-///
-/// Unit: share of revisions. Source: AdvGameBench.
 pub const CSR: Metric = Metric {
     id: "csr",
     title: "Correction success rate",
     unit: "share of revisions",
-    digits: 3,
     formula: "revisions whose next round is won, or removes a violation (form = csr) / revisions; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "csr", Takes::Words(&["csr", "repo"]), "whether removing a violation counts")],
     marks: MARKS,
     of: csr,
+    ..Metric::DEFAULT
 };
 
 fn csr(rows: &Rows, args: &Args) -> Option<Value> {

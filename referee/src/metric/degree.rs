@@ -1,12 +1,12 @@
 //! Degree: the number of opponents that an agent beats, or that beat it.
 
 use super::win_graph::{RULE, WinGraph};
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rows::Rows;
 
 /// Out-degree or in-degree of an agent in the performance loop graph.
 ///
-/// Unit: opponents. Source: Qi Town, section 4 of its protocol.
+/// Source: Qi Town, section 4 of its protocol.
 pub const DEGREE: Metric = Metric {
     id: "degree",
     title: "Degree",
@@ -14,10 +14,9 @@ pub const DEGREE: Metric = Metric {
     digits: 1,
     formula: "opponents against whom more matches were won than lost (side = out), or lost than won (side = in); rule = cycles: the mean over cycles",
     source: "Qi Town",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("side", "out", Takes::Words(&["out", "in"]), "which edges"), RULE],
-    marks: &[],
     of: degree,
+    ..Metric::DEFAULT
 };
 
 fn degree(rows: &Rows, args: &Args) -> Option<Value> {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::selection::{OF, WHEN, WHERE, pick, word};
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rows::Rows;
 
 /// Number of different values of a mark, e.g. of scored patterns or agreed rules.
 ///
-/// Unit: values. Source: BotzoneBench, table 4.
+/// Source: BotzoneBench, table 4.
 pub const DISTINCT: Metric = Metric {
     id: "distinct",
     title: "Distinct values",
@@ -16,10 +16,9 @@ pub const DISTINCT: Metric = Metric {
     digits: 0,
     formula: "the number of different values of the mark",
     source: "BotzoneBench",
-    scope: MetricScope::Agent,
     params: &[OF, WHERE, WHEN],
-    marks: &[],
     of: distinct,
+    ..Metric::DEFAULT
 };
 
 fn distinct(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,12 +1,10 @@
 //! Sequential Elo.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, count_games, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, count_games, rated};
 use crate::rating::elo::{Elo, elo as elo_of};
 use crate::rows::Rows;
 
 /// Rating after all matches of the part, in the order of the plan.
-///
-/// Unit: Elo points. Source: A. Elo, *The Rating of Chessplayers*, 1978.
 pub const ELO: Metric = Metric {
     id: "elo",
     title: "Elo",
@@ -14,13 +12,12 @@ pub const ELO: Metric = Metric {
     digits: 0,
     formula: "r += K (score - 1 / (1 + 10^((other - r) / 400))) after each match, in the order of the plan; with n seats K / (n - 1) for each pair of seats",
     source: "A. Elo, The Rating of Chessplayers, 1978",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
         ParamDef::new("start", "1500", Takes::Number, "the rating before the first match"),
     ],
-    marks: &[],
     of: elo,
+    ..Metric::DEFAULT
 };
 
 fn elo(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,13 +1,13 @@
 //! Elo per cycle: sequential Elo that restarts in each cycle.
 
 use super::elo::after;
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::elo::Elo;
 use crate::rows::Rows;
 
 /// Mean over the cycles of the Elo rating, which restarts in each cycle and follows the order of the plan.
 ///
-/// Unit: Elo points. Source: Qi Town, section 3 of its protocol; K = 32 fits its tables best.
+/// Source: Qi Town, section 3 of its protocol; K = 32 fits its tables best.
 pub const ELO_CYCLES: Metric = Metric {
     id: "elo_cycles",
     title: "Elo of a cycle",
@@ -15,13 +15,12 @@ pub const ELO_CYCLES: Metric = Metric {
     digits: 0,
     formula: "Elo over each cycle by itself, from the start value; mean over the cycles in which the agent played",
     source: "Qi Town; A. Elo, The Rating of Chessplayers, 1978",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
         ParamDef::new("start", "1500", Takes::Number, "the rating before the first match of a cycle"),
     ],
-    marks: &[],
     of: elo_cycles,
+    ..Metric::DEFAULT
 };
 
 fn elo_cycles(rows: &Rows, args: &Args) -> Option<Value> {

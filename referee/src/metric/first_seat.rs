@@ -2,23 +2,20 @@
 
 use ludex_protocol::record::EndReason;
 
-use super::{Args, Metric, MetricScope, Value, number, share_of};
+use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of the agent's matches that the first seat wins by the rules. A match that a fault ended is not a win.
 ///
-/// Unit: share of matches. Source: LLMArena, table 2, whose players meet themselves.
+/// Source: LLMArena, table 2, whose players meet themselves.
 pub const FIRST_SEAT: Metric = Metric {
     id: "first_seat",
     title: "First seat wins",
     unit: "share of matches",
-    digits: 3,
     formula: "matches that ended by the rules and that the seat that goes first won / matches; Wilson interval",
     source: "LLMArena",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: first_seat,
+    ..Metric::DEFAULT
 };
 
 fn first_seat(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,24 +1,19 @@
 //! First-mover advantage of a metric.
 
-use super::{Args, Measurement, Metric, MetricQuery, MetricScope, ParamDef, Takes, Value};
+use super::{Args, Measurement, Metric, MetricQuery, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
 /// Value of a metric over the matches in which the agent moves first, minus the value over the other matches.
 ///
 /// The first mover is the value of the game's parameter `first`, and seat 0 in a game without it.
-///
-/// Unit: that of the metric. Source: AdvGameBench.
 pub const FMA: Metric = Metric {
     id: "fma",
     title: "First-mover advantage",
-    unit: "",
-    digits: 3,
     formula: "the metric over the matches in which the agent goes first, less the metric over the others",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "score_rate", Takes::Metric, "the metric")],
-    marks: &[],
     of: fma,
+    ..Metric::DEFAULT
 };
 
 fn fma(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,13 +1,11 @@
 //! Glicko-2.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::glicko::GlickoSkill;
 use crate::rating::table::Z95;
 use crate::rows::Rows;
 
 /// Rating after all matches of the part, where each cycle (or each match) is a rating period.
-///
-/// Unit: Elo points. Source: M. Glickman, "Example of the Glicko-2 system", 2013.
 pub const GLICKO2: Metric = Metric {
     id: "glicko2",
     title: "Glicko-2",
@@ -15,7 +13,6 @@ pub const GLICKO2: Metric = Metric {
     digits: 0,
     formula: "Glicko-2 with tau = 0.5 over rating periods; within a period all matches are counted at once, against the opponents as they were before it; +- 1.96 deviations",
     source: "M. Glickman, Example of the Glicko-2 system, 2013",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("of", "rating", Takes::Words(&["rating", "deviation", "volatility"]), "which number"),
         ParamDef::new("period", "cycle", Takes::Words(&["cycle", "match"]), "what a rating period is"),
@@ -23,8 +20,8 @@ pub const GLICKO2: Metric = Metric {
         ParamDef::new("deviation", "350", Takes::Number, "its deviation at the start"),
         ParamDef::new("volatility", "0.06", Takes::Number, "its volatility at the start"),
     ],
-    marks: &[],
     of: glicko2,
+    ..Metric::DEFAULT
 };
 
 fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {

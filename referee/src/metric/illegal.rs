@@ -1,24 +1,19 @@
 //! Illegal-move rate: the share of refused attempts.
 
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rating::table::wilson;
 use crate::rows::Rows;
 
 /// Ratio `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that received `accepted` or
 /// `refused`; a move forced by the policy is not an attempt.
-///
-/// Unit: share of attempts, 0 to 1. Source: `tries` of `docs/protocol.md`.
 pub const ILLEGAL_RATE: Metric = Metric {
     id: "illegal_rate",
     title: "Illegal moves",
     unit: "share of attempts",
-    digits: 3,
     formula: "refused attempts / (refused + accepted attempts); forced moves are not attempts; Wilson interval",
     source: "tries, docs/protocol.md",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: illegal_rate,
+    ..Metric::DEFAULT
 };
 
 fn illegal_rate(rows: &Rows, _: &Args) -> Option<Value> {

@@ -2,24 +2,22 @@
 
 use ludex_protocol::record::EndReason;
 
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of matches ended by an illegal move: of the agent, or of any player. Matches that had to be replayed count
 /// too.
 ///
-/// Unit: share of matches. Source: LLMArena, table 2 (its error rate).
+/// Source: LLMArena, table 2 (its error rate).
 pub const ILLEGAL_END: Metric = Metric {
     id: "illegal_end",
     title: "Ended by an illegal move",
     unit: "share of matches",
-    digits: 3,
     formula: "matches that an illegal move ended / matches; by = own: a move of the agent; Wilson interval",
     source: "LLMArena",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("by", "own", Takes::Words(&["own", "any"]), "whose move")],
-    marks: &[],
     of: illegal_end,
+    ..Metric::DEFAULT
 };
 
 fn illegal_end(rows: &Rows, args: &Args) -> Option<Value> {

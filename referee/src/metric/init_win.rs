@@ -1,23 +1,19 @@
 //! Win rate of the first round.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, Value, number, share_of};
+use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of matches in which the initial strategy wins.
-///
-/// Unit: share of matches. Source: AdvGameBench.
 pub const INIT_WIN: Metric = Metric {
     id: "init_win",
     title: "Win rate of the first round",
     unit: "share of matches",
-    digits: 3,
     formula: "matches whose first round was won / matches; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
-    params: &[],
     marks: MARKS,
     of: init_win,
+    ..Metric::DEFAULT
 };
 
 fn init_win(rows: &Rows, _: &Args) -> Option<Value> {

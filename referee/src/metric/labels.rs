@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::selection::word;
-use super::{Args, Metric, MetricScope, Value, share_of};
+use super::{Args, Metric, Value, share_of};
 use crate::rows::Rows;
 
 /// Name of the mark from a line of a label file.
@@ -11,18 +11,16 @@ pub const LABEL: &str = "label";
 
 /// Share of each label among the labeled moves. A move may have several labels.
 ///
-/// Unit: share of labeled moves. Source: GTBench, table 4 (its error classes).
+/// Source: GTBench, table 4 (its error classes).
 pub const LABELS: Metric = Metric {
     id: "labels",
     title: "Labels",
     unit: "share of moves",
-    digits: 3,
     formula: "moves with the label / moves with a label; Wilson interval",
     source: "GTBench",
-    scope: MetricScope::Agent,
-    params: &[],
     marks: &[LABEL],
     of: labels,
+    ..Metric::DEFAULT
 };
 
 fn labels(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,11 +1,9 @@
 //! Length of the agent's games.
 
-use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
+use super::{Args, Metric, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
 /// Mean number of moves per game, over all seats; a joint move is one, chance outcomes do not count.
-///
-/// Unit: moves. Source: `length` of `docs/protocol.md`.
 pub const LENGTH: Metric = Metric {
     id: "length",
     title: "Length",
@@ -13,10 +11,8 @@ pub const LENGTH: Metric = Metric {
     digits: 1,
     formula: "moves of all seats / games; a joint move is one, chance is not counted; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: length,
+    ..Metric::DEFAULT
 };
 
 fn length(rows: &Rows, _: &Args) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value};
 use crate::rating::progress::{corrected, decided, draw_progress, passes};
 use crate::rating::table::{Interval, Tally};
 use crate::rows::Rows;
@@ -14,8 +14,6 @@ use crate::rows::Rows;
 /// A level without decided matches is not passed. If the top can at best be drawn (`drawn`), progress at the top is
 /// `100 draws / matches`, and the top is passed without a loss. `corrected`: a draw is half a point at every level, a
 /// level is passed with half of the points, and progress is `200 s` up to 100.
-///
-/// Unit: levels, and percent. Source: BotzoneBench.
 pub const LEVEL: Metric = Metric {
     id: "level",
     title: "Level",
@@ -24,7 +22,6 @@ pub const LEVEL: Metric = Metric {
     formula: "the first level not passed; paper: passed with w / (w + l) >= 0.5, progress 200 w / (w + l), at a top that can only be \
               drawn 100 d / n; corrected: s = (w + d / 2) / n, passed with s >= 0.5, progress min(200 s, 100); Wilson interval",
     source: "BotzoneBench",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("form", "paper", Takes::Words(&["paper", "corrected"]), "which rule"),
         ParamDef::new(
@@ -40,8 +37,8 @@ pub const LEVEL: Metric = Metric {
             "whether the best result against the top is a draw; part: as the suite says",
         ),
     ],
-    marks: &[],
     of: level,
+    ..Metric::DEFAULT
 };
 
 fn level(rows: &Rows, args: &Args) -> Option<Value> {

@@ -16,12 +16,11 @@ use measures::{Bounds, Loops};
 /// cycles of at most `length` agents, counted up to `most`. `longest`: agents on the longest simple cycle; absent if
 /// the search would take too long (a component of more than 20 agents with an undecided pair).
 ///
-/// Unit: counts. Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M.
+/// Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M.
 /// Held and R. Karp, 1962.
 pub const LOOPS: Metric = Metric {
     id: "loops",
     title: "Loops",
-    unit: "",
     digits: 2,
     formula: "dfs: back edges of a depth-first search in the order of agents; triangles: circles of three; components: strongly connected; feedback: edges within components / edges; simple: circles of at most length agents; longest: the longest simple circle",
     source: "Qi Town; R. Tarjan (1972); D. B. Johnson (1975); P. Camion (1959)",
@@ -48,8 +47,8 @@ pub const LOOPS: Metric = Metric {
         ParamDef::new("length", "6", Takes::Whole, "the most agents of a simple circle that is counted"),
         ParamDef::new("most", "100000", Takes::Whole, "where the count of simple circles stops"),
     ],
-    marks: &[],
     of: loops,
+    ..Metric::DEFAULT
 };
 
 fn loops(rows: &Rows, args: &Args) -> Option<Value> {

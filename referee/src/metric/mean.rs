@@ -3,22 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, value_of};
-use super::{ANY, Args, Metric, MetricScope, ParamDef, Takes, Value, mean as mean_of, number, share_of};
+use super::{ANY, Args, Metric, ParamDef, Takes, Value, mean as mean_of, number, share_of};
 use crate::rows::Rows;
 
 /// Mean of the values of a mark or column, optionally grouped by another mark of the same move.
 ///
 /// `per = match` sums the values of a match first, so that `mean of=regret per=match` is the mean regret of a match.
-///
-/// Unit: the mark's own. Source: the page of the game describes its marks.
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",
-    unit: "",
-    digits: 3,
     formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n), of values that are all 0 or 1 the Wilson interval; by: the same for each group",
     source: "arithmetic mean",
-    scope: MetricScope::Agent,
     params: &[
         OF,
         BY,
@@ -26,8 +21,8 @@ pub const MEAN: Metric = Metric {
         WHEN,
         ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what the mean is taken over"),
     ],
-    marks: &[],
     of: mean,
+    ..Metric::DEFAULT
 };
 
 fn mean(rows: &Rows, args: &Args) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rating::table::Z95;
 use crate::rows::{Rows, Sample};
 
@@ -15,20 +15,17 @@ use crate::rows::{Rows, Sample};
 /// the two are correlated; `b` is the slope of the regression of `r` on `c`. The interval is that of the regression's
 /// value at `c = 0`. A player that always has the same seat gets its plain mean.
 ///
-/// Unit: the game's own. Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
+/// Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
 /// increase the efficiency of Monte Carlo simulations", *Management Science* 27, 1981. Needs at least 4 games.
 pub const MIRRORED_RETURN: Metric = Metric {
     id: "mirrored_return",
     title: "Mean return, mirrored",
     unit: "the game's points",
-    digits: 3,
     formula: "mean of r - b c over the games with a mirror: r the seat's return, c its return in the mirror less the \
               mean of the mirror's seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: mirrored_return,
+    ..Metric::DEFAULT
 };
 
 /// Minimum number of games: both the slope and the residual variance are estimated.

@@ -5,7 +5,7 @@ use crate::rows::Rows;
 
 /// Mean over the cycles of the moves in all matches of a cycle. With an agent, only its matches count.
 ///
-/// Unit: moves. Source: Qi Town, table 1.
+/// Source: Qi Town, table 1.
 pub const MOVES: Metric = Metric {
     id: "moves",
     title: "Moves",
@@ -14,9 +14,8 @@ pub const MOVES: Metric = Metric {
     formula: "sum of the moves of the matches of a cycle; mean over cycles +- 1.96 s / sqrt(cycles)",
     source: "Qi Town",
     scope: MetricScope::Pool,
-    params: &[],
-    marks: &[],
     of: moves,
+    ..Metric::DEFAULT
 };
 
 fn moves(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,20 +1,16 @@
 //! Similarity of revisions.
 
 use super::rounds::{MARKS, RoundMarks, courses};
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, mean, number};
+use super::{Args, Metric, ParamDef, Takes, Value, mean, number};
 use crate::rows::Rows;
 
 /// Similarity of a revision to the previous strategy: in structure, meaning and function, or in one of these.
-///
-/// Unit: 0 to 1. Source: AdvGameBench.
 pub const MSSR: Metric = Metric {
     id: "mssr",
     title: "Similarity of revisions",
     unit: "0 to 1",
-    digits: 3,
     formula: "mean over revisions of (structural + semantic + functional) / 3, or of one of them; +- 1.96 s / sqrt(revisions)",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new(
         "of",
         "all",
@@ -23,6 +19,7 @@ pub const MSSR: Metric = Metric {
     )],
     marks: MARKS,
     of: mssr,
+    ..Metric::DEFAULT
 };
 
 fn mssr(rows: &Rows, args: &Args) -> Option<Value> {

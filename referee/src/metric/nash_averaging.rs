@@ -1,6 +1,6 @@
 //! Nash averaging.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::nash::max_entropy_nash;
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
@@ -10,19 +10,15 @@ use crate::rows::Rows;
 /// change any other agent's payoff.
 ///
 /// The payoff of an agent against another is its mean score minus that of the other. Absent if two agents never met.
-///
-/// Unit: share, 0 to 1, or payoff, -1 to 0. Source: D. Balduzzi and others, "Re-evaluating evaluation", NeurIPS 2018.
 pub const NASH_AVERAGING: Metric = Metric {
     id: "nash_averaging",
     title: "Nash averaging",
-    unit: "",
     digits: 4,
     formula: "p of maximum entropy with A p <= 0, p >= 0 and sum p = 1, where A(a, b) is the mean score of a against b less that of b against a; of = payoff: (A p)(a)",
     source: "D. Balduzzi and others, NeurIPS 2018",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "mass", Takes::Words(&["mass", "payoff"]), "which number")],
-    marks: &[],
     of: nash_averaging,
+    ..Metric::DEFAULT
 };
 
 fn nash_averaging(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,11 +1,11 @@
 //! Normalized score in percent of the best.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, of_candidates};
 use crate::rows::Rows;
 
 /// Value `100 * raw / max over the candidates of raw`, where raw is another metric. Negative values become 0.
 ///
-/// Unit: percent of the best candidate. Source: LLMArena, table 1.
+/// Source: LLMArena, table 1.
 pub const NORMALISED: Metric = Metric {
     id: "normalised",
     title: "Normalised score",
@@ -13,10 +13,9 @@ pub const NORMALISED: Metric = Metric {
     digits: 2,
     formula: "100 * raw / max over the candidates of raw, negative ones 0",
     source: "LLMArena",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "value", Takes::Metric, "the metric that is raw")],
-    marks: &[],
     of: normalised,
+    ..Metric::DEFAULT
 };
 
 fn normalised(rows: &Rows, args: &Args) -> Option<Value> {

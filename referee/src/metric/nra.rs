@@ -1,6 +1,6 @@
 //! Normalized relative advantage.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
 /// Value of `(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|)` over the matches of A against B; 0 if the denominator
@@ -9,22 +9,18 @@ use crate::rows::Rows;
 /// `form = win`: f is 1 for a win, -1 for a loss, 0 for a draw, so draws drop out. `form = reward`: f is the return, or
 /// the mean return of several seats. `mode = summed` takes the absolute values of the two sums instead, which only
 /// makes sense if no reward is negative.
-///
-/// Unit: -1 to 1. Source: GTBench.
 pub const NRA: Metric = Metric {
     id: "nra",
     title: "NRA",
     unit: "-1 to 1",
-    digits: 3,
     formula: "(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|) over matches; win: f = 1, -1 or 0; reward: f = the return; summed: the denominator is |sum f(A)| + |sum f(B)|; 0 / 0 is 0",
     source: "GTBench",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("form", "win", Takes::Words(&["win", "reward"]), "what f is"),
         ParamDef::new("mode", "per_match", Takes::Words(&["per_match", "summed"]), "where absolute values are taken"),
     ],
-    marks: &[],
     of: nra,
+    ..Metric::DEFAULT
 };
 
 fn nra(rows: &Rows, args: &Args) -> Option<Value> {

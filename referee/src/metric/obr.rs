@@ -1,23 +1,20 @@
 //! Over-budget rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of proposed, or played, strategies that cost more than the budget.
-///
-/// Unit: share. Source: AdvGameBench.
 pub const OBR: Metric = Metric {
     id: "obr",
     title: "Over-budget rate",
     unit: "share",
-    digits: 3,
     formula: "proposals that cost more than the budget / proposals (initial strategies and revisions); rounds: rounds that were played over the budget / rounds; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "proposals", Takes::Words(&["proposals", "rounds"]), "what is counted")],
     marks: MARKS,
     of: obr,
+    ..Metric::DEFAULT
 };
 
 fn obr(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,24 +1,21 @@
 //! Over-revision rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of chances to revise after negative feedback at which the strategy changes; with the paper's program, at which
 /// its cost changes.
-///
-/// Unit: share. Source: AdvGameBench.
 pub const ORR: Metric = Metric {
     id: "orr",
     title: "Over-revision rate",
     unit: "share",
-    digits: 3,
     formula: "orr: rounds with a new strategy after negative feedback (lost, or a rule broken) / rounds in which the agent could revise after it; repo: rounds whose cost differs from that of the own step before / own steps from the second on; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "orr", Takes::Words(&["orr", "repo"]), "what is counted")],
     marks: MARKS,
     of: orr,
+    ..Metric::DEFAULT
 };
 
 fn orr(rows: &Rows, args: &Args) -> Option<Value> {

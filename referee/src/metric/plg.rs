@@ -7,11 +7,10 @@ use crate::rows::Rows;
 /// Performance loop graph: an edge leads from the agent that won more matches of a pair to the other agent, over all
 /// cycles or in one.
 ///
-/// Unit: none; the weight of an edge is the difference in wins. Source: Qi Town, section 4 of its protocol.
+/// Source: Qi Town, section 4 of its protocol.
 pub const PLG: Metric = Metric {
     id: "plg",
     title: "Performance loop graph",
-    unit: "",
     digits: 0,
     formula: "an edge from a to b if a won more matches of the pair than it lost, over all cycles (best_of_cycles) or in one cycle; its weight is the difference",
     source: "Qi Town",
@@ -20,8 +19,8 @@ pub const PLG: Metric = Metric {
         ParamDef::new("rule", "best_of_cycles", Takes::Words(&["best_of_cycles", "cycle"]), "which matches"),
         ParamDef::new("cycle", "0", Takes::Whole, "the cycle, from 0, for rule = cycle"),
     ],
-    marks: &[],
     of: plg,
+    ..Metric::DEFAULT
 };
 
 fn plg(rows: &Rows, args: &Args) -> Option<Value> {

@@ -3,26 +3,23 @@
 use std::collections::HashMap;
 
 use super::selection::value_of;
-use super::{Args, Metric, MetricScope, ParamDef, Point, Takes, Value};
+use super::{Args, Metric, ParamDef, Point, Takes, Value};
 use crate::rows::Rows;
 
 /// Point for each move that has both marks; `x = turn` is the number of the seat's own move, from 1.
 ///
-/// Unit: the marks' own. Source: GTBench, figure 7 (values of both sides of agreements); Qi Town, figures 17 to 21.
+/// Source: GTBench, figure 7 (values of both sides of agreements); Qi Town, figures 17 to 21.
 pub const POINTS: Metric = Metric {
     id: "points",
     title: "Points",
-    unit: "",
-    digits: 3,
     formula: "(x, y) for each move that has both; turn is the seat's own move, from 1",
     source: "GTBench; Qi Town",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("x", "turn", Takes::Mark, "to the right: a mark, or turn"),
         ParamDef::new("y", "", Takes::Mark, "upwards: a mark"),
     ],
-    marks: &[],
     of: points,
+    ..Metric::DEFAULT
 };
 
 fn points(rows: &Rows, args: &Args) -> Option<Value> {

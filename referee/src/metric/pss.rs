@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::selection::value_of;
-use super::{ANY, Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, mean};
+use super::{ANY, Args, Measurement, Metric, ParamDef, Takes, Value, mean};
 use crate::moments::Moments;
 use crate::result::EMOTION;
 use crate::rows::Rows;
@@ -13,15 +13,13 @@ use crate::rows::Rows;
 /// `cycles`: the mean over all moves of a cycle, then the mean over cycles. `pooled`: over all moves. `ply`: for each
 /// own move of a match, from 1. `result`: by the result of the match.
 ///
-/// Unit: -2 to 2. Source: Qi Town, section 5 of its protocol.
+/// Source: Qi Town, section 5 of its protocol.
 pub const PSS: Metric = Metric {
     id: "pss",
     title: "PSS",
     unit: "-2 to 2",
-    digits: 3,
     formula: "A -2, B -1, C 0, D 1, E 2; cycles: mean over the moves of a cycle, then over cycles; pooled: mean over all moves; ply: by the number of the own move; result: by win, draw, loss",
     source: "Qi Town",
-    scope: MetricScope::Agent,
     params: &[ParamDef::new(
         "form",
         "cycles",
@@ -30,6 +28,7 @@ pub const PSS: Metric = Metric {
     )],
     marks: &[EMOTION],
     of: pss,
+    ..Metric::DEFAULT
 };
 
 fn pss(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,23 +1,20 @@
 //! Quantiles of a mark.
 
 use super::selection::{OF, WHEN, WHERE, pick, value_of};
-use super::{Args, Metric, MetricScope, Quantiles, Value};
+use super::{Args, Metric, Quantiles, Value};
 use crate::rows::Rows;
 
 /// Minimum, quartiles, maximum and mean of the values of a mark or column. Quantiles are interpolated.
 ///
-/// Unit: the mark's own. Source: R. Hyndman and Y. Fan, *The American Statistician* 50, 1996, type 7, as in NumPy.
+/// Source: R. Hyndman and Y. Fan, *The American Statistician* 50, 1996, type 7, as in NumPy.
 pub const QUANTILES: Metric = Metric {
     id: "quantiles",
     title: "Quantiles",
-    unit: "",
-    digits: 3,
     formula: "sorted values at 0, (n - 1) / 4, (n - 1) / 2, 3 (n - 1) / 4 and n - 1, interpolated between neighbours",
     source: "R. Hyndman and Y. Fan, The American Statistician 50 (1996), type 7",
-    scope: MetricScope::Agent,
     params: &[OF, WHERE, WHEN],
-    marks: &[],
     of: quantiles,
+    ..Metric::DEFAULT
 };
 
 fn quantiles(rows: &Rows, args: &Args) -> Option<Value> {

@@ -1,22 +1,17 @@
 //! Mean return.
 
-use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
+use super::{ANY, Args, Metric, Value, mean, number};
 use crate::rows::Rows;
 
 /// Mean over games of the seat's return in the record. After a forfeit this is the return that the forfeit assigns.
-///
-/// Unit: the game's own (chips, points, years). Source: the returns of OpenSpiel and Gymnasium, undiscounted.
 pub const MEAN_RETURN: Metric = Metric {
     id: "mean_return",
     title: "Mean return",
     unit: "the game's points",
-    digits: 3,
     formula: "sum of the seat's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
     source: "undiscounted return, as in OpenSpiel and Gymnasium",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: mean_return,
+    ..Metric::DEFAULT
 };
 
 fn mean_return(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,24 +1,20 @@
 //! Rule violation rate.
 
 use super::rounds::{MARKS, SeatRounds, courses};
-use super::{Args, Metric, MetricScope, Value, number, share_of};
+use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of initial strategies that break a rule at the first attempt. In a table without attempts, the first rounds
 /// count instead.
-///
-/// Unit: share of initial strategies. Source: AdvGameBench.
 pub const RVR: Metric = Metric {
     id: "rvr",
     title: "Rule violation rate",
     unit: "share of initial strategies",
-    digits: 3,
     formula: "initial strategies, each at its first try, with a violation / initial strategies; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
-    params: &[],
     marks: MARKS,
     of: rvr,
+    ..Metric::DEFAULT
 };
 
 fn rvr(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,26 +1,21 @@
 //! Score rate: the share of the points.
 
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
 /// Ratio `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a
 /// comparison.
-///
-/// Unit: share of the points, 0 to 1. Source: E. B. Wilson, *JASA* 22 (1927), for the interval.
 pub const SCORE_RATE: Metric = Metric {
     id: "score_rate",
     title: "Score",
     unit: "share of points",
-    digits: 3,
     formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat that is not an ally is a comparison; Wilson \
               interval; only in games that can be won against somebody",
     source: "E. B. Wilson, JASA 22 (1927)",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: score_rate,
+    ..Metric::DEFAULT
 };
 
 fn score_rate(rows: &Rows, _: &Args) -> Option<Value> {

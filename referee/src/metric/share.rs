@@ -3,23 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::selection::{BY, OF, Picked, WHEN, WHERE, fits, group_of, grouped, pick, word};
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of each value of a mark among all its values, or the share of the value that `is` names.
 ///
 /// `is` is a word, a number, `>=8`, `<=3` or `4..6`. `per = match` is the share of the agent's matches with such a
 /// value. With groups by another mark of the same move: the share in each group.
-///
-/// Unit: share, 0 to 1. Source: the page of the game describes its marks.
 pub const SHARE: Metric = Metric {
     id: "share",
     title: "Share",
     unit: "share",
-    digits: 3,
     formula: "values that fit / values; per = match: matches with a value that fits / matches; Wilson interval; by: the same for each group",
     source: "E. B. Wilson, JASA 22 (1927)",
-    scope: MetricScope::Agent,
     params: &[
         OF,
         ParamDef::new("is", "none", Takes::Text, "the value that is counted; none: each value"),
@@ -28,8 +24,8 @@ pub const SHARE: Metric = Metric {
         WHEN,
         ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what is counted"),
     ],
-    marks: &[],
     of: share,
+    ..Metric::DEFAULT
 };
 
 fn share(rows: &Rows, args: &Args) -> Option<Value> {

@@ -6,8 +6,6 @@ use crate::relation::slope as slope_of;
 use crate::rows::Rows;
 
 /// Improvement of an agent per step: the slope of its wins over its own rounds, as a mean over matches.
-///
-/// Unit: share of wins for each step. Source: AdvGameBench.
 pub const SLOPE: Metric = Metric {
     id: "slope",
     title: "Improvement slope",

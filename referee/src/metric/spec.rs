@@ -56,7 +56,7 @@ impl MetricSpec {
     /// A word without `=`, or a repeated argument.
     pub fn parse(text: &str) -> Result<MetricSpec, String> {
         let mut words = text.split_whitespace();
-        let mut ask = MetricSpec::plain(words.next().ok_or("a metric is asked for by its id, e.g. \"score_rate\"")?);
+        let mut ask = MetricSpec::plain(words.next().ok_or("expected the id of a metric, e.g. \"score_rate\"")?);
         for word in words {
             let Some((name, value)) = word.split_once('=') else {
                 return Err(format!("{text:?}: {word:?} is not an argument of the form name=value"));

@@ -1,22 +1,16 @@
 //! Values from an imported table.
 
-use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
+use super::{ANY, Args, Metric, Value, mean, number};
 use crate::rows::Rows;
 
 /// Mean of the agent's values in a table of scores.
-///
-/// Unit: the table's own. Source: the table.
 pub const VALUE: Metric = Metric {
     id: "value",
     title: "Value",
-    unit: "",
-    digits: 3,
     formula: "the mean of the agent's values in a table of scores",
     source: "the table",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: value,
+    ..Metric::DEFAULT
 };
 
 fn value(rows: &Rows, _: &Args) -> Option<Value> {

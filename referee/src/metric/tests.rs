@@ -1,17 +1,16 @@
 mod values;
 
-use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, Record, RecordEvent, RefusedMove, Tokens};
 
 use super::*;
 use crate::read::Source;
 use crate::result::GameResult;
 use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart};
-use crate::testing::{break_off, parts, play, seal};
+use crate::testing::{break_off, parts, play, refused_move, seal, verify};
 use crate::verify::Verifier;
 
 fn verified(record: Record) -> GameResult {
-    Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
+    verify(record).into_result()
 }
 
 /// Builds rows with this match only; agent k is on seat k.
@@ -31,18 +30,6 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
         RecordEvent::Chance(_) => None,
     });
     own.collect()
-}
-
-fn refused_move(action: i64) -> RefusedMove {
-    RefusedMove {
-        action: Some(action),
-        text: None,
-        proposal: None,
-        code: ErrorCode::IllegalAction,
-        issues: Vec::new(),
-        ms: 1,
-        notes: None,
-    }
 }
 
 #[test]
@@ -204,29 +191,6 @@ fn tokens_and_emotions_are_read_from_notes() {
     let plain = Verifier::new(ludex_games::builtin()).verify(&parts, Source::default()).unwrap().into_result();
     assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
-}
-
-#[test]
-fn labels_become_marks_of_moves() {
-    let mut games = vec![verified(play("tic_tac_toe", &["a", "b"], 1))];
-    let name = games[0].episode.clone();
-    let line = |seat: usize, turn: u32, label: &str| {
-        format!("{{\"episode\": {name:?}, \"seat\": {seat}, \"turn\": {turn}, \"label\": {label:?}}}\n")
-    };
-    let text = [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
-    assert_eq!(crate::labels::put(&text, &mut games), Ok(4));
-    let own = MetricQuery::parse("labels").unwrap().of(&rows(&games[0]).of_agent(0));
-    let Some(Value::Shares(shares)) = own else { panic!("no labels") };
-    let shares: Vec<(&str, f64, u64)> = shares.iter().map(|(name, m)| (name.as_str(), m.value, m.n)).collect();
-    assert_eq!(shares, [("endgame", 1.0, 2), ("factual", 0.5, 2)]);
-    for (line, why) in [
-        (line(2, 0, "x"), "line 1: there is no seat 2 of 2"),
-        (text.clone() + "{}", "line 5: missing field"),
-        (line(0, 0, "x").replace(&name, "other"), "line 1: there is no episode \"other\""),
-    ] {
-        let told = crate::labels::put(&line, &mut games).unwrap_err();
-        assert!(told.starts_with(why), "{told}");
-    }
 }
 
 /// A match of an agent against itself counts for the first side only, and invalid matches count only for the completion

@@ -1,13 +1,11 @@
 //! Mean time per move.
 
-use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
+use super::{Args, Metric, NOT_NEGATIVE, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
 /// Mean recorded time of the agent's moves; turns without a move and forced moves are excluded. Absent without timing,
 /// since all recorded times are 0 then.
-///
-/// Unit: milliseconds of the server's clock, network included. Source: `ms` of `docs/protocol.md`.
 pub const TIME_PER_MOVE: Metric = Metric {
     id: "time_per_move",
     title: "Time per move",
@@ -15,10 +13,8 @@ pub const TIME_PER_MOVE: Metric = Metric {
     digits: 1,
     formula: "sum of the recorded milliseconds of the agent's own moves / moves; mean +- 1.96 s / sqrt(moves)",
     source: "ms, docs/protocol.md",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: time_per_move,
+    ..Metric::DEFAULT
 };
 
 fn time_per_move(rows: &Rows, _: &Args) -> Option<Value> {

@@ -1,12 +1,12 @@
 //! Tokens of replies.
 
-use super::{Args, Measurement, Metric, MetricScope, NOT_NEGATIVE, ParamDef, Takes, Value, mean, number};
+use super::{Args, Measurement, Metric, NOT_NEGATIVE, ParamDef, Takes, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
 /// Mean number of tokens per reply, move or match, from the notes of moves and of refused attempts.
 ///
-/// Unit: tokens, as counted by the endpoint. Source: GTBench, section 9 of its metrics.
+/// Source: GTBench, section 9 of its metrics.
 pub const TOKENS: Metric = Metric {
     id: "tokens",
     title: "Tokens",
@@ -14,13 +14,12 @@ pub const TOKENS: Metric = Metric {
     digits: 0,
     formula: "sum of tokens / answers (per = query), / moves with an answer (per = move), or / matches (per = match); of = all is read and written; +- 1.96 s / sqrt(matches) per match",
     source: "GTBench",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("per", "match", Takes::Words(&["query", "move", "match"]), "what the mean is taken over"),
         ParamDef::new("of", "all", Takes::Words(&["all", "in", "out"]), "which tokens"),
     ],
-    marks: &[],
     of: tokens,
+    ..Metric::DEFAULT
 };
 
 fn tokens(rows: &Rows, args: &Args) -> Option<Value> {

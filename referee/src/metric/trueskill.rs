@@ -1,6 +1,6 @@
 //! TrueSkill.
 
-use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, count_games, rated};
+use super::{Args, Measurement, Metric, ParamDef, Takes, Value, count_games, rated};
 use crate::rating::trueskill::Skills;
 use crate::rows::Rows;
 
@@ -9,22 +9,20 @@ use crate::rows::Rows;
 /// `change` is the largest change of the mean in the agent's last matches (`over`), which a run uses to detect
 /// convergence.
 ///
-/// Unit: points of TrueSkill. Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python
+/// Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python
 /// package.
 pub const TRUESKILL: Metric = Metric {
     id: "trueskill",
     title: "TrueSkill",
-    unit: "",
     digits: 2,
     formula: "mu after all matches in the order of the plan: start 25, sigma 25/3, beta 25/6, tau 25/300, draw probability 0.10; allied seats are a team; conservative is mu - 3 sigma; change is the largest |change of mu| in the last matches",
     source: "R. Herbrich, T. Minka, T. Graepel, TrueSkill, NIPS 2006",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("of", "mu", Takes::Words(&["mu", "sigma", "conservative", "change"]), "which number"),
         ParamDef::new("over", "10", Takes::Whole, "of how many matches the largest change is taken"),
     ],
-    marks: &[],
     of: trueskill,
+    ..Metric::DEFAULT
 };
 
 fn trueskill(rows: &Rows, args: &Args) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rows::Rows;
 
 /// Sum of an entrant's points over all walls.
@@ -20,10 +20,8 @@ pub const WALL_POINTS: Metric = Metric {
     formula: "sum over walls of n + 1 - place, by the entrants' scores in that hand summed over the matches of the block; equal \
               sums share the mean of their places",
     source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: wall_points,
+    ..Metric::DEFAULT
 };
 
 /// Sums of the scores in a block, by hand and entrant.

@@ -1,12 +1,10 @@
 //! Wins, draws and losses.
 
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
 /// Number of matches that the agent won, drew and lost, by the mean score of its seats against that of the others.
-///
-/// Unit: matches. Source: every crosstable.
 pub const WDL: Metric = Metric {
     id: "wdl",
     title: "Wins, draws, losses",
@@ -14,10 +12,8 @@ pub const WDL: Metric = Metric {
     digits: 0,
     formula: "matches by the mean score of the own seats against that of the others; a side that forfeited lost",
     source: "counts",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: wdl,
+    ..Metric::DEFAULT
 };
 
 fn wdl(rows: &Rows, _: &Args) -> Option<Value> {

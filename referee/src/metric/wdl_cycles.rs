@@ -1,12 +1,12 @@
 //! Wins, draws and losses of a cycle.
 
 use super::wdl::tally;
-use super::{Args, Measurement, Metric, MetricScope, Value};
+use super::{Args, Measurement, Metric, Value};
 use crate::rows::Rows;
 
 /// Mean number of matches per cycle that the agent wins, draws and loses.
 ///
-/// Unit: matches. Source: Qi Town, table 3, whose rows add up to 19 for 20 players.
+/// Source: Qi Town, table 3, whose rows add up to 19 for 20 players.
 pub const WDL_CYCLES: Metric = Metric {
     id: "wdl_cycles",
     title: "Wins, draws, losses of a cycle",
@@ -14,10 +14,8 @@ pub const WDL_CYCLES: Metric = Metric {
     digits: 2,
     formula: "wins, draws and losses of each cycle; mean over the cycles in which the agent played",
     source: "Qi Town",
-    scope: MetricScope::Agent,
-    params: &[],
-    marks: &[],
     of: wdl_cycles,
+    ..Metric::DEFAULT
 };
 
 fn wdl_cycles(rows: &Rows, _: &Args) -> Option<Value> {

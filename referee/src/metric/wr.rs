@@ -1,20 +1,16 @@
 //! Win rate of rounds.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
+use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// Share of won rounds; with `by = step`, for each own step of a match.
-///
-/// Unit: share of rounds. Source: AdvGameBench.
 pub const WR: Metric = Metric {
     id: "wr",
     title: "Win rate of rounds",
     unit: "share of rounds",
-    digits: 3,
     formula: "rounds won / rounds; by = step: for each own step of a match, from 1; Wilson interval",
     source: "AdvGameBench",
-    scope: MetricScope::Agent,
     params: &[
         ParamDef::new(
             "scope",
@@ -26,6 +22,7 @@ pub const WR: Metric = Metric {
     ],
     marks: MARKS,
     of: wr,
+    ..Metric::DEFAULT
 };
 
 fn wr(rows: &Rows, args: &Args) -> Option<Value> {

@@ -132,7 +132,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Along {
-    /// Agents under evaluation; all agents if there are none.
+    /// Evaluated agents; without any, all agents.
     Agent,
     /// Parts of the suite.
     Part,

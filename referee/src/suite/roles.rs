@@ -75,7 +75,7 @@ impl Suite {
         for Role { name, agents, count, .. } in &self.roles {
             if !is_word(name) || !names.insert(name) {
                 return Err(format!(
-                    "role {name:?}: a word of lowercase letters, digits, _ and -, used by one role only"
+                    "role {name:?}: expected lowercase letters, digits, _ and -, used by one role only"
                 ));
             }
             if *count == 0 || (!agents.is_empty() && agents.len() != *count) {

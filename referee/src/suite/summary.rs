@@ -54,17 +54,6 @@ pub enum SummaryTransform {
     PercentOfBest,
 }
 
-/// Mean of an agent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SummaryScore {
-    /// Id of the [`Summary`].
-    pub summary: String,
-    pub agent: String,
-    /// Number of parts in the mean.
-    pub parts: usize,
-    pub value: f64,
-}
-
 /// Parses a metric in text or table form into the format of results.
 fn as_named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(MetricSpec::deserialize(from)?.to_string())
@@ -91,29 +80,6 @@ impl Summary {
         let written = part.metrics.iter().find(|ask| ask.to_string() == self.metric);
         written.or_else(|| part.metrics.iter().find(|ask| ask.id == self.metric)).map(ToString::to_string)
     }
-
-    /// Computes the means of all agents, in the order of their first appearance. `values` holds those of each covered
-    /// part, by agent; an agent without a value in a part has its mean over the others.
-    pub fn means(&self, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
-        let mut out: Vec<SummaryScore> = Vec::new();
-        for part in values {
-            let best = part.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max);
-            if self.form == SummaryTransform::PercentOfBest && best <= 0.0 {
-                continue;
-            }
-            for (agent, value) in part {
-                let value = if self.form == SummaryTransform::PercentOfBest { 100.0 * value / best } else { *value };
-                match out.iter_mut().find(|score| score.agent == *agent) {
-                    Some(score) => {
-                        score.parts += 1;
-                        score.value += (value - score.value) / score.parts as f64;
-                    }
-                    None => out.push(SummaryScore { summary: self.id.clone(), agent: agent.clone(), parts: 1, value }),
-                }
-            }
-        }
-        out
-    }
 }
 
 impl Suite {
@@ -123,7 +89,7 @@ impl Suite {
             let Summary { id, metric, except, groups, .. } = summary;
             if !is_word(id) || !ids.insert(id) {
                 return Err(format!(
-                    "summary {id:?}: a word of lowercase letters, digits, _ and -, used by one summary only"
+                    "summary {id:?}: expected lowercase letters, digits, _ and -, used by one summary only"
                 ));
             }
             if let Some(other) = except.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
@@ -142,4 +108,38 @@ impl Suite {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn summary(more: &str) -> Summary {
+        toml::from_str(&format!("id = \"s\"\nmetric = \"score\"\n{more}")).unwrap()
+    }
+
+    #[test]
+    fn groups_and_exceptions_select_parts() {
+        let part = |id: &str, groups: &str| -> PartSpec {
+            let text =
+                format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");
+            toml::from_str(&text).unwrap()
+        };
+        let (board, cards) = (part("x", "\"board\""), part("y", "\"cards\""));
+        let covers = |more: &str| [&board, &cards].map(|part| summary(more).covers(part));
+        assert_eq!(covers(""), [true, true]);
+        assert_eq!(covers("except = [\"x\"]"), [false, true]);
+        assert_eq!(covers("groups = [\"board\"]"), [true, false]);
+        assert_eq!(covers("groups = [\"board\"]\nexcept = [\"x\"]"), [false, false]);
+    }
+
+    #[test]
+    fn metric_accepts_the_syntax_of_parts_and_results() {
+        let metric = |text: &str| -> String {
+            let summary: Summary = toml::from_str(&format!("id = \"s\"\nmetric = {text}\n")).unwrap();
+            let again: Summary = toml::from_str(&toml::to_string(&summary).unwrap()).unwrap();
+            assert_eq!(again, summary);
+            summary.metric
+        };
+        assert_eq!(metric("\"mean of=missed_block\""), "mean of=missed_block");
+        assert_eq!(metric("{ id = \"mean\", of = \"missed_block\" }"), "mean of=missed_block");
+        assert_eq!(metric("\"score\""), SCORE);
+    }
+}

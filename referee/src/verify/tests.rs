@@ -3,7 +3,7 @@ use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Refusals, R
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{altered, break_off, parts, play, seal};
+use crate::testing::{altered, break_off, parts, play, refused_move, seal};
 
 fn verify(parts: &RecordParts) -> Result<VerifiedRecord, RecordFault> {
     Verifier::new(ludex_games::builtin()).verify(parts, Source::default())
@@ -18,18 +18,6 @@ fn refuse(parts: &RecordParts, kind: FaultKind, event: Option<usize>) -> String 
 
 fn index(record: &Record, wanted: impl Fn(&MoveRecord) -> bool) -> usize {
     record.events.iter().position(|e| matches!(e, RecordEvent::Move(m) if wanted(m))).unwrap()
-}
-
-fn attempt(action: i64) -> RefusedMove {
-    RefusedMove {
-        action: Some(action),
-        text: None,
-        proposal: None,
-        code: ErrorCode::IllegalAction,
-        issues: Vec::new(),
-        ms: 1,
-        notes: None,
-    }
 }
 
 fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
@@ -206,14 +194,14 @@ fn refused_attempts_must_be_illegal() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = i64::from(first.action.unwrap());
-    move_at(&mut record, 1).tries = vec![attempt(taken), attempt(99)];
+    move_at(&mut record, 1).tries = vec![refused_move(taken), refused_move(99)];
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
     // One more attempt would exceed the limit.
-    move_at(&mut record, 1).tries.push(attempt(-5));
+    move_at(&mut record, 1).tries.push(refused_move(-5));
     refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
     // A refused legal move.
     let legal = i64::from(move_at(&mut record, 1).action.unwrap());
-    move_at(&mut record, 1).tries = vec![attempt(legal)];
+    move_at(&mut record, 1).tries = vec![refused_move(legal)];
     let message = refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
     assert!(message.contains("expected an illegal attempt"), "{message}");
 }
@@ -224,7 +212,7 @@ fn forced_moves_need_a_cause() {
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = i64::from(first.action.unwrap());
     let m = move_at(&mut record, 1);
-    (m.forced, m.tries) = (true, vec![attempt(taken); 3]);
+    (m.forced, m.tries) = (true, vec![refused_move(taken); 3]);
     // Under the policy `forfeit` no move is ever forced.
     refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
     record.header.illegal.policy = IllegalPolicy::Random;
@@ -237,8 +225,9 @@ fn forced_moves_need_a_cause() {
 fn unparsed_texts_force_a_move_by_their_own_rule() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
-    let taken = attempt(i64::from(first.action.unwrap()));
-    let unread = RefusedMove { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..attempt(0) };
+    let taken = refused_move(i64::from(first.action.unwrap()));
+    let unread =
+        RefusedMove { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..refused_move(0) };
     // Policy: a random move after two unparsed texts; a loss after three illegal moves.
     record.header.illegal.unparsed = Some(Refusals { policy: IllegalPolicy::Random, tries: 2 });
     let with = |forced: bool, tries: &[&RefusedMove]| {
@@ -287,7 +276,7 @@ fn forced_default_must_be_the_games_default() {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         record.header.illegal.policy = IllegalPolicy::Default;
         let m = move_at(&mut record, 0);
-        (m.forced, m.tries) = (true, vec![attempt(99); 3]);
+        (m.forced, m.tries) = (true, vec![refused_move(99); 3]);
         (m.action == Some(default), parts(&seal(record)))
     };
     let (good, bad): (Vec<_>, Vec<_>) = (0..40).map(forced).partition(|(default, _)| *default);
@@ -299,7 +288,7 @@ fn forced_default_must_be_the_games_default() {
 fn last_turn_may_hold_only_refusals() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::Illegal, Some(0));
-    let tries = vec![attempt(77); 3];
+    let tries = vec![refused_move(77); 3];
     record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
     assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
     // It must be the turn of the seat to move, and the last one.
@@ -331,7 +320,7 @@ fn joint_moves_must_be_complete() {
     // The seat at fault comes first: its refused attempts, then the other seat's move.
     let mut half = record.clone();
     break_off(&mut half, 0, EndReason::Illegal, Some(0));
-    let first = MoveRecord { seat: 0, tries: vec![attempt(77); 3], more: true, ..MoveRecord::default() };
+    let first = MoveRecord { seat: 0, tries: vec![refused_move(77); 3], more: true, ..MoveRecord::default() };
     half.events = vec![RecordEvent::Move(first), record.events[1].clone()];
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(0));
     half.events.extend_from_slice(&record.events[2..4]);

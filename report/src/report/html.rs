@@ -2,7 +2,6 @@
 
 use ludex_referee::metric::USUAL;
 use ludex_referee::rating::table::Tally;
-use ludex_referee::scale::Scale;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
@@ -11,6 +10,7 @@ use serde::Serialize;
 use super::Report;
 use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use crate::figure::{RenderedFigure, STYLE};
+use crate::scale::Scale;
 use crate::text::{clean, count, number, waited};
 
 pub(super) fn page(report: &Report) -> String {

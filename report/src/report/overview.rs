@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use ludex_referee::metric::{Measurement, SCORE_RATE};
 use ludex_referee::rating::table::Interval;
-use ludex_referee::scale::{AgentRow, Scale};
 use ludex_referee::suite::figure::Highlight;
 
 use super::Report;
 use crate::figure::RenderedFigure;
 use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;
+use crate::scale::{AgentRow, Scale};
 
 /// Maximum number of agents for a bar chart; a matrix holds more agents.
 const BARS: usize = 4;

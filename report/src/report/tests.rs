@@ -1,13 +1,12 @@
 use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::read::Source;
-use ludex_referee::testing::{break_off, parts, play, seal};
+use ludex_referee::testing::{break_off, parts, play, verify};
 use ludex_referee::verify::{VerifiedRecord, Verifier};
 
 use super::*;
 
 fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new(ludex_games::builtin());
-    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+    records.into_iter().map(verify).collect()
 }
 
 fn sample() -> Report {
@@ -65,7 +64,7 @@ fn page_is_complete_and_escaped() {
 }
 
 /// Returns the matches of an agent: in this sample, each is its own block.
-fn scale_blocks(scale: &ludex_referee::scale::Scale, name: &str) -> usize {
+fn scale_blocks(scale: &crate::scale::Scale, name: &str) -> usize {
     let at = scale.agents.iter().position(|a| a.name == name).unwrap();
     scale.crosstable[at].iter().map(|tally| tally.games() as usize).sum()
 }
@@ -121,7 +120,7 @@ fn headline_is_the_mean_over_games() {
         assert!((row.rating - (t.rating.unwrap() + k.rating.unwrap()) / 2.0).abs() < 1e-9);
         assert!(row.complete);
         if !t.fixed {
-            let half = |a: &ludex_referee::scale::AgentRow| (a.high.unwrap() - a.low.unwrap()) / 2.0;
+            let half = |a: &crate::scale::AgentRow| (a.high.unwrap() - a.low.unwrap()) / 2.0;
             let together = (half(t).powi(2) + half(k).powi(2)).sqrt() / 2.0;
             assert!((row.high.unwrap() - row.rating - together).abs() < 1e-9);
         }
@@ -267,7 +266,7 @@ fn report_of_runs_has_head_leaderboard_contents_and_links() {
     let needed = needed.filter_map(|a| a.blocks_for_30).max().unwrap();
     assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
     assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
-    assert!(!csv.contains("random,"), "only who is evaluated");
+    assert!(!csv.contains("random,"), "only evaluated agents");
     // The share of points in a part is that of the run, next to the suite's means. A variant with a single part is
     // excluded.
     let mut studied = with_runs();

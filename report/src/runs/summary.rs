@@ -9,9 +9,8 @@ use ludex_referee::outcome::is_competitive;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::rows::Rows;
-use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
 use ludex_referee::suite::plan::{MatchScore, Plan, PlannedPart, Results, points};
-use ludex_referee::suite::summary::{SCORE, SummaryScore};
+use ludex_referee::suite::summary::{SCORE, Summary, SummaryTransform};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::suite::{PartSpec, Schedule};
 use ludex_referee::{VerifiedRecord, Verifier};
@@ -22,6 +21,7 @@ use super::metric_rows::observed;
 use super::plan_progress::PlanProgress;
 use super::results;
 use crate::power::stopping_width;
+use crate::scale::{AgentRow, RatingOptions, Scale, rate};
 
 /// Results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -320,7 +320,30 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
             let own = rows.iter().filter(|row| row.part == part.part.id);
             own.filter_map(|row| Some((row.agent.clone(), value(row, metric.as_deref()?)?))).collect()
         });
-        out.extend(summary.means(&values.collect::<Vec<_>>()));
+        out.extend(means(summary, &values.collect::<Vec<_>>()));
+    }
+    out
+}
+
+/// Computes the means of all agents, in the order of their first appearance. `values` holds those of each covered
+/// part, by agent; an agent without a value in a part has its mean over the others.
+fn means(summary: &Summary, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
+    let mut out: Vec<SummaryScore> = Vec::new();
+    for part in values {
+        let best = part.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max);
+        if summary.form == SummaryTransform::PercentOfBest && best <= 0.0 {
+            continue;
+        }
+        for (agent, value) in part {
+            let value = if summary.form == SummaryTransform::PercentOfBest { 100.0 * value / best } else { *value };
+            match out.iter_mut().find(|score| score.agent == *agent) {
+                Some(score) => {
+                    score.parts += 1;
+                    score.value += (value - score.value) / score.parts as f64;
+                }
+                None => out.push(SummaryScore { summary: summary.id.clone(), agent: agent.clone(), parts: 1, value }),
+            }
+        }
     }
     out
 }
@@ -328,6 +351,17 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
 /// Returns the reasons that parts are not played, one sentence each.
 pub fn notes(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
+}
+
+/// Mean of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryScore {
+    /// Id of the [`Summary`].
+    pub summary: String,
+    pub agent: String,
+    /// Number of parts in the mean.
+    pub parts: usize,
+    pub value: f64,
 }
 
 /// Mean over the parts of a group.
@@ -369,4 +403,40 @@ pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<Hash
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(more: &str) -> Summary {
+        toml::from_str(&format!("id = \"s\"\nmetric = \"score\"\n{more}")).unwrap()
+    }
+
+    fn values() -> Vec<Vec<(String, f64)>> {
+        let part = |all: &[(&str, f64)]| all.iter().map(|(agent, value)| ((*agent).to_owned(), *value)).collect();
+        vec![
+            part(&[("a", 0.5), ("b", 0.25)]),
+            part(&[("b", 8.0), ("a", 2.0)]),
+            part(&[("a", -1.0), ("b", -2.0)]),
+            part(&[("b", 3.0)]),
+        ]
+    }
+
+    #[test]
+    fn means_cover_only_parts_with_a_value() {
+        let means = means(&summary(""), &values());
+        let found: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
+        // a: (0.5 + 2 - 1) / 3. b: (0.25 + 8 - 2 + 3) / 4.
+        assert_eq!(found, [("a", 3, 0.5), ("b", 4, 2.3125)]);
+    }
+
+    #[test]
+    fn percentages_of_the_best_are_averaged() {
+        let means = means(&summary("form = \"percent_of_best\""), &values());
+        let found: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
+        // a: (100 + 25) / 2. b: (50 + 100 + 100) / 3. The part whose best is below zero is excluded.
+        assert_eq!((found[0], found[1].0, found[1].1), (("a", 2, 62.5), "b", 3));
+        assert!((found[1].2 - 250.0 / 3.0).abs() < 1e-12);
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ludex_play::runs::bundle::{PAGE, REPORT};
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
+use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
 
 use super::enrolment::Enrolment;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ludex_play::files::write_whole;
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::path_of;
 use ludex_play::runs::report_files::pages;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_report::runs::archive::Archive;
 
 use super::Runs;
 use super::enrolment::Enrolment;

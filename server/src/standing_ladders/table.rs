@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ludex_referee::rating::glicko::GlickoSkill;
 use ludex_referee::result::{GameResult, SeatResult};
-use ludex_referee::scale::RatingOptions;
+use ludex_report::scale::RatingOptions;
 use serde::{Deserialize, Serialize};
 
 const DAY: f64 = 86_400_000.0;

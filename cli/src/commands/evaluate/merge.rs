@@ -2,14 +2,14 @@
 
 use std::io::{self, Write as _};
 
+use ludex_play::runs::evaluation::EvaluationResults;
+use ludex_play::runs::folder::path_of;
+use ludex_play::runs::merge::merge;
+use ludex_report::runs::archive::Archive;
 use serde_json::json;
 
 use super::{Args, print_details, print_table, write_report};
 use crate::commands::print;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::evaluation::EvaluationResults;
-use ludex_play::runs::folder::path_of;
-use ludex_play::runs::merge::merge;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let shards: Vec<Archive> =

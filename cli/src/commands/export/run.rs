@@ -5,16 +5,16 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use ludex_play::runs::bundle;
+use ludex_play::runs::report_files;
 use ludex_referee::read::{RecordLines, RejectedRecord, SourcedRecord};
+use ludex_report::runs::archive::Archive;
+use ludex_report::tables::card::{Described, card};
+use ludex_report::tables::record::{RecordLine, parts_line};
+use ludex_report::tables::{ColumnDoc, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
 
 use super::{Args, ExportFormat, ExportTable, check_terminal, game, join_lines, print, records, write_bytes};
 use crate::commands::rate::report;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::bundle;
-use ludex_play::runs::report_files;
-use ludex_play::tables::card::{Described, card};
-use ludex_play::tables::record::{RecordLine, parts_line};
-use ludex_play::tables::{ColumnDoc, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
 
 /// Content of a file with its description for the data card.
 struct Export {

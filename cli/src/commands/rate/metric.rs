@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
-use ludex_referee::{labels, scale};
 use ludex_report::import::{Import, ImportFormat};
+use ludex_report::{labels, scale};
 use serde_json::json;
 
 use super::Args;

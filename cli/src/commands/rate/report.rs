@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::report_files;
-use ludex_referee::scale::RatingOptions;
 use ludex_report::Report;
 use ludex_report::ReportAbout;
+use ludex_report::runs::archive::Archive;
+use ludex_report::scale::RatingOptions;
 use serde_json::json;
 
 use super::Args;

@@ -15,12 +15,12 @@ use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RecordLines, Source, SourcedRecord};
 use ludex_report::display;
+use ludex_report::runs::archive::Archive;
 use serde_json::json;
 
 use super::Args;
 use crate::commands::print::{self, plain};
 use crate::commands::records;
-use ludex_play::runs::archive::Archive;
 
 #[derive(clap::Args)]
 pub(super) struct BoardArgs {

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::Seat;
-use ludex_play::runs::archive::Archive;
-use ludex_play::runs::settings::RunKind;
-use ludex_play::transcript::{Transcript, transcript};
 use ludex_protocol::record::{AgentKind, Outcome, Record};
 use ludex_referee::Verifier;
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::episode::episode_of;
+use ludex_report::runs::settings::RunKind;
+use ludex_report::transcript::{Transcript, transcript};
 
 use super::Args;
 use crate::commands::print;

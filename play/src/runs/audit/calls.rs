@@ -13,16 +13,16 @@ use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{RejectedRecord, Source};
 use ludex_referee::suite::plan::MatchKey;
 use ludex_referee::suite::starts::Excerpt;
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::plan_progress::PlanProgress;
+use ludex_report::runs::run_files::{CALLS, CallLine};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::local::{HostOptions, Journals, Participant, play_match};
 use crate::machine::interface::MatchSetup;
 use crate::runs::answer_cache;
-use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::RebuiltPlan;
-use crate::runs::run_files::{CALLS, CallLine};
 
 /// Returns the faults of single lines of calls.
 pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<RejectedRecord> {
@@ -98,7 +98,7 @@ pub(super) fn replayed(
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
         let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
         let forged = all.peek().is_some() && all.all(digests);
-        let source = Source { file: run.place.join(crate::runs::run_files::RUN).display().to_string(), line: 0 };
+        let source = Source { file: run.place.join(ludex_report::runs::run_files::RUN).display().to_string(), line: 0 };
         let message = "it says that calls are not bound, but the records have their digests".to_owned();
         return (forged.then_some(RejectedRecord { source, episode: None, message }).into_iter().collect(), Some(note));
     }

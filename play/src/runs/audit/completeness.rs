@@ -2,11 +2,11 @@
 
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::episode::name_of;
 use ludex_report::runs::plan_progress::PlanProgress;
 use serde::Serialize;
 
-use crate::runs::archive::Archive;
 use crate::runs::driver::CI;
 use crate::runs::evaluation::choose_blocks;
 use crate::runs::rebuilt_plan::RebuiltPlan;

@@ -1,9 +1,9 @@
 //! Report and card of a bundle, rebuilt and compared.
 
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
 use serde_json::Value;
 
-use crate::runs::archive::Archive;
-use crate::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
 use crate::runs::report_files;
 
 /// Relative tolerance for numbers in reports, since processors round differently.
@@ -42,7 +42,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
         wrong.push((CARD.to_owned(), "it is not the card of this run".to_owned()));
     }
     let known = |name: &String| {
-        crate::runs::run_files::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str())
+        ludex_report::runs::run_files::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str())
     };
     let strange = others.keys().filter(|name| !known(name));
     wrong.extend(strange.map(|name| (name.clone(), "it does not belong to a bundle".to_owned())));

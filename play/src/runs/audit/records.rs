@@ -9,11 +9,11 @@ use ludex_protocol::record::{EndReason, MoveRecord, Record};
 use ludex_referee::suite::plan::{MatchKey, MatchScore, block_key};
 use ludex_referee::suite::starts::Excerpt;
 use ludex_report::runs::RunSchedule;
+use ludex_report::runs::archive::Archive;
 use ludex_report::runs::episode::{AGAIN, key_of};
 use ludex_report::runs::plan_progress::PlanProgress;
 
 use crate::local::kind_of;
-use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
 /// Returns contradictions between a record and the settings.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{AgentError, AgentSpec};
 use ludex_protocol::record::Record;
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::usage::Usage;
 
-use crate::runs::archive::Archive;
 use crate::runs::rebuilt_plan::RebuiltPlan;
-use crate::runs::usage::Usage;
 
 /// Calls of an earlier run by model and game. A model is its spec in the part without endpoint limits and prices, so
 /// another prompting method is another model.

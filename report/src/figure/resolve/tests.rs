@@ -136,7 +136,7 @@ fn variants_opponents_levels_and_groups_are_axes() {
         );
         let opponents = grid(rows, "kind = \"matrix\"\npart = \"ttt\"\ncolumns = \"opponent\"\ncell = \"score_rate\"");
         assert_eq!(heads(&opponents), ["rival"]);
-        assert_eq!(opponents.at(0, 0), number(rows, "score_rate", 0, 0), "it met nobody else");
+        assert_eq!(opponents.at(0, 0), number(rows, "score_rate", 0, 0), "it met no other agent");
         let levels =
             grid(rows, "kind = \"table\"\npart = \"ttt\"\nrows = \"level\"\ncolumns = \"agent\"\ncell = \"length\"");
         assert_eq!(levels.rows, ["level 0", "level 1"]);

@@ -7,7 +7,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
 use ludex_referee::rating::elo::Elo;
-use ludex_referee::scale::{AgentRow, Scale};
+use ludex_report::scale::{AgentRow, Scale};
 use serde_json::{Value, json};
 
 use super::curve::curve;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_play::runs::tournament::schedule::PART;
-use ludex_referee::scale::Scale;
+use ludex_report::scale::Scale;
 
 use crate::catalogue::Catalogue;
 use crate::ratings::RatingsSnapshot;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{change, ludex, one};
 
 fn unpacked(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    ludex_play::runs::bundle::read(path).unwrap()
+    ludex_report::runs::bundle::read(path).unwrap()
 }
 
 /// Packs files as a forger would.

@@ -6,11 +6,12 @@ use std::process::{Child, Command, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::audit::{Audit, audit};
-use ludex_play::runs::bundle::{self, Files};
+use ludex_play::runs::bundle::write;
 use ludex_play::runs::report_files;
 use ludex_protocol::record::RecordParts;
+use ludex_report::runs::archive::Archive;
+use ludex_report::runs::bundle::{self, Files};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -279,7 +280,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
     let run = Archive::of_files(Path::new("b"), files.clone()).unwrap();
     files.extend(report_files::pages(&run).0);
     summed(&mut files);
-    let own = bundle::write(&run.about, &files, report_files::pages(&run).0).unwrap();
+    let own = write(&run.about, &files, report_files::pages(&run).0).unwrap();
     std::fs::write(at.path().join("r.tar.gz"), own).unwrap();
     ludex(at.path(), &["verify", "r.tar.gz"]).well();
     assert!(check("r.tar.gz").fails().contains("is not the signature of r.tar.gz"));

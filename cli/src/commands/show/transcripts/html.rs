@@ -1,12 +1,12 @@
 //! HTML page of transcripts, rendered from `page.html`; minijinja escapes all texts of records and endpoints.
 
+use ludex_report::runs::settings::RunSettings;
+use ludex_report::transcript::{Transcript, seconds};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::text::cost;
-use ludex_play::runs::settings::RunSettings;
-use ludex_play::transcript::{Transcript, seconds};
 
 /// Renders the page, without external resources.
 pub(super) fn page(about: &RunSettings, matches: &[Transcript]) -> String {

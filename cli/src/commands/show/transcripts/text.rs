@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ludex_play::transcript::{Decision, ShownCall, Sums, Transcript, dollars, seconds};
+use ludex_report::transcript::{Decision, ShownCall, Sums, Transcript, dollars, seconds};
 
 use crate::commands::print;
 

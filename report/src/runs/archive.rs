@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_protocol::record::RecordParts;
 use ludex_referee::read::{RawLine, RejectedRecord, Source, SourcedRecord};
-use ludex_report::runs::episode::{MatchPlace, episode_of};
 
 use super::bundle;
 use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
+use crate::runs::episode::{MatchPlace, episode_of};
 
 /// Run as stored in its files.
 #[derive(Clone, Debug, Default)]

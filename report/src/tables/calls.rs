@@ -1,70 +1,70 @@
-//! The table of the calls that a run's language models made.
+//! Table of a run's language model calls.
 
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{TableRow, document, gather};
+use super::{TableRow, collect_rows, document};
 use crate::runs::archive::Archive;
 use crate::runs::run_files::CallLine;
 
-/// A call.
+/// Call of a language model.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CallRow {
     /// name of the run
     pub run: String,
     /// name of the match
     pub episode: String,
-    /// seat, from 0
+    /// index of the seat, from 0
     pub seat: usize,
-    /// the seat's own turn, from 0
+    /// index of the seat's own turn, from 0
     pub turn: u32,
-    /// attempt of that turn, from 0
+    /// index of the attempt in the turn, from 0
     pub attempt: u32,
-    /// call of that attempt, from 0
+    /// index of the call in the attempt, from 0
     pub step: u32,
-    /// what it was made for: move, sample, vote, critique, ...
+    /// purpose: move, sample, vote, critique, ...
     pub purpose: String,
-    /// the model
+    /// name of the model
     pub model: String,
-    /// JSON: the prompt, role and content of each message
+    /// JSON: messages of the prompt, each with role and content
     pub messages: String,
-    /// what the model thought before it answered, where its endpoint tells
+    /// reasoning before the reply, if the endpoint reports it
     pub reasoning: Option<String>,
-    /// the answer as it came
+    /// text of the reply
     pub answer: String,
-    /// why the answer ended: stop, length, ...
+    /// reason for the end of the reply: stop, length, ...
     pub finish: Option<String>,
-    /// tokens read
+    /// number of input tokens
     pub tokens_in: u64,
-    /// how many of the tokens read came from the endpoint's cache, where it counts them
+    /// input tokens read from the endpoint's cache, if it counts them
     pub cached_tokens: Option<u64>,
-    /// tokens written
+    /// number of output tokens
     pub tokens_out: u64,
-    /// how many of the tokens written were thoughts, where the endpoint tells
+    /// output tokens used for reasoning, if the endpoint counts them
     pub reasoning_tokens: Option<u64>,
-    /// whether tokens are a guess from the number of characters
+    /// true if tokens are estimated from the number of characters
     pub estimated: bool,
-    /// time from request to answer, milliseconds
+    /// time from request to reply, milliseconds
     pub ms: u64,
-    /// requests that failed before
+    /// number of failed requests before
     pub retries: u64,
-    /// price, US dollars; absent where it is not known
+    /// price in US dollars; absent if unknown
     pub usd: Option<f64>,
-    /// what became of the answer: ok, unparsed, illegal, empty, ...
+    /// verdict on the reply: ok, unparsed, illegal, empty, ...
     pub verdict: String,
-    /// the move read in it
+    /// move parsed from the reply
     pub read: Option<String>,
 }
 
 impl TableRow for CallRow {
     const WHAT: &str = "calls";
-    const ABOUT: &str = "One row is one call of a model's endpoint, in matches that are over.";
+    const ABOUT: &str = "One row is one call of a model's endpoint in a finished match.";
 }
 
-/// One row for each call of a match that is over; and the records that cannot be read.
+/// Returns one row for each call of a finished match, and the records that cannot be read.
 pub fn calls(run: &Archive, records: &[&SourcedRecord]) -> (Vec<CallRow>, Vec<RejectedRecord>) {
-    gather(records, |record, _| run.calls_of(&record.header.episode).iter().map(|line| row(run, line)).collect())
+    collect_rows(records, |record, _| run.calls_of(&record.header.episode).iter().map(|line| row(run, line)).collect())
 }
 
 fn row(run: &Archive, line: &CallLine) -> Result<CallRow, String> {

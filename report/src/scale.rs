@@ -11,21 +11,20 @@ use ludex_env::anchor_ladder;
 use ludex_protocol::Spec;
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::spec::Anchor;
+use ludex_referee::answer_counts::Answers;
+use ludex_referee::distribution::round_up;
+use ludex_referee::metric::{Measurement, USUAL};
+use ludex_referee::outcome::is_competitive;
+use ludex_referee::rating::PlayedGame;
+use ludex_referee::rating::anchored::{Anchored, RESAMPLES, anchored};
+use ludex_referee::rating::elo::{Elo, elo_courses};
+use ludex_referee::rating::history::RatingHistory;
+use ludex_referee::rating::table::{Tally, crosstable, total};
+use ludex_referee::rating::trueskill::trueskill;
+use ludex_referee::result::{GameResult, SeatCost, TokenUse};
+use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
 use rayon::prelude::*;
 use serde::Serialize;
-
-use crate::answer_counts::Answers;
-use crate::distribution::round_up;
-use crate::metric::{Measurement, USUAL};
-use crate::outcome::is_competitive;
-use crate::rating::PlayedGame;
-use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
-use crate::rating::elo::{Elo, elo_courses};
-use crate::rating::history::RatingHistory;
-use crate::rating::table::{Tally, crosstable, total};
-use crate::rating::trueskill::trueskill;
-use crate::result::{GameResult, SeatCost, TokenUse};
-use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
 
 /// Half width, in points, for which reports state the needed blocks.
 pub const REPORTED: f64 = 30.0;
@@ -131,7 +130,7 @@ pub struct AgentRow {
     pub blocks: usize,
     /// Number of similar blocks that would give an interval of ±30 points ([`REPORTED`]).
     pub blocks_for_30: Option<u64>,
-    /// Standard error that decides if a run may stop: [`Rating::error`](crate::rating::anchored::Rating::error).
+    /// Standard error that decides if a run may stop: [`Rating::error`](ludex_referee::rating::anchored::Rating::error).
     #[serde(skip)]
     pub error: Option<f64>,
     /// True if the rating is a constant.
@@ -191,7 +190,7 @@ pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<A
 }
 
 /// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part,
-/// ascending. Takes [`GameResult`]s or [`VerifiedRecord`](crate::VerifiedRecord)s.
+/// ascending. Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();
@@ -236,7 +235,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     let mut all: Vec<PlayedGame> = Vec::with_capacity(games.len());
     let mut rows = ResultTable {
         agents: agents.iter().map(|key| RowAgent { name: labels[key].clone(), candidate: true }).collect(),
-        parts: vec![RowPart::of_game(games[0].part.as_deref().unwrap_or_default(), &games[0].game)],
+        parts: vec![RowPart::of_game(games[0].part.as_deref().unwrap_or_default(), games[0].game())],
         ..ResultTable::default()
     };
     for (place, &game) in games.iter().enumerate() {
@@ -247,7 +246,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
         all.push(game.played(players, pair));
     }
     let rows = Rows::new(rows);
-    let game = &*games[0].game;
+    let game = &**games[0].game();
     let spec = game.spec();
     let fixed = match &options.fixed {
         _ if !is_competitive(game) => Vec::new(),

@@ -1,147 +1,141 @@
-//! Transcripts of matches: one decision after the other, each with the game as the deciding seat saw it.
+//! Transcripts of matches: all decisions in order, each with the view of the deciding seat.
 
 use std::collections::{BTreeMap, HashSet};
 
-use ludex_agents::llm::{Call, ChatMessage, ChatRole};
 use ludex_env::recording::{Replay, ReplayStep, submitted_move};
 use ludex_env::{DynState, Move, Mover, Seat, Viewer};
+use ludex_protocol::call::{Call, ChatMessage, ChatRole};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, RefusedMove};
 use ludex_protocol::spec::Spec;
-use ludex_report::display::{self, move_text};
-use ludex_report::runs::episode::MatchPlace;
 use serde::Serialize;
 
+use crate::display::{self, move_text};
 use crate::runs::archive::Archive;
+use crate::runs::episode::MatchPlace;
 use crate::runs::run_files::CallLine;
 
-/// A match as a list of decisions.
+/// Match as a list of decisions.
 #[derive(Debug, Serialize)]
 pub struct Transcript {
-    /// The episode's name.
     pub episode: String,
-    /// The game, canonical.
+    /// Canonical game string.
     pub game: String,
-    /// Where the match belongs in its run; `None` if its name does not say.
+    /// Position in the run; `None` if the episode name gives none.
     pub place: Option<String>,
-    /// The seats: each with its name in the game and its agent.
+    /// Seats, each as its name in the game with its agent.
     pub seats: Vec<String>,
-    /// The result in one line.
+    /// Result in one line.
     pub result: String,
-    /// Whether the match counts; if not, `result` says why it ended.
+    /// True if the match counts; otherwise `result` gives the reason.
     pub counts: bool,
-    /// What its calls cost.
     pub sums: Sums,
-    /// The turns of the seats that are shown.
+    /// Turns of the requested seats.
     pub decisions: Vec<Decision>,
-    /// What happened after the last decision that is shown, as spectators saw it.
+    /// Events after the last of these decisions, as seen by spectators.
     pub after: Vec<String>,
-    /// The last position, as spectators see it.
+    /// Last position, as seen by spectators.
     pub end: String,
-    /// The same as SVG.
+    /// Last position as SVG.
     pub end_picture: String,
-    /// What is wrong with the record, if something is.
+    /// Fault of the record.
     pub broken: Option<String>,
 }
 
-/// The cost of a match's calls.
+/// Cost of a match's calls.
 #[derive(Debug, Default, Serialize)]
 pub struct Sums {
-    /// The number of calls.
     pub calls: usize,
-    /// Tokens of the questions.
+    /// Input tokens.
     pub input: u64,
-    /// Tokens of the answers.
+    /// Output tokens.
     pub output: u64,
-    /// Time in milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
     /// US dollars of the calls with a known price.
     pub usd: Option<f64>,
-    /// Calls without a known price.
+    /// Number of calls without a known price.
     pub unpriced: usize,
-    /// Attempts that the game refused.
+    /// Number of attempts that the game refused.
     pub refused: usize,
 }
 
-/// A turn of a seat.
+/// Turn of a seat.
 #[derive(Debug, Serialize)]
 pub struct Decision {
-    /// Moves of the match up to this one, from 1.
+    /// Number of the move in the match, from 1.
     pub ply: u32,
-    /// The seat's name in the game, and its agent.
+    /// Name of the seat in the game, with its agent.
     pub who: String,
-    /// What the seat has seen since its last turn.
+    /// Events since the last turn of the seat, as seen by it.
     pub since: Vec<String>,
-    /// What the seat sees before it moves.
+    /// Position before the move, as seen by the seat.
     pub position: String,
-    /// The same as SVG.
+    /// Position as SVG.
     pub picture: String,
-    /// Its attempts, in order.
     pub attempts: Vec<Attempt>,
-    /// The move; `None` if the match ended without one.
+    /// Played move; `None` if the match ended without one.
     pub played: Option<String>,
-    /// Whether the move was made for the agent, because it was the only legal move or by the policy of the match.
+    /// True if the program moved for the agent: the only legal move, or by the policy of the match.
     pub forced: bool,
-    /// Time of the turn in milliseconds.
+    /// Duration of the turn in milliseconds.
     pub ms: u64,
-    /// Name and text of the notes beside the move.
+    /// Names and texts of the move's notes.
     pub notes: Vec<(String, String)>,
 }
 
-/// One attempt at a move.
+/// Attempt at a move.
 #[derive(Debug, Default, Serialize)]
 pub struct Attempt {
-    /// The calls that led to it.
     pub calls: Vec<ShownCall>,
-    /// The answer, and why it was refused.
+    /// Refused move with the reason.
     pub refused: Option<String>,
 }
 
-/// A call, without what was shown earlier in the match.
+/// Call, without the parts displayed earlier in the match.
 #[derive(Debug, Serialize)]
 pub struct ShownCall {
-    /// Its purpose: `move`, `vote`, ...
+    /// Purpose: `move`, `vote`, ...
     pub purpose: String,
-    /// The model.
     pub model: String,
-    /// The prompt, without a system prompt that was shown earlier in the match.
+    /// Prompt, without a system prompt that an earlier call displays.
     pub messages: Vec<ChatMessage>,
-    /// Whether a system prompt was left out for that reason.
+    /// True if a system prompt is omitted for this reason.
     pub system_again: bool,
-    /// The model's reasoning, if the endpoint sends it.
+    /// Reasoning of the model, if the endpoint sends it.
     pub reasoning: Option<String>,
-    /// The answer as it came.
+    /// Text of the reply.
     pub answer: String,
-    /// The verdict on the answer: `ok`, `unparsed`, `illegal`, ...
+    /// Verdict on the reply: `ok`, `unparsed`, `illegal`, ...
     pub verdict: String,
-    /// The move that was read in it.
+    /// Move parsed from the reply.
     pub read: Option<String>,
-    /// Time, tokens, price, and what was unusual.
+    /// Duration, tokens, price and irregularities.
     pub facts: String,
 }
 
-/// The transcript of a match of a run, with the decisions of the seats in `shown`.
+/// Returns the transcript of a match of a run, with the decisions of the seats in `shown`.
 ///
 /// # Errors
-/// A game that this program does not know.
+/// Returns an error for a game that the program does not know.
 pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Transcript> {
     let game = ludex_games::load_with(&record.header.game, &record.header.params)?;
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
-    let mut teller = Teller::new(record, spec, shown, calls);
+    let mut builder = TranscriptBuilder::new(record, spec, shown, calls);
     let mut steps = Replay::new(&*game, &record.events);
     let mut broken = None;
     while let Some(step) = steps.next() {
         match step {
-            Ok(step) => teller.take(&step),
+            Ok(step) => builder.add_step(&step),
             Err(stop) => broken = Some(stop.to_string()),
         }
     }
-    teller.unanswered(steps.position());
+    builder.add_unfinished_turns(steps.position());
     let place = run.place_of(&record.header.episode).map(|MatchPlace { place, rematch }| {
         let again = if rematch { ", played again after a failure" } else { "" };
         format!("{}, seed {}, seating {}{again}", place.part, place.index, place.turn)
     });
-    let name = |seat: usize| teller.who(seat);
+    let name = |seat: usize| builder.who(seat);
     Ok(Transcript {
         episode: record.header.episode.clone(),
         game: spec.string.clone(),
@@ -149,11 +143,11 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         seats: (0..record.header.seats.len()).map(name).collect(),
         result: display::result(spec, record),
         counts: record.footer.reason.is_some_and(|reason| reason.counts()),
-        sums: sums(calls, &teller.decisions),
-        after: teller.news(Viewer::Public),
+        sums: sums(calls, &builder.decisions),
+        after: builder.take_news(Viewer::Public),
         end: steps.position().view(Viewer::Public).text().trim_end().to_owned(),
         end_picture: steps.position().view(Viewer::Public).picture(Viewer::Public).still().svg,
-        decisions: teller.decisions,
+        decisions: builder.decisions,
         broken,
     })
 }
@@ -173,34 +167,34 @@ fn sums(calls: &[CallLine], decisions: &[Decision]) -> Sums {
     sums
 }
 
-/// A transcript in the making.
-struct Teller<'a> {
+/// Builder of a transcript.
+struct TranscriptBuilder<'a> {
     record: &'a Record,
     spec: &'a Spec,
     shown: &'a [Seat],
-    /// By seat and turn.
+    /// Calls by seat and turn.
     calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
     ply: u32,
-    /// What each seat, and last the public, has seen since [`Teller::news`] took it.
-    heard: Vec<Vec<String>>,
+    /// Events seen by each seat, and last by the public, since [`take_news`](TranscriptBuilder::take_news).
+    news: Vec<Vec<String>>,
     revealed: HashSet<(usize, String)>,
     systems: HashSet<&'a str>,
     decisions: Vec<Decision>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> TranscriptBuilder<'a> {
     fn new(record: &'a Record, spec: &'a Spec, shown: &'a [Seat], all: &'a [CallLine]) -> Self {
         let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for kept in all.iter().filter(|kept| shown.contains(&kept.seat)) {
-            calls.entry((kept.seat, kept.key.turn)).or_default().push(kept);
+        for line in all.iter().filter(|line| shown.contains(&line.seat)) {
+            calls.entry((line.seat, line.key.turn)).or_default().push(line);
         }
-        Teller {
+        TranscriptBuilder {
             record,
             spec,
             shown,
             calls,
             ply: 0,
-            heard: vec![Vec::new(); record.header.seats.len() + 1],
+            news: vec![Vec::new(); record.header.seats.len() + 1],
             revealed: HashSet::new(),
             systems: HashSet::new(),
             decisions: Vec::new(),
@@ -217,36 +211,36 @@ impl<'a> Teller<'a> {
         (0..seats).map(|seat| (seat, Viewer::Seat(seat))).chain([(seats, Viewer::Public)])
     }
 
-    /// Takes what a viewer has seen since the last call.
-    fn news(&mut self, who: Viewer) -> Vec<String> {
+    /// Takes the events that a viewer has seen since the last call.
+    fn take_news(&mut self, who: Viewer) -> Vec<String> {
         let at = who.seat().unwrap_or(self.record.header.seats.len());
-        std::mem::take(&mut self.heard[at])
+        std::mem::take(&mut self.news[at])
     }
 
-    /// Takes a step: the decisions of the seats that are shown, and what each viewer saw of it.
-    fn take(&mut self, step: &ReplayStep<'_>) {
+    /// Adds a step: the decisions of the requested seats, and the events for each viewer.
+    fn add_step(&mut self, step: &ReplayStep<'_>) {
         self.ply += u32::from(step.moves().next().is_some());
         for (_, m) in step.moves().filter(|(_, m)| self.shown.contains(&(m.seat as usize))) {
-            self.decide(step.before, m);
+            self.add_turn(step.before, m);
         }
         if !step.played {
             return;
         }
         for (at, viewer) in self.viewers() {
             for event in step.events {
-                let told = self.seen(step.before, viewer, event);
-                self.heard[at].extend(told);
+                let text = self.event_text(step.before, viewer, event);
+                self.news[at].extend(text);
             }
             for (text, _) in step.after.reveals(viewer) {
                 if self.revealed.insert((at, text.clone())) {
-                    self.heard[at].push(format!("shown: {text}"));
+                    self.news[at].push(format!("shown: {text}"));
                 }
             }
         }
     }
 
-    /// What a viewer sees of an event. Its own moves are left out.
-    fn seen(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
+    /// Describes an event as a viewer sees it; `None` for the viewer's own moves.
+    fn event_text(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
         match event {
             RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
             RecordEvent::Move(m) if viewer == Viewer::Seat(m.seat as usize) => None,
@@ -263,10 +257,10 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// One turn of a seat, with the position before it.
-    fn decide(&mut self, state: &dyn DynState, m: &MoveRecord) {
+    /// Adds a turn of a seat, with the position before it.
+    fn add_turn(&mut self, state: &dyn DynState, m: &MoveRecord) {
         let seat = m.seat as usize;
-        let mut attempts = self.asked(seat, m.turn);
+        let mut attempts = self.take_attempts(seat, m.turn);
         for (k, refused) in m.tries.iter().enumerate() {
             if attempts.len() <= k {
                 attempts.push(Attempt::default());
@@ -278,9 +272,9 @@ impl<'a> Teller<'a> {
 
     fn push(&mut self, state: &dyn DynState, m: &MoveRecord, attempts: Vec<Attempt>) {
         let viewer = Viewer::Seat(m.seat as usize);
-        let since = self.news(viewer);
-        // At the end, only what follows the last decision is shown to spectators.
-        self.news(Viewer::Public);
+        let since = self.take_news(viewer);
+        // After the last decision, spectators see the later events only.
+        self.take_news(Viewer::Public);
         self.decisions.push(Decision {
             ply: self.ply,
             who: self.who(m.seat as usize),
@@ -295,27 +289,27 @@ impl<'a> Teller<'a> {
         });
     }
 
-    /// Turns with calls but without an event: the match ended while the seat was asked.
-    fn unanswered(&mut self, state: &dyn DynState) {
+    /// Adds the turns with calls but without an event, during which the match ended.
+    fn add_unfinished_turns(&mut self, state: &dyn DynState) {
         let left: Vec<(Seat, u32)> = self.calls.keys().copied().collect();
         self.ply += u32::from(!left.is_empty());
         for (seat, turn) in left {
-            let attempts = self.asked(seat, turn);
+            let attempts = self.take_attempts(seat, turn);
             self.push(state, &MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() }, attempts);
         }
     }
 
-    /// The calls of a turn, attempt by attempt.
-    fn asked(&mut self, seat: Seat, turn: u32) -> Vec<Attempt> {
+    /// Takes the calls of a turn, by attempt.
+    fn take_attempts(&mut self, seat: Seat, turn: u32) -> Vec<Attempt> {
         let mut attempts: Vec<Attempt> = Vec::new();
-        for kept in self.calls.remove(&(seat, turn)).unwrap_or_default() {
-            let at = kept.key.attempt as usize;
+        for line in self.calls.remove(&(seat, turn)).unwrap_or_default() {
+            let at = line.key.attempt as usize;
             // The number of an attempt comes from a file and may be huge, so it is bounded before it becomes an index.
             while attempts.len() <= at.min(1000) {
                 attempts.push(Attempt::default());
             }
-            let asked = self.call(&kept.call);
-            attempts[at.min(1000)].calls.push(asked);
+            let shown = self.call(&line.call);
+            attempts[at.min(1000)].calls.push(shown);
         }
         attempts
     }
@@ -342,7 +336,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// `1.2 s, 340 tokens in and 12 out, $0.0010`.
+/// Formats the cost of a call: `1.2 s, 340 tokens in and 12 out, $0.0010`.
 fn facts(call: &Call) -> String {
     let about = if call.estimated { "about " } else { "" };
     let mut out = format!("{}, {about}{} tokens in and {} out", seconds(call.ms), call.tokens.input, call.tokens.out);
@@ -355,17 +349,17 @@ fn facts(call: &Call) -> String {
     out
 }
 
-/// `1.2 s`.
+/// Formats milliseconds as seconds: `1.2 s`.
 pub fn seconds(ms: u64) -> String {
     format!("{} s", display::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
 }
 
-/// `$0.0012`: with four decimals, because a single call costs less than a cent.
+/// Formats US dollars with four decimals, because a single call costs less than a cent: `$0.0012`.
 pub fn dollars(usd: f64) -> String {
     format!("${}", display::number(usd, 4))
 }
 
-/// The answer, and the game's reason for refusing it.
+/// Formats a refused move with the reason of the game.
 fn why(state: &dyn DynState, seat: Seat, refused: &RefusedMove) -> String {
     let given = submitted_move(refused);
     let said = match &given {
@@ -379,7 +373,7 @@ fn why(state: &dyn DynState, seat: Seat, refused: &RefusedMove) -> String {
     format!("{said}{}", words.or_else(code).unwrap_or_else(|| "refused".to_owned()))
 }
 
-/// The notes beside a move, by name.
+/// Returns the notes of a move, by name.
 fn notes(notes: &ludex_protocol::record::Notes) -> Vec<(String, String)> {
     let named = [("analysis", &notes.analysis), ("emotion", &notes.emotion), ("says", &notes.say)];
     let mut out: Vec<(String, String)> =

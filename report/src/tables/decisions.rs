@@ -1,22 +1,22 @@
-//! The table of a run's decisions.
+//! Table of a run's decisions.
 
 use std::collections::BTreeMap;
 
-use ludex_agents::llm::{Call, ChatRole};
 use ludex_env::recording::{Replay, submitted_move};
 use ludex_env::{DynState, Move, Seat};
+use ludex_protocol::call::{Call, ChatRole};
 use ludex_protocol::record::{AgentKind, EndReason, MoveRecord, Outcome, Record};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
-use ludex_report::display::move_text;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{TableRow, document, gather};
+use super::{TableRow, collect_rows, document};
+use crate::display::move_text;
 use crate::runs::archive::Archive;
 use crate::runs::run_files::CallLine;
 
-/// A decision: a turn of a seat, with its refused attempts.
+/// Decision: a turn of a seat with its refused attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DecisionRow {
     /// name of the run
@@ -27,64 +27,64 @@ pub struct DecisionRow {
     pub part: Option<String>,
     /// game with its parameters
     pub game: String,
-    /// level of the opponent, where it is an anchor of the game's ladder
+    /// level of the opponent, if it is an anchor of the game's ladder
     pub level: Option<u32>,
-    /// name of the agent that decides
+    /// name of the deciding agent
     pub agent: Option<String>,
-    /// names of the others, by seat, joined by a comma
+    /// names of the other agents, by seat, joined by a comma
     pub opponent: String,
-    /// number of the seed in the part, from 0
+    /// index of the seed in the part, from 0
     pub round: Option<u64>,
-    /// how far the seats were rotated, from 0
+    /// rotation of the seats, from 0
     pub rotation: Option<usize>,
-    /// its seat, from 0
+    /// index of the seat, from 0
     pub seat: usize,
-    /// its turn in the match, from 0
+    /// index of the turn in the match, from 0
     pub decision: u32,
-    /// moves of the match before this one
+    /// number of moves in the match before this one
     pub ply: u32,
-    /// when the match started, UTC, RFC 3339
+    /// start of the match, UTC, RFC 3339
     pub started: String,
-    /// time of the decision, milliseconds
+    /// duration of the decision, milliseconds
     pub ms: u64,
-    /// legal actions there were
+    /// number of legal actions
     pub legal: usize,
     /// system prompt of the last move call
     pub system_prompt: Option<String>,
     /// user prompt of the last move call
     pub user_prompt: Option<String>,
-    /// what the model thought before it answered, where its endpoint tells
+    /// reasoning before the reply, if the endpoint reports it
     pub reasoning: Option<String>,
-    /// answer of the last move call
+    /// reply of the last move call
     pub output: Option<String>,
-    /// the move read in the answer
+    /// move parsed from the reply
     pub response: Option<String>,
-    /// id of the action played
+    /// id of the played action
     pub action: Option<u32>,
-    /// the move played, as its mover knows it
+    /// played move, as the mover knows it
     pub r#move: Option<String>,
-    /// what became of it: accepted, forced (not the agent's choice), or none (the match ended there)
+    /// verdict: accepted, forced (not the agent's choice), or none (the match ended there)
     pub verdict: &'static str,
-    /// attempts, refused ones among them
+    /// number of attempts, with refused ones
     pub attempts: usize,
-    /// JSON: the refused attempts, what was answered and why it was refused
+    /// JSON: the refused attempts, each with the reply and the reason
     pub refused: String,
-    /// calls made for it
+    /// number of calls
     pub calls: usize,
-    /// tokens read, sum over its calls
+    /// input tokens of all calls
     pub tokens_in: Option<u64>,
-    /// tokens written, sum over its calls
+    /// output tokens of all calls
     pub tokens_out: Option<u64>,
-    /// price of its calls, US dollars; absent where one is not known
+    /// price of all calls in US dollars; absent if one is unknown
     pub usd: Option<f64>,
-    /// how the agent came out of the match: win, loss, draw, none
+    /// outcome for the agent: win, loss, draw, none
     #[schemars(with = "Option<String>")]
     pub outcome: Outcome,
     /// the agent's return in the match, in the game's points
     pub r#return: Option<f64>,
-    /// whether the match counts
+    /// true if the match counts
     pub counts: bool,
-    /// played because the first try failed
+    /// true if the match repeats a failed one
     pub rematch: bool,
 }
 
@@ -94,52 +94,52 @@ impl TableRow for DecisionRow {
         with its refused attempts. Prompts and output are those of the attempt that was played.";
 }
 
-/// One row for each decision of a seat that a language model played (in a run without language models, of every seat); and
-/// the records that cannot be played.
+/// Returns one row for each decision of a seat that a language model played (in a run without language models, of every
+/// seat), and the records that cannot be replayed.
 pub fn decisions(run: &Archive, records: &[&SourcedRecord]) -> (Vec<DecisionRow>, Vec<RejectedRecord>) {
-    let thinks = |record: &Record| !thinking(run, record).is_empty();
+    let thinks = |record: &Record| !model_seats(run, record).is_empty();
     let any = records.iter().any(|found| found.parts.clone().record().is_ok_and(|record| thinks(&record)));
-    gather(records, |record, _| {
-        let seats = if any { thinking(run, record) } else { (0..record.header.seats.len()).collect() };
-        decided(run, record, &seats)
+    collect_rows(records, |record, _| {
+        let seats = if any { model_seats(run, record) } else { (0..record.header.seats.len()).collect() };
+        rows_of(run, record, &seats)
     })
 }
 
-/// The seats that a language model played.
-fn thinking(run: &Archive, record: &Record) -> Vec<Seat> {
+/// Returns the seats that a language model played.
+fn model_seats(run: &Archive, record: &Record) -> Vec<Seat> {
     let calls = run.calls_of(&record.header.episode);
     let seats = record.header.seats.iter().enumerate();
     let thinks = |k: usize, kind: AgentKind| kind == AgentKind::Llm || calls.iter().any(|line| line.seat == k);
     seats.filter(|(k, seat)| thinks(*k, seat.kind)).map(|(k, _)| k).collect()
 }
 
-/// The level of an anchor such as `anchor level=3`.
+/// Returns the level of an anchor such as `anchor level=3`.
 fn level(spec: &str) -> Option<u32> {
     let mut words = spec.split_whitespace();
     words.next().filter(|name| *name == "anchor")?;
     words.find_map(|word| word.strip_prefix("level=")?.parse().ok())
 }
 
-/// What is the same in all decisions of a match.
-struct Decided<'a> {
+/// Match of a decision.
+struct DecidedMatch<'a> {
     run: &'a Archive,
     record: &'a Record,
     game: String,
     calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
 }
 
-fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<DecisionRow>, String> {
+fn rows_of(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<DecisionRow>, String> {
     let game = ludex_games::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
     let mut calls: BTreeMap<_, Vec<&CallLine>> = BTreeMap::new();
     for line in run.calls_of(&record.header.episode).iter().filter(|line| seats.contains(&line.seat)) {
         calls.entry((line.seat, line.key.turn)).or_default().push(line);
     }
-    let mut of = Decided { run, record, game: game.spec().string.clone(), calls };
+    let mut of = DecidedMatch { run, record, game: game.spec().string.clone(), calls };
     let (mut rows, mut ply) = (Vec::new(), 0);
     let mut steps = Replay::new(&*game, &record.events);
     while let Some(step) = steps.next() {
         let step = step.map_err(|stop| stop.to_string())?;
-        // Nobody decided about the moves of the start.
+        // Moves of the start are no decisions.
         let decided =
             |(at, m): &(usize, &MoveRecord)| *at >= record.header.start as usize && seats.contains(&(m.seat as usize));
         for (_, m) in step.moves().filter(decided) {
@@ -147,7 +147,7 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
         }
         ply += u32::from(step.moves().next().is_some());
     }
-    // The match ended while these seats were asked, and the record has no event for them.
+    // The match ended during these turns, for which the record has no event.
     let left: Vec<(Seat, u32)> = of.calls.keys().copied().collect();
     for (seat, turn) in left {
         let none = MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() };
@@ -156,8 +156,8 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
     Ok(rows)
 }
 
-impl Decided<'_> {
-    /// A decision at the position before it.
+impl DecidedMatch<'_> {
+    /// Returns the row of a decision at the position before it.
     fn row(&mut self, state: &dyn DynState, m: &MoveRecord, ply: u32) -> Result<DecisionRow, String> {
         let (header, footer) = (&self.record.header, &self.record.footer);
         let seat = m.seat as usize;
@@ -166,7 +166,7 @@ impl Decided<'_> {
         let others: Vec<_> = header.seats.iter().enumerate().filter(|(k, _)| *k != seat).map(|(_, s)| s).collect();
         let names: Vec<&str> = others.iter().map(|s| s.name.as_str()).collect();
         let calls = self.calls.remove(&(seat, m.turn)).unwrap_or_default();
-        // The attempt that was played is the last one. Its other calls (votes, critiques) are in the table of calls.
+        // The last attempt was played. Other calls (votes, critiques) are in the table of calls.
         let last = calls.iter().rev().find(|line| line.call.purpose == "move").or(calls.last()).map(|line| &line.call);
         let said = |role| last.map(|call| call.messages_of(role)).filter(|text| !text.is_empty());
         let played = move_text(state, m);
@@ -217,7 +217,7 @@ impl Decided<'_> {
     }
 }
 
-/// What was answered before a move, and why it was refused in the game's words.
+/// Returns the refused attempts before a move, with the reasons of the game.
 fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
     let refused = m.tries.iter().map(|attempt| {
         let given = submitted_move(attempt);

@@ -1,5 +1,5 @@
 //! Verifies and rates a file of records while it is read, and prints the throughput:
-//! `cargo run --release -p ludex-referee --example verify -- FILE [--whole]`.
+//! `cargo run --release -p ludex-report --example rate -- FILE [--whole]`.
 //!
 //! With `--whole` the file is first read into memory as JSON values, which is slower; both ways must agree.
 
@@ -8,8 +8,9 @@ use std::io::BufReader;
 use std::time::Instant;
 
 use ludex_referee::read::{raw_lines, read_file};
-use ludex_referee::scale::RatingOptions;
-use ludex_referee::{GameResult, Verifier, rate};
+use ludex_referee::{GameResult, Verifier};
+use ludex_report::rate;
+use ludex_report::scale::RatingOptions;
 
 fn main() -> std::io::Result<()> {
     let mut args = std::env::args().skip(1);

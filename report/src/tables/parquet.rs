@@ -1,4 +1,4 @@
-//! Tables in Apache Parquet: one file, columns of optional values, compressed with Snappy.
+//! Tables in Apache Parquet: columns of optional values, compressed with Snappy.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use super::{ColumnDoc, ColumnKind, TableRow, columns};
 
-/// The number of rows that are written together. Readers hold this many at a time.
+/// Number of rows per row group, which readers hold in memory together.
 const GROUP: usize = 10_000;
 
-/// Writes a table; `about` goes into the file's key-value metadata.
+/// Writes a table, with `about` as the key-value metadata.
 ///
 /// # Errors
-/// A file that cannot be written, or a value that is not of its column's kind.
+/// Returns an error if the file cannot be written, or a value is not of its column's kind.
 pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
     let columns = columns::<R>();
     let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -57,7 +57,7 @@ fn field(column: &ColumnDoc) -> Result<Type, parquet::errors::ParquetError> {
     builder.with_logical_type(logical).build()
 }
 
-/// Writes a column of some rows.
+/// Writes one column of a row group.
 fn put(writer: &mut SerializedColumnWriter, column: &ColumnDoc, rows: &[Value]) -> anyhow::Result<()> {
     let cells = || rows.iter().map(|row| &row[&column.name]);
     let levels: Vec<i16> = cells().map(|value| i16::from(!value.is_null())).collect();

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ludex_agents::llm::Call;
 use ludex_protocol::Move;
+use ludex_protocol::call::Call;
 use ludex_protocol::record::Notes;
 use ludex_referee::read::{RawLine, RejectedRecord, Source, raw_lines};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};

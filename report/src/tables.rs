@@ -1,5 +1,7 @@
-//! A run as tables: its episodes, its decisions, its calls. A row is a struct; its fields are the columns. The doc comment of
-//! a field describes its column, and its type gives the kind of the column, so that every format holds the same.
+//! Tables of a run: episodes, decisions and calls.
+//!
+//! A row is a struct, and its fields are the columns. The doc comment of a field describes the column, and the type of
+//! the field gives the kind of the column, so that all formats agree.
 
 pub mod calls;
 pub mod card;
@@ -10,12 +12,13 @@ pub mod record;
 
 use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
-use ludex_report::runs::episode::episode_of;
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What the values of a column are. Any may be absent.
+use crate::runs::episode::episode_of;
+
+/// Kind of the values of a column. Any value may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnKind {
@@ -23,14 +26,13 @@ pub enum ColumnKind {
     Text,
     /// Whole numbers of 64 bits with sign.
     Integer,
-    /// Doubles.
+    /// Floating-point numbers of 64 bits.
     Number,
-    /// True or false.
     Flag,
 }
 
 impl ColumnKind {
-    /// The kind in words, as the data card has it.
+    /// Returns the name of the kind in data cards.
     pub const fn name(self) -> &'static str {
         match self {
             ColumnKind::Text => "text",
@@ -40,7 +42,7 @@ impl ColumnKind {
         }
     }
 
-    /// The kind of a property by its schema; absent values aside.
+    /// Returns the kind of a property, by its schema.
     fn of_schema(property: &Value) -> ColumnKind {
         let types = &property["type"];
         let is = |name: &str| types == name || types.as_array().is_some_and(|all| all.iter().any(|t| t == name));
@@ -56,15 +58,13 @@ impl ColumnKind {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDoc {
-    /// Its name.
     pub name: String,
-    /// What its values are.
     pub kind: ColumnKind,
-    /// What it means, and in which unit.
+    /// Meaning of the values, with their unit.
     pub about: String,
 }
 
-/// The columns of rows of this type, in the order of its fields.
+/// Returns the columns of a type of rows, in the order of its fields.
 pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
     let schema = schema_for!(R);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -78,22 +78,22 @@ pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
 
 /// A row of a table of a run.
 pub trait TableRow: Serialize + JsonSchema {
-    /// What the rows are: `episodes`, `decisions`, `calls`.
+    /// Name of the table: `episodes`, `decisions` or `calls`.
     const WHAT: &str;
-    /// What one row is, in a sentence.
+    /// Description of a row, as a sentence.
     const ABOUT: &str;
 }
 
-/// Rows as JSON Lines.
+/// Formats rows as JSON Lines.
 ///
 /// # Errors
-/// A row that JSON cannot hold.
+/// Returns an error for a row that JSON cannot express.
 pub fn jsonl<R: TableRow>(rows: &[R]) -> serde_json::Result<String> {
     rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect()
 }
 
-/// The rows of all records. A record without rows is refused, with the reason that `of` gives.
-fn gather<R>(
+/// Collects the rows of all records, and the records for which `of` returns an error.
+fn collect_rows<R>(
     records: &[&SourcedRecord],
     of: impl Fn(&Record, &RecordParts) -> Result<Vec<R>, String>,
 ) -> (Vec<R>, Vec<RejectedRecord>) {
@@ -111,7 +111,7 @@ fn gather<R>(
     (all, refused)
 }
 
-/// A document as JSON text.
+/// Serializes a document as JSON text.
 fn document(value: impl Serialize) -> Result<String, String> {
     serde_json::to_string(&value).map_err(|e| e.to_string())
 }
@@ -120,17 +120,16 @@ fn document(value: impl Serialize) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    /// A row.
     #[derive(Serialize, JsonSchema)]
     struct Row {
         /// a name that
         /// takes two lines
         name: String,
-        /// a move
+        /// id of an action
         r#move: Option<u32>,
-        /// a price
+        /// price in US dollars
         usd: Option<f64>,
-        /// yes or no
+        /// true if it counts
         #[schemars(with = "Option<bool>")]
         counts: bool,
     }
@@ -143,14 +142,14 @@ mod tests {
     #[test]
     fn columns_are_the_fields_of_a_row() {
         let columns = columns::<Row>();
-        let said: Vec<_> = columns.iter().map(|c| (c.name.as_str(), c.kind.name(), c.about.as_str())).collect();
+        let found: Vec<_> = columns.iter().map(|c| (c.name.as_str(), c.kind.name(), c.about.as_str())).collect();
         let expected = [
             ("name", "text", "a name that takes two lines"),
-            ("move", "integer", "a move"),
-            ("usd", "number", "a price"),
-            ("counts", "true or false", "yes or no"),
+            ("move", "integer", "id of an action"),
+            ("usd", "number", "price in US dollars"),
+            ("counts", "true or false", "true if it counts"),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(found, expected);
         let row = Row { name: "a".into(), r#move: None, usd: Some(1.0), counts: true };
         assert_eq!(jsonl(&[row]).unwrap(), "{\"name\":\"a\",\"move\":null,\"usd\":1.0,\"counts\":true}\n");
     }

@@ -1,16 +1,16 @@
-//! The table of a run's matches.
+//! Table of a run's matches.
 
 use ludex_protocol::record::{EndReason, Record, RecordEvent, RecordParts};
 use ludex_referee::read::{RejectedRecord, SourcedRecord};
-use ludex_report::runs::episode::MatchPlace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::parts_line;
-use super::{TableRow, document, gather};
+use super::{TableRow, collect_rows, document};
 use crate::runs::archive::Archive;
+use crate::runs::episode::MatchPlace;
 
-/// A match.
+/// Match of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EpisodeRow {
     /// name of the run
@@ -19,13 +19,13 @@ pub struct EpisodeRow {
     pub episode: String,
     /// part of the suite
     pub part: Option<String>,
-    /// who met, as indices of the run's agents
+    /// paired agents, as indices of the run's agents
     pub pairing: Option<String>,
-    /// number of the seed in the part, from 0
+    /// index of the seed in the part, from 0
     pub round: Option<u64>,
-    /// how far the seats were rotated, from 0
+    /// rotation of the seats, from 0
     pub rotation: Option<usize>,
-    /// played because the first try failed
+    /// true if the match repeats a failed one
     pub rematch: Option<bool>,
     /// game with its parameters
     pub game: String,
@@ -35,24 +35,24 @@ pub struct EpisodeRow {
     pub rules_hash: String,
     /// JSON: name, spec and kind of the agent on each seat
     pub seats: String,
-    /// when it started, UTC, RFC 3339
+    /// start, UTC, RFC 3339
     pub started: String,
-    /// when it ended, UTC, RFC 3339
+    /// end, UTC, RFC 3339
     pub ended: Option<String>,
-    /// why it ended
+    /// reason for the end
     #[schemars(with = "Option<String>")]
     pub reason: Option<EndReason>,
-    /// whether it counts: no failure of the infrastructure
+    /// true if the match counts, without a failure of the infrastructure
     pub counts: bool,
     /// JSON: win, loss, draw or none, by seat
     pub outcome: String,
     /// JSON: return of each seat, in the game's points
     pub returns: String,
-    /// seat whose forfeit ended it
+    /// seat whose forfeit ended the match
     pub at_fault: Option<u32>,
-    /// moves played, without chance
+    /// number of moves, without chance
     pub moves: usize,
-    /// the seed, decimal (up to 64 bits without sign)
+    /// seed, decimal (up to 64 bits without sign)
     pub seed: Option<String>,
     /// digest of the record, hex
     pub digest: Option<String>,
@@ -65,9 +65,9 @@ impl TableRow for EpisodeRow {
     const ABOUT: &str = "One row is one match, also those that do not count (`counts`).";
 }
 
-/// One row for each match, those that do not count among them; and the records that cannot be read.
+/// Returns one row for each match, counted or not, and the records that cannot be read.
 pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, Vec<RejectedRecord>) {
-    gather(records, |record, parts| Ok(vec![row(run, record, parts)?]))
+    collect_rows(records, |record, parts| Ok(vec![row(run, record, parts)?]))
 }
 
 fn row(run: &Archive, record: &Record, parts: &RecordParts) -> Result<EpisodeRow, String> {

@@ -1,6 +1,6 @@
 //! Cost of language model calls.
 
-use ludex_agents::llm::Call;
+use ludex_protocol::call::Call;
 use serde::Serialize;
 
 /// Total cost of a set of calls.

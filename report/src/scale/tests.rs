@@ -1,13 +1,11 @@
 use ludex_protocol::record::{EndReason, Record};
+use ludex_referee::VerifiedRecord;
+use ludex_referee::testing::{break_off, play, verify};
 
 use super::*;
-use crate::read::Source;
-use crate::testing::{break_off, parts, play, seal};
-use crate::verify::{VerifiedRecord, Verifier};
 
 fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new(ludex_games::builtin());
-    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+    records.into_iter().map(verify).collect()
 }
 
 /// Returns `n` pairs of `a` against `random`; `a` is ahead, because `random` resigns in every third.
@@ -29,6 +27,15 @@ fn pairs(game: &str, n: u64) -> Vec<Record> {
         }
     }
     out
+}
+
+/// Returns a match between `a` and `b` that ended at this minute, because the loser resigned.
+fn won(winner: usize, minute: u32, episode: &str) -> Record {
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
+    record.header.episode = episode.into();
+    record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
+    record
 }
 
 fn quick() -> RatingOptions {
@@ -72,13 +79,6 @@ fn order_of_records_does_not_matter() {
 #[test]
 fn elo_follows_the_order_of_play_for_any_names() {
     // The first player loses, and then wins by forfeit against an opponent that now has more points.
-    let won = |winner: usize, minute: u32, episode: &str| {
-        let mut record = play("tic_tac_toe", &["a", "b"], 1);
-        break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
-        record.header.episode = episode.into();
-        record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
-        record
-    };
     for names in [["x", "y"], ["y", "x"]] {
         let games = verified([won(1, 1, names[0]), won(0, 2, names[1])]);
         let scale = &rate(&games, &quick())[0];
@@ -90,13 +90,6 @@ fn elo_follows_the_order_of_play_for_any_names() {
 
 #[test]
 fn plan_order_takes_precedence_over_time() {
-    let won = |winner: usize, minute: u32, episode: &str| {
-        let mut record = play("tic_tac_toe", &["a", "b"], 1);
-        break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
-        record.header.episode = episode.into();
-        record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
-        record
-    };
     // By time `a` wins first; by the plan it loses first, and its win then gives more points.
     let mut games = verified([won(0, 1, "x"), won(1, 2, "y")]);
     games[0].set_place(2, false);

@@ -1,4 +1,4 @@
-//! The data card: it describes a file of a run for people who do not have the run.
+//! Data card: the description of an exported file for readers without the run.
 
 use std::fmt::Write as _;
 
@@ -6,23 +6,22 @@ use super::ColumnDoc;
 use crate::runs::archive::Archive;
 use crate::runs::describe::{LICENCE, about_run, facts, program, sha256};
 
-/// A file that a card describes.
+/// File to describe.
 pub struct Described<'a> {
-    /// Its name, without folder.
+    /// Name without the folder.
     pub file: &'a str,
-    /// `jsonl`, `parquet`, ...
+    /// Format: `jsonl`, `parquet`, ...
     pub format: &'a str,
-    /// Its bytes.
     pub bytes: &'a [u8],
-    /// What one row is.
+    /// Description of a row.
     pub about: &'a str,
-    /// The number of rows, and what they are.
+    /// Number and kind of the rows.
     pub count: String,
-    /// Its columns; empty for formats without columns.
+    /// Columns; empty for formats without columns.
     pub columns: &'a [ColumnDoc],
 }
 
-/// The card of one file of a run, as Markdown. Its last line is for the licence, which the owner of the run fills in.
+/// Returns the card of a file of a run, as Markdown. The last section is the licence, which the owner of the run fills in.
 pub fn card(run: &Archive, command: &str, file: &Described) -> String {
     let mut out = format!("# {}\n\n{}\n\n", file.file, file.about);
     facts(

@@ -43,7 +43,7 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
 }
 
 /// Returns the source of the run's seeds as text.
-pub(crate) fn seeds(about: &RunSettings) -> String {
+pub fn seeds(about: &RunSettings) -> String {
     match about.seeds {
         RunSeeds::Open(open) => format!("open, from {open}"),
         RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),

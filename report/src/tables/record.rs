@@ -1,10 +1,10 @@
-//! Records as they are: one JSON object a line.
+//! Complete records, one JSON object per line.
 
 use ludex_protocol::record::RecordParts;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// The columns of exported records. Nothing makes such rows: records are exported by [`parts_line`].
+/// Columns of exported records. Only for the data card: [`parts_line`] writes the records.
 #[derive(JsonSchema)]
 pub struct RecordLine {
     /// version of the record format
@@ -13,25 +13,25 @@ pub struct RecordLine {
     pub episode: Option<String>,
     /// id of the game
     pub game: Option<String>,
-    /// object: its parameters
+    /// object: parameters of the game
     pub params: Option<String>,
     /// version of the rules
     pub rules: Option<u64>,
     /// hash of the game's spec
     pub hash: Option<String>,
-    /// program that played it
+    /// program that ran the match
     pub server: Option<String>,
     /// list: name, kind and spec of the agent on each seat
     pub seats: Option<String>,
-    /// whether it was to count
+    /// true if the match was to count
     pub rated: Option<bool>,
     /// object: the clock, milliseconds
     pub clock: Option<String>,
-    /// object: how illegal moves were treated
+    /// object: policy for illegal moves
     pub illegal: Option<String>,
     /// commitment to the seed, hex SHA-256
     pub seed_commit: Option<String>,
-    /// when it started, UTC, RFC 3339
+    /// start, UTC, RFC 3339
     pub started: Option<String>,
     /// list: chance outcomes and moves in order, with time in milliseconds and refused attempts
     pub events: Option<String>,
@@ -39,17 +39,17 @@ pub struct RecordLine {
     pub returns: Option<String>,
     /// list: win, loss, draw or none, by seat
     pub outcome: Option<String>,
-    /// why it ended
+    /// reason for the end
     pub reason: Option<String>,
-    /// seat whose forfeit ended it
+    /// seat whose forfeit ended the match
     pub at_fault: Option<u64>,
-    /// when it ended, UTC, RFC 3339
+    /// end, UTC, RFC 3339
     pub ended: Option<String>,
     /// name of the run
     pub run: Option<String>,
-    /// matches of one seed share it
+    /// id that matches of one seed share
     pub pair: Option<String>,
-    /// the seed, decimal
+    /// seed of the match, decimal
     pub seed: Option<String>,
     /// salt of the commitment, hex
     pub salt: Option<String>,
@@ -57,7 +57,7 @@ pub struct RecordLine {
     pub digest: Option<String>,
 }
 
-/// A record as one line, nothing of it lost.
+/// Formats a record as one line, with unknown fields.
 pub fn parts_line(parts: &RecordParts) -> String {
     let mut all = parts.header.clone();
     all.insert("events".to_owned(), parts.events.clone().into());
