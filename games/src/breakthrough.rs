@@ -9,7 +9,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, spread_bits};
 use schemars::JsonSchema;
@@ -251,13 +251,8 @@ impl Game for Breakthrough {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { rows, columns } = params;
-        if !(2..=64).contains(&rows) {
-            return Err(ParamError::value("rows", rows, "2 to 64"));
-        }
-        if !(2..=26).contains(&columns) {
-            return Err(ParamError::value("columns", columns, "2 to 26"));
-        }
         if rows * columns > SQUARES {
             let allowed = format!("rows * columns at most {SQUARES}, columns = {columns}");
             return Err(ParamError::value("rows", rows, allowed));

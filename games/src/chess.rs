@@ -21,7 +21,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -134,14 +134,7 @@ impl Game for Chess {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("draw_after", params.draw_after, 1000),
-            ("repetition", params.repetition, 1000),
-            ("max_plies", params.max_plies, 20_000),
-        ];
-        if let Some((name, got, most)) = ranges.into_iter().find(|r| r.1 > r.2) {
-            return Err(ParamError::value(name, got, format!("0 to {most}")));
-        }
+        in_range(&params)?;
         if params.repetition == 1 {
             return Err(ParamError::value("repetition", 1, "0 (never) or at least 2"));
         }

@@ -32,7 +32,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::error::Issue;
@@ -186,12 +186,7 @@ impl Game for FreeStyle {
     };
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
-        if !(2..=16).contains(&params.messages) {
-            return Err(ParamError::value("messages", params.messages, "2 to 16"));
-        }
-        if params.first > 1 {
-            return Err(ParamError::value("first", params.first, "0 or 1"));
-        }
+        in_range(&params)?;
         let fixed = match params.rules.take() {
             None => None,
             Some(Value::String(name)) if NAMES.contains(&name.as_str()) => {

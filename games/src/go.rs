@@ -15,7 +15,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::planes;
 use ludex_protocol::record::Record;
@@ -246,24 +246,14 @@ impl<const W: usize> Game for Go<W> {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let Params { board_size, komi, handicap, max_game_length, .. } = params;
+        in_range(&params)?;
+        let Params { board_size, handicap, max_game_length, .. } = params;
         let size = board_size as usize;
-        if !(2..=19).contains(&size) || size * size > 64 * W {
+        if size * size > 64 * W {
             return Err(ParamError::value("board_size", board_size, "2 to 19"));
-        }
-        if !(-400.0..=400.0).contains(&komi) {
-            return Err(ParamError::value("komi", komi, "-400 to 400"));
-        }
-        if handicap > 9 {
-            return Err(ParamError::value("handicap", handicap, "0 to 9"));
         }
         if handicap >= 2 && size != 19 {
             return Err(ParamError::value("handicap", handicap, "0 or 1 where board_size is not 19"));
-        }
-        if let Some(length) = max_game_length
-            && !(2..=100_000).contains(&length)
-        {
-            return Err(ParamError::value("max_game_length", length, "2 to 100000"));
         }
         let grid = Grid::new(size);
         let mut start = State { board: Position::EMPTY, end: None, record: Vec::new() };

@@ -15,7 +15,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
@@ -453,22 +453,8 @@ impl Game for Hanabi {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("players", params.players, 2, MOST_PLAYERS as u32),
-            ("colors", params.colors, 1, MOST_COLORS as u32),
-            ("ranks", params.ranks, 1, 5),
-            ("max_information_tokens", params.max_information_tokens, 0, 50),
-            ("max_life_tokens", params.max_life_tokens, 1, 10),
-        ];
-        for (name, got, low, high) in ranges {
-            if !(low..=high).contains(&got) {
-                return Err(ParamError::value(name, got, format!("{low} to {high}")));
-            }
-        }
+        in_range(&params)?;
         let hand = params.hand_size.unwrap_or(if params.players < 4 { 5 } else { 4 });
-        if !(1..=MOST_HAND as u32).contains(&hand) {
-            return Err(ParamError::value("hand_size", hand, format!("1 to {MOST_HAND}")));
-        }
         let (n, colors, ranks) = (params.players as usize, params.colors as usize, params.ranks as usize);
         let params = Params { hand_size: Some(hand), ..params };
         let game = Hanabi { n, hand: hand as usize, colors, ranks, params };

@@ -11,7 +11,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Mover, Outcomes, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{ones, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -239,15 +239,10 @@ impl Game for LiarsDice {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { players, numdice, dice_sides, .. } = params;
-        if !(2..=MOST as u32).contains(&players) {
-            return Err(ParamError::value("players", players, format!("2 to {MOST}")));
-        }
-        if !(1..=MOST_EACH as u32).contains(&numdice) {
-            return Err(ParamError::value("numdice", numdice, format!("1 to {MOST_EACH}")));
-        }
         let most = MOST_BIDS as u32 / (players * numdice);
-        if !(2..=most).contains(&dice_sides) {
+        if dice_sides > most {
             let allowed = format!("2 to {most} (times all dice at most {MOST_BIDS})");
             return Err(ParamError::value("dice_sides", dice_sides, allowed));
         }

@@ -32,7 +32,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -251,12 +251,7 @@ impl Game for McrMahjong {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(1..=16).contains(&params.hands) {
-            return Err(ParamError::value("hands", params.hands, "1 to 16"));
-        }
-        if !(1..=88).contains(&params.minimum) {
-            return Err(ParamError::value("minimum", params.minimum, "1 to 88"));
-        }
+        in_range(&params)?;
         if params.flowers && params.wall != Wall::Common {
             return Err(ParamError::value("flowers", true, "false, or wall=common"));
         }

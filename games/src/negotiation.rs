@@ -13,7 +13,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::{ParamError, rows};
+use ludex_env::params::{ParamError, in_range, rows};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::stretches;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
@@ -292,16 +292,7 @@ impl Game for Negotiation {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("num_items", params.num_items, 5),
-            ("num_symbols", params.num_symbols, 100),
-            ("utterance_dim", params.utterance_dim, 8),
-        ];
-        for (name, got, most) in ranges {
-            if !(1..=most).contains(&got) {
-                return Err(ParamError::value(name, got, format!("1 to {most}")));
-            }
-        }
+        in_range(&params)?;
         if !params.enable_proposals {
             return Err(ParamError::value("enable_proposals", false, "true: there are always proposals"));
         }

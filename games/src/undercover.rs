@@ -20,7 +20,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::error::Issue;
@@ -335,11 +335,9 @@ impl Game for Undercover {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(3..=10).contains(&params.players) {
-            return Err(ParamError::value("players", params.players, "3 to 10"));
-        }
+        in_range(&params)?;
         let most = ((params.players - 1) / 2).min(3);
-        if !(1..=most).contains(&params.undercovers) {
+        if params.undercovers > most {
             return Err(ParamError::value("undercovers", params.undercovers, format!("1 to {most}")));
         }
         let survive = match params.survive {
@@ -348,9 +346,6 @@ impl Game for Undercover {
             n if (2..params.players).contains(&n) => n,
             n => return Err(ParamError::value("survive", n, format!("0, or 2 to {}", params.players - 1))),
         };
-        if !(20..=1_000).contains(&params.clue_chars) {
-            return Err(ParamError::value("clue_chars", params.clue_chars, "20 to 1000"));
-        }
         let given = match &params.pair {
             None => None,
             Some(text) => {
