@@ -1,6 +1,6 @@
 //! Plan games: two seats write a plan each, a simulator decides the winner, and over several rounds the plans are revised.
 //!
-//! [`Plans`] is the game around one [`Craft`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
+//! [`PlanGame`] is the game around one [`PlanEngine`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
 //! construction of plans from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
 
 mod analyze;
@@ -22,7 +22,8 @@ pub use engine::{BattleEnd, ParsedPlan, PartialPiece, PlanEngine, PlanPiece, Sid
 pub(crate) use log::events;
 pub(crate) use log::tell;
 pub use log::{BattleLog, EventField, FullLog, SummaryLog};
-pub use settings::{Feedback, PlanSettings, Revise, Roles, RoundFormat};
+pub(crate) use settings::plan_params;
+pub use settings::{Feedback, PlanParams, PlanSettings, Revise, Roles, RoundFormat, Rules};
 pub use state::{Flawed, Phase, Round, Stand, State, Strategy, Submission, Work};
 pub use view::{Draft, OverBudget, RoundView, Settled, View};
 
@@ -34,7 +35,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, ParsedMove, Seat, SeatSet, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_protocol::error::Issue;
@@ -145,7 +146,8 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     const INFO: GameInfo = GameInfo { marks: &marks::docs(C::VALUE, C::STRUCTURAL), ..C::INFO };
 
     fn new(params: C::Params) -> Result<Self, ParamError> {
-        let terms = C::terms(&params);
+        in_range(&params)?;
+        let terms = params.settings();
         terms.check()?;
         let craft = C::new(&params)?;
         Ok(PlanGame { params, craft, terms, budgets: C::BUDGETS.map(|base| terms.budget(base)) })
