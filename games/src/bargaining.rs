@@ -246,7 +246,7 @@ impl Bargaining {
         self.offers.iter().position(|o| o == kept).map(|i| i as Action)
     }
 
-    fn made<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = Three> + 'a {
+    fn past_offers<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = Three> + 'a {
         s.offers[..usize::from(s.made)].iter().map(|&id| self.offer(id.into()))
     }
 
@@ -343,7 +343,7 @@ impl Bargaining {
             cells(0, known, WORTH as usize + 1);
         }
         let from = if all { 0 } else { made.saturating_sub(1) };
-        for kept in self.made(s).skip(from) {
+        for kept in self.past_offers(s).skip(from) {
             kept.iter().for_each(|&n| cells(0, usize::from(n) + 1, items));
         }
     }
@@ -472,7 +472,7 @@ impl Game for Bargaining {
 
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(0.0);
-        let (Phase::Agreed, Some(kept)) = (s.phase, self.made(s).next_back()) else { return };
+        let (Phase::Agreed, Some(kept)) = (s.phase, self.past_offers(s).next_back()) else { return };
         let mut given = s.pool;
         given.iter_mut().zip(&kept).for_each(|(n, kept)| *n = n.saturating_sub(*kept));
         let proposer = usize::from(s.made + 1) % 2;
@@ -496,7 +496,7 @@ impl Game for Bargaining {
             seat: seat.map(|p| p as u8),
             pool: (s.phase != Phase::Pool).then_some(s.pool),
             values: seat.filter(|&p| drawn(p)).map(|p| s.values[p]),
-            offers: self.made(s).collect(),
+            offers: self.past_offers(s).collect(),
             phase: s.phase,
             to_move: match self.to_move(s) {
                 ToMove::Seat(p) => Some(p as u8),
@@ -723,7 +723,7 @@ impl GameMarks for Bargaining {
         if self.over(before) || !self.over(after) {
             return;
         }
-        let last = self.made(after).next_back().filter(|_| after.phase == Phase::Agreed);
+        let last = self.past_offers(after).next_back().filter(|_| after.phase == Phase::Agreed);
         let kept = last.map(|kept| match after.made % 2 {
             // Seat 1 made the last offer.
             0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),

@@ -222,7 +222,7 @@ impl Breakthrough {
     }
 
     /// Returns OpenSpiel's text drawing.
-    fn drawn(&self, view: &View) -> String {
+    fn draw_board(&self, view: &View) -> String {
         let width = if self.rows > 9 { 2 } else { 1 };
         let lines = (1..=self.rows).rev().zip(&view.board);
         let mut out: String = lines.map(|(number, line)| format!("{number:>width$}{line}\n")).collect();
@@ -400,7 +400,7 @@ impl GameMoves for Breakthrough {
 
 impl GameText for Breakthrough {
     fn text(&self, view: &View) -> String {
-        self.drawn(view)
+        self.draw_board(view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -185,11 +185,11 @@ impl<const W: usize> Go<W> {
 
     /// Returns Black's area minus White's, komi and handicap.
     fn lead(&self, s: &State<W>) -> f64 {
-        f64::from(s.board.area(&self.grid)) - self.given()
+        f64::from(s.board.area(&self.grid)) - self.white_bonus()
     }
 
     /// Returns White's points at the start.
-    fn given(&self) -> f64 {
+    fn white_bonus(&self) -> f64 {
         let stones = if self.params.handicap >= 2 { self.params.handicap } else { 0 };
         self.params.komi + f64::from(stones)
     }
@@ -465,7 +465,7 @@ impl<const W: usize> GameDisplay for Go<W> {
 impl<const W: usize> GameSearch for Go<W> {
     /// Estimates area by the nearest stones, minus komi and handicap: lead / (lead + points).
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
-        let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.given();
+        let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.white_bonus();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
     }

@@ -108,7 +108,7 @@ const NOBODY: u8 = 255;
 
 /// A card in a hand with the knowledge from hints. A card is `color * ranks + rank`, both from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct HandCard {
     card: u8,
     /// Bit set of the possible colors.
     colors: u8,
@@ -121,20 +121,20 @@ struct Held {
 /// Cards by age, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Hand {
-    cards: [Held; MOST_HAND],
+    cards: [HandCard; MOST_HAND],
     size: u8,
 }
 
 impl Hand {
-    fn cards(&self) -> &[Held] {
+    fn cards(&self) -> &[HandCard] {
         &self.cards[..usize::from(self.size)]
     }
 
-    fn cards_mut(&mut self) -> &mut [Held] {
+    fn cards_mut(&mut self) -> &mut [HandCard] {
         &mut self.cards[..usize::from(self.size)]
     }
 
-    fn push(&mut self, held: Held) {
+    fn push(&mut self, held: HandCard) {
         if let Some(place) = self.cards.get_mut(usize::from(self.size)) {
             *place = held;
             self.size += 1;
@@ -146,14 +146,14 @@ impl Hand {
         self.cards.copy_within(slot + 1.., slot);
         self.size -= 1;
         // Unused slots are reset, so that equal hands compare equal.
-        self.cards[usize::from(self.size)] = Held::default();
+        self.cards[usize::from(self.size)] = HandCard::default();
         Some(card)
     }
 }
 
 /// A move with its public effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Done {
+struct PlayedMove {
     action: u8,
     /// Bit set of the slots that a hint pointed at.
     touched: u8,
@@ -165,7 +165,7 @@ struct Done {
     token: bool,
 }
 
-const NOT_DONE: Done = Done { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
+const NO_MOVE: PlayedMove = PlayedMove { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
 
 /// A position with its moves: the view has perfect recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,12 +182,12 @@ pub struct State {
     turns_left: u8,
     /// The seat that starts.
     first: u8,
-    log: [Done; MOST_MOVES],
+    log: [PlayedMove; MOST_MOVES],
     length: u8,
 }
 
 impl State {
-    fn moves(&self) -> &[Done] {
+    fn moves(&self) -> &[PlayedMove] {
         &self.log[..usize::from(self.length)]
     }
 
@@ -265,7 +265,7 @@ impl Hanabi {
 
     /// Returns the slots of `hand` that a hint points at, as bits.
     fn touched(&self, hand: &Hand, m: Move) -> u8 {
-        let hit = |held: &Held| match m {
+        let hit = |held: &HandCard| match m {
             Move::Color(_, c) => usize::from(held.card) / self.ranks == c,
             Move::Rank(_, r) => usize::from(held.card) % self.ranks == r,
             _ => false,
@@ -305,15 +305,15 @@ impl Hanabi {
         s.left[card] = s.left[card].saturating_sub(1);
         s.deck = s.deck.saturating_sub(1);
         let (colors, ranks) = ((1 << self.colors) - 1, (1 << self.ranks) - 1);
-        let unknown = Held { card: card as u8, colors, ranks, color: 0, rank: 0 };
+        let unknown = HandCard { card: card as u8, colors, ranks, color: 0, rank: 0 };
         let (c, r) = (card / self.ranks, card % self.ranks);
-        let told = Held { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
+        let told = HandCard { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
         s.hands[to].push(if self.seer() { told } else { unknown });
     }
 
     fn act(&self, s: &mut State, seat: usize, a: Action) {
         let Some(m) = self.reading(a) else { return };
-        let mut done = Done { action: a as u8, ..NOT_DONE };
+        let mut done = PlayedMove { action: a as u8, ..NO_MOVE };
         match m {
             Move::Discard(slot) => {
                 let Some(card) = s.hands[seat].take(slot) else { return };
@@ -372,7 +372,7 @@ impl Hanabi {
     }
 
     /// Describes a move with its effects.
-    fn done_text(&self, done: &Done) -> String {
+    fn done_text(&self, done: &PlayedMove) -> String {
         let text = self.move_text(done.action.into());
         match self.reading(done.action.into()) {
             Some(Move::Discard(_)) => format!("{text}: {}", self.card_text(done.card)),
@@ -507,7 +507,7 @@ impl Game for Hanabi {
             lives: self.params.max_life_tokens as u8,
             turns_left: self.n as u8,
             first: if self.params.random_start_player { NOBODY } else { 0 },
-            log: [NOT_DONE; MOST_MOVES],
+            log: [NO_MOVE; MOST_MOVES],
             length: 0,
         }
     }

@@ -157,7 +157,7 @@ impl LiarsDice {
         format!("{quantity}-{face}")
     }
 
-    fn made<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = usize> {
+    fn past_bids<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.bids()).filter(|&id| s.was_bid(id))
     }
 
@@ -327,7 +327,7 @@ impl Game for LiarsDice {
             seat: who.seat().map(|p| p as u8),
             dice: self.own(s, who).to_vec(),
             rolled: s.rolled,
-            bids: self.made(s).map(|id| self.meaning(id).map(|k| k as u8)).collect(),
+            bids: self.past_bids(s).map(|id| self.meaning(id).map(|k| k as u8)).collect(),
             called: s.called,
             to_move: turn.seat().map(|p| p as u8),
             shown: if over { (0..self.n).map(|p| self.dice(s, p).to_vec()).collect() } else { Vec::new() },
@@ -480,13 +480,13 @@ impl GameObservation for LiarsDice {
     }
 
     fn info(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        self.cells(s, who, self.made(s), out);
+        self.cells(s, who, self.past_bids(s), out);
     }
 
     /// Writes OpenSpiel's array, which has the last bid of each seat only; a call counts as a bid.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         let shown = self.n - usize::from(s.called);
-        self.cells(s, Viewer::Seat(seat), self.made(s).rev().take(shown), out);
+        self.cells(s, Viewer::Seat(seat), self.past_bids(s).rev().take(shown), out);
     }
 }
 

@@ -20,7 +20,7 @@ mod tests;
 mod text;
 pub mod tiles;
 mod view;
-mod waits;
+mod waiting;
 mod world;
 
 use schemars::JsonSchema;

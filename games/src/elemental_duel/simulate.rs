@@ -328,7 +328,7 @@ impl<L: BattleLog> Field<'_, L> {
     }
 
     /// Returns the number of full tenths of HP that a character has lost.
-    fn lost(&self, who: Who) -> u64 {
+    fn lost_tenths(&self, who: Who) -> u64 {
         let most = self.most[who / ELEMENTS];
         ((most - self.all[who].hp) * 10 / most).max(0) as u64
     }
@@ -470,7 +470,7 @@ impl<L: BattleLog> Field<'_, L> {
                 strike(self, u64::from(if low { base + more } else { base }));
             }
             Skill::Announces(base, more) => {
-                let lost = self.lost(user);
+                let lost = self.lost_tenths(user);
                 strike(self, u64::from(base) + u64::from(more) * lost);
             }
             Skill::Sacrifices(part) => self.sacrifice(user, target, part as i32),
@@ -502,7 +502,7 @@ impl<L: BattleLog> Field<'_, L> {
             }
             Skill::Traps => self.give(target, Is::Quicksand, CAUGHT, 3),
             Skill::Pulses(each) => {
-                let amount = u64::from(each) * self.lost(user);
+                let amount = u64::from(each) * self.lost_tenths(user);
                 self.shield(user, amount as i32, ALWAYS);
             }
             Skill::Rebounds(part) => {

@@ -11,14 +11,14 @@ use super::rules::{Ending, Rules};
 use super::{legal, score};
 
 /// Result of an action.
-struct Done {
+struct PlyEffect {
     /// The acting cell, if the action succeeded.
     cell: Option<usize>,
     on: On,
     bump: bool,
 }
 
-const NOT_DONE: Done = Done { cell: None, on: On::Place, bump: false };
+const NO_EFFECT: PlyEffect = PlyEffect { cell: None, on: On::Place, bump: false };
 
 impl BoardState {
     /// Returns the initial position, in which `first` moves first.
@@ -147,28 +147,28 @@ impl BoardState {
         self.begin(rules);
     }
 
-    fn act(&mut self, rules: &Rules, seat: usize, a: Action) -> Done {
+    fn act(&mut self, rules: &Rules, seat: usize, a: Action) -> PlyEffect {
         match ply(a) {
             Ply::Place { kind, cell, value } => {
                 if self.occupied() >> cell & 1 == 1 {
                     self.bumped[seat] |= 1 << cell;
-                    return Done { bump: true, ..NOT_DONE };
+                    return PlyEffect { bump: true, ..NO_EFFECT };
                 }
                 self.place(rules, seat, kind, cell, value);
-                Done { cell: Some(cell), on: On::Place, bump: false }
+                PlyEffect { cell: Some(cell), on: On::Place, bump: false }
             }
             Ply::Move { from, to } => {
-                let Some(onto) = legal::fits(rules, self, seat, from, to) else { return NOT_DONE };
+                let Some(onto) = legal::fits(rules, self, seat, from, to) else { return NO_EFFECT };
                 if self.pieces[1 - seat] >> to & 1 == 1 {
                     if !self.meet(rules, seat, from, to, onto) {
-                        return NOT_DONE;
+                        return NO_EFFECT;
                     }
                     self.capture(seat, to);
                 }
                 self.carry(&[(seat, from, to)]);
-                Done { cell: Some(to), on: On::Move, bump: false }
+                PlyEffect { cell: Some(to), on: On::Move, bump: false }
             }
-            Ply::Pass => NOT_DONE,
+            Ply::Pass => NO_EFFECT,
         }
     }
 
@@ -212,13 +212,13 @@ impl BoardState {
     }
 
     /// Applies both actions simultaneously: all pieces leave their cells before any arrives.
-    fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [Done; 2] {
+    fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [PlyEffect; 2] {
         let goal = |p: &Ply| match *p {
             Ply::Place { cell, .. } => Some(cell),
             Ply::Move { to, .. } => Some(to),
             Ply::Pass => None,
         };
-        let mut done = [NOT_DONE; 2];
+        let mut done = [NO_EFFECT; 2];
         if goal(&plies[0]).is_some() && goal(&plies[0]) == goal(&plies[1]) {
             return done;
         }
@@ -250,7 +250,7 @@ impl BoardState {
             (0..2).filter(|&seat| leaves[seat]).filter_map(|seat| moves[seat].map(|m| (seat, m.0, m.1))).collect();
         self.carry(&carried);
         for (seat, _, to) in carried {
-            done[seat] = Done { cell: Some(to), on: On::Move, bump: false };
+            done[seat] = PlyEffect { cell: Some(to), on: On::Move, bump: false };
         }
         for seat in 0..2 {
             if let Ply::Place { kind, cell, value } = plies[seat]

@@ -51,7 +51,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn refused(issues: Vec<Issue>) -> Self {
+    fn from_issues(issues: Vec<Issue>) -> Self {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
@@ -103,7 +103,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
             flaw(code, e.instance_path().to_string(), e.instance(), allowed, ludex_env::documents::message(&e))
         })
         .collect();
-    if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }
+    if issues.is_empty() { judge(value) } else { Verdict::from_issues(issues) }
 }
 
 /// Returns the length of a value as JSON, in bytes.
@@ -129,11 +129,11 @@ pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
         let message = format!("the document has {bytes} bytes");
-        return Verdict::refused(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
+        return Verdict::from_issues(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
     let document = match Document::deserialize(value) {
         Ok(document) => document,
-        Err(e) => return Verdict::refused(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
+        Err(e) => return Verdict::from_issues(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
     };
     let mut issues = Vec::new();
     references(&document, &mut issues);
@@ -142,14 +142,14 @@ pub(super) fn judge(value: &Value) -> Verdict {
     secrets(&document, &mut issues);
     decisive(&document, &mut issues);
     if !issues.is_empty() {
-        return Verdict::refused(issues);
+        return Verdict::from_issues(issues);
     }
     let Some(rules) = Rules::of(document) else {
-        return Verdict::refused(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
+        return Verdict::from_issues(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
     };
     opening(&rules, &mut issues);
     if !issues.is_empty() {
-        return Verdict { rules: Some(rules), ..Verdict::refused(issues) };
+        return Verdict { rules: Some(rules), ..Verdict::from_issues(issues) };
     }
     let playouts = playouts(&rules);
     let warnings = results(&playouts, &mut issues);
@@ -157,7 +157,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
 }
 
 /// Returns the zones that a document refers to, with their paths.
-fn named(d: &Document) -> Vec<(String, &str)> {
+fn zone_references(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
         if let ActionRule::Place { by, .. } = a {
@@ -202,7 +202,7 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
             issues.push(flaw("reference", format!("/zones/{}", pointer(name)), &json!(cells), "another name", message));
         }
     }
-    for (path, name) in named(d) {
+    for (path, name) in zone_references(d) {
         if zone(d, name).is_none() {
             let own = d.zones.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let allowed = if own.is_empty() { ZONES.to_owned() } else { format!("{ZONES}, {own}") };
@@ -480,7 +480,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
 
 /// Returns true if the rules of one seat equal the other's with the rows reversed.
 pub(super) fn symmetric(d: &Document) -> bool {
-    let zones = named(d);
+    let zones = zone_references(d);
     let pairs = zones.chunks_exact(2).all(|pair| match [&pair[0], &pair[1]].map(|p| zone(d, p.1)) {
         [Some(a), Some(b)] => mirrored(a) == b,
         _ => false,

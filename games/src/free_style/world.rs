@@ -72,7 +72,7 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
 }
 
 /// Numbers that must change, by index in the list of plies.
-type Met = [(usize, u8); 2];
+type RevealedNumbers = [(usize, u8); 2];
 
 /// One draw of all hidden information.
 struct Attempt<'a> {
@@ -130,7 +130,7 @@ impl<'a> Attempt<'a> {
     ///
     /// # Errors
     /// The numbers that must change, if known.
-    fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<Met>> {
+    fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<RevealedNumbers>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;
         while at < self.plies.len() {

@@ -46,7 +46,7 @@ const fn min(a: Lanes, b: Lanes) -> Lanes {
 }
 
 /// Moves each lane to the target with `sets` more sets and possibly a pair.
-const fn wanted(v: Lanes, sets: usize, pair: bool) -> Lanes {
+const fn shift_targets(v: Lanes, sets: usize, pair: bool) -> Lanes {
     let bits = 8 * sets as u32 + if pair { 64 } else { 0 };
     let moved = if bits == 0 { v } else { v << bits | NOWHERE >> (128 - bits) };
     moved & !BEYOND | NOWHERE & BEYOND
@@ -112,7 +112,7 @@ fn targets(rank: usize, open: &Open) -> [Used; 9] {
             let used = a + b + c + 3 * pungs + 2 * usize::from(pair);
             if used < USES {
                 let best = &mut next[3 * b + c][used];
-                *best = min(*best, wanted(open[3 * a + b], c + pungs, pair));
+                *best = min(*best, shift_targets(open[3 * a + b], c + pungs, pair));
             }
         }
     }
@@ -155,7 +155,7 @@ fn long_way(heights: &[u8]) -> Entry {
 /// Adds one kind of honors.
 fn honor(v: Lanes, held: usize) -> Lanes {
     let mut used = [NOWHERE; USES];
-    TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = wanted(v, pungs, pair));
+    TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = shift_targets(v, pungs, pair));
     with_held(&used, held)
 }
 

@@ -8,7 +8,7 @@ use super::fans::*;
 use super::hand::{Edition, Flags, Hand, MeldKind};
 use super::heights::{self, GROUPS, Heights, ONES, heights, place};
 use super::tiles::{DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, knitted, suited};
-use super::waits::waiting_tiles;
+use super::waiting::waiting_tiles;
 
 /// A set of fans, one bit each.
 type Fans = u128;

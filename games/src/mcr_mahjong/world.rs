@@ -23,7 +23,7 @@ fn meld(view: &MeldView) -> Option<Meld> {
     fits.then_some(Meld { kind: view.kind, tile })
 }
 
-fn done(result: &HandResult, own: Option<u8>) -> FinishedHand {
+fn finished_hand(result: &HandResult, own: Option<u8>) -> FinishedHand {
     let fan = |(_, count, name): &(u32, u8, String)| Some((FANS.iter().position(|row| row.name == name)?, *count));
     let mut overridden = [NONE; SEATS];
     if let (Some(p), Some(o)) = (own, &result.overridden) {
@@ -75,7 +75,7 @@ impl McrMahjong {
         s.phase = view.phase;
         (s.draws, s.discards_before, s.promoted) = (view.draws, view.discards_before.min(8_000), view.promoted);
         s.scores = view.scores;
-        s.done = view.results.iter().map(|r| done(r, view.seat)).collect();
+        s.done = view.results.iter().map(|r| finished_hand(r, view.seat)).collect();
         let mut pool = Pool { left: [0; ALL_KINDS] };
         pool.left[..KINDS].fill(COPIES);
         if self.params.flowers {

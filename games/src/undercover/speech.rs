@@ -33,7 +33,7 @@ fn number(name: &str) -> Option<Action> {
 }
 
 /// Returns the last seat named in a text, or the number that is the whole text.
-fn named(text: &str) -> Option<Action> {
+fn parse_vote(text: &str) -> Option<Action> {
     let lower = text.to_ascii_lowercase();
     let after = lower.rmatch_indices("player_").find_map(|(at, found)| {
         let digits: String = lower[at + found.len()..].chars().take_while(char::is_ascii_digit).take(4).collect();
@@ -143,7 +143,7 @@ impl Undercover {
     fn listen_vote(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let living: Vec<String> = SeatSet(s.alive & !(1 << seat)).iter().map(|p| format!("player_{p}")).collect();
         let (target, path) = match said {
-            Value::String(text) => (named(text), ""),
+            Value::String(text) => (parse_vote(text), ""),
             other => (other.get("vote").and_then(Value::as_str).and_then(named), "/vote"),
         };
         let Some(target) = target else {

@@ -237,7 +237,7 @@ fn first_permitting_action_decides_move() {
     };
     // The other piece's number is unknown, so the comparing action is legal; it decides if it is first in the list.
     let s = after(&two("opp_lower", "opp_any"), &["c3=1", "c4=5", "c3-c4"]);
-    assert_eq!((shown(&s).contains("o1"), s.captured), (true, [0, 0]));
+    assert_eq!((board_text(&s).contains("o1"), s.captured), (true, [0, 0]));
     let s = after(&two("opp_any", "opp_lower"), &["c3=1", "c4=5", "c3-c4"]);
     assert_eq!(s.captured, [1, 0]);
 }
