@@ -12,7 +12,7 @@ const ARENA: &str = "LLMArena, table 4";
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("stock", FLAG, "of each clue: 1 for a stock clue, else 0", OURS),
-    MarkDoc::new("blank", FLAG, "of each clue: 1 where nothing was said, else 0", OURS),
+    MarkDoc::new("blank", FLAG, "of each clue: 1 if it is blank, else 0", OURS),
     MarkDoc::new(
         "clue_contains_word",
         COUNT,
