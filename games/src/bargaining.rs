@@ -636,7 +636,7 @@ impl GameText for Bargaining {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         if a == AGREE {
-            return "there is no offer yet to agree to".to_owned();
+            return "no offer to agree to yet".to_owned();
         }
         format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
     }

@@ -429,14 +429,14 @@ impl GameText for Breakthrough {
         let (from, to) = (self.origin(m), self.target(m));
         let (here, there) = (self.name(from), self.name(to));
         let why = if s.men[seat] & from == 0 {
-            format!("no man of {} stands on {here}", NAMES[seat])
+            format!("no man of {} on {here}", NAMES[seat])
         } else if m.seat != seat {
             let way = ["down", "up"][seat];
             format!("men of {} move {way} the board", NAMES[seat])
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("a man of one's own stands on {there}")
+            format!("an own man occupies {there}")
         } else if m.way == STRAIGHT {
             let taken = if s.men[1 - seat] & to != 0 { format!("{there} is taken, and ") } else { String::new() };
             format!("{taken}nothing is taken straight ahead")
@@ -445,7 +445,7 @@ impl GameText for Breakthrough {
             format!("there is nothing to take on {there}; the step onto it is {other}")
         } else {
             let other = Move { takes: true, ..m }.id();
-            format!("an enemy stands on {there}; taking it is {other}")
+            format!("an enemy occupies {there}; taking it is {other}")
         };
         format!("{a} is {name}: {why}")
     }

@@ -104,7 +104,7 @@ const NAMES: [&str; MOST_COLORS] = ["red", "yellow", "green", "white", "blue"];
 /// Marker for no card, or an unknown one.
 const NO_CARD: u8 = 255;
 /// Marker for a seat that is not yet drawn.
-const NOBODY: u8 = 255;
+const NO_SEAT: u8 = 255;
 
 /// A card in a hand with the knowledge from hints. A card is `color * ranks + rank`, both from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -506,7 +506,7 @@ impl Game for Hanabi {
             information: self.tokens(),
             lives: self.params.max_life_tokens as u8,
             turns_left: self.n as u8,
-            first: if self.params.random_start_player { NOBODY } else { 0 },
+            first: if self.params.random_start_player { NO_SEAT } else { 0 },
             log: [NO_MOVE; MOST_MOVES],
             length: 0,
         }
@@ -516,7 +516,7 @@ impl Game for Hanabi {
     fn to_move(&self, s: &State) -> ToMove {
         if self.over(s) {
             ToMove::Over
-        } else if s.first == NOBODY || self.draws(s).is_some() {
+        } else if s.first == NO_SEAT || self.draws(s).is_some() {
             ToMove::Chance
         } else {
             ToMove::Seat(self.next(s))
@@ -531,7 +531,7 @@ impl Game for Hanabi {
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
-            ToMove::Chance if s.first == NOBODY => s.first = (a as usize % self.n) as u8,
+            ToMove::Chance if s.first == NO_SEAT => s.first = (a as usize % self.n) as u8,
             ToMove::Chance => {
                 if let Some(to) = self.draws(s) {
                     self.deal(s, to, a);
@@ -562,7 +562,7 @@ impl GameMoves for Hanabi {
     }
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
-        if s.first == NOBODY {
+        if s.first == NO_SEAT {
             return out.uniform(0..self.n as Action);
         }
         (0..).zip(&s.left[..self.kinds()]).for_each(|(card, &left)| out.put(card, left.into()));
@@ -578,7 +578,7 @@ impl GameMoves for Hanabi {
 
 impl GameText for Hanabi {
     fn outcome_text(&self, s: &State, a: Action) -> String {
-        if s.first == NOBODY { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
+        if s.first == NO_SEAT { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
     }
 
     fn text(&self, view: &View) -> String {
@@ -609,7 +609,7 @@ impl GameText for Hanabi {
         let text = self.move_text(a);
         let why = match self.reading(a) {
             Some(Move::Discard(slot) | Move::Play(slot)) if slot >= usize::from(s.hands[seat].size) => {
-                format!("there is no card in slot {slot}")
+                format!("no card in slot {slot}")
             }
             Some(Move::Discard(_)) => format!("all {} information tokens are there", self.tokens()),
             Some(Move::Color(..) | Move::Rank(..)) if s.information == 0 => "no information token is left".to_owned(),
@@ -630,7 +630,7 @@ impl GameObservation for Hanabi {
                 self.play_unchecked(&mut after, a);
                 (true, after.moves().last().map_or_else(|| self.move_text(a), |done| self.done_text(done)))
             }
-            (Mover::Chance, Some(to)) if before.first != NOBODY => {
+            (Mover::Chance, Some(to)) if before.first != NO_SEAT => {
                 let shown = self.sees(who, to);
                 let card = if shown { self.card_text(a as u8) } else { "a card".to_owned() };
                 (shown, format!("p{to} draws {card}"))

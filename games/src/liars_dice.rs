@@ -430,7 +430,7 @@ impl GameText for LiarsDice {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match s.last() {
             Some(last) => format!("{} is not higher than the last bid, {}", self.name(a as usize), self.name(last)),
-            None => "there is no bid yet that could be called".to_owned(),
+            None => "no bid to call yet".to_owned(),
         }
     }
 }

@@ -586,7 +586,7 @@ impl GameText for Negotiation {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match (self.utters(s), a.checked_sub(self.agree())) {
             (true, _) => "the proposal is made; an utterance is due now".to_owned(),
-            (false, Some(0)) => "there is no proposal yet to agree to".to_owned(),
+            (false, Some(0)) => "no proposal to agree to yet".to_owned(),
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
                 let kept = self.quantities(a);

@@ -273,7 +273,7 @@ impl GameText for Reversi {
         let why = if (s.discs[0] | s.discs[1]) >> a & 1 == 1 {
             "the square is taken"
         } else if s.moves == 0 {
-            "there is no move but to pass"
+            "the only move is to pass"
         } else {
             "it would turn no disc"
         };

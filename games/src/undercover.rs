@@ -170,7 +170,7 @@ pub struct State {
     out: ArrayVec<u8, MOST>,
 }
 
-const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes, apart from what was said");
+const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes, without the texts");
 
 impl Undercover {
     fn players(&self) -> usize {
@@ -248,7 +248,7 @@ impl Undercover {
             }
             _ => other == id,
         });
-        // No stock clue contains a word of the list.
+        // Stock clues contain no listed word.
         !said
             && (self.given.is_none()
                 || !words::holds(lexicon().clues[usize::from(id) - 1].text, self.word(s, Self::speaker(s))))
@@ -590,9 +590,9 @@ impl GameText for Undercover {
             Phase::Clue => "somebody has said this in this round".into(),
             Phase::Vote if a < VOTE => "this is the vote: name a player".into(),
             Phase::Vote if target == seat => "you cannot vote for yourself".into(),
-            Phase::Vote if target >= self.players() => format!("there is no player_{target}"),
+            Phase::Vote if target >= self.players() => format!("player_{target} is not in the game"),
             Phase::Vote => format!("player_{target} is out"),
-            _ => "nobody acts now".into(),
+            _ => "no player acts now".into(),
         }
     }
 

@@ -15,7 +15,7 @@ fn fixed_game(more: &str) -> Box<dyn DynState> {
 }
 
 fn play(s: &mut dyn DynState, text: &str) {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move") };
     match s.parse_move(seat, &Move::Text(text.into())).unwrap() {
         ParsedMove::Action(a) => s.play(seat, a).unwrap(),
         ParsedMove::Document(said) => s.play_said(seat, &said).unwrap(),
@@ -79,7 +79,7 @@ fn chance_may_end_game_from_second_offer() {
 fn refusals_state_reason() {
     let mut s = fixed_game("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
-    assert_eq!(why(&mut *s, AGREE), "there is no offer yet to agree to");
+    assert_eq!(why(&mut *s, AGREE), "no offer to agree to yet");
     let more = why(&mut *s, 2);
     assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
     assert!(s.parse_move(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());

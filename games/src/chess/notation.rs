@@ -34,7 +34,7 @@ fn flaws(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
         (PositionErrorKinds::MISSING_KING, "a king is missing"),
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
-        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on the first or last rank"),
+        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn is on the first or last rank"),
         (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right without its king and rook at home"),
         (PositionErrorKinds::INVALID_EP_SQUARE, "an en passant square without its pawn"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side that is not to move is in check"),

@@ -101,7 +101,7 @@ fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<
         return None;
     };
     for (key, value) in map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
-        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("there is no field {key}")));
+        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("unknown field {key}")));
     }
     Some(map)
 }

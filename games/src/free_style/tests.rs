@@ -80,7 +80,7 @@ fn semantics_bullets_have_two_tests_each() {
     for (bullet, tests) in BULLETS {
         assert!(tests.len() >= 2, "{bullet}");
         for test in tests {
-            assert!(all.contains(&format!("#[test]\nfn {test}() {{")), "{bullet}: there is no test {test}");
+            assert!(all.contains(&format!("#[test]\nfn {test}() {{")), "{bullet}: missing test {test}");
         }
     }
 }

@@ -193,7 +193,7 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     let set = d.setup.iter().enumerate().map(|(k, s)| (format!("/setup/{k}/kind"), &s.kind));
     for (path, id) in used.chain(set) {
         if kind(d, id).is_none() {
-            issues.push(flaw("reference", path, &json!(id), kinds.clone(), format!("there is no kind {id}")));
+            issues.push(flaw("reference", path, &json!(id), kinds.clone(), format!("unknown kind {id}")));
         }
     }
     for (name, cells) in &d.zones {
@@ -206,13 +206,13 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
         if zone(d, name).is_none() {
             let own = d.zones.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let allowed = if own.is_empty() { ZONES.to_owned() } else { format!("{ZONES}, {own}") };
-            issues.push(flaw("reference", path, &json!(name), allowed, format!("there is no zone {name}")));
+            issues.push(flaw("reference", path, &json!(name), allowed, format!("unknown zone {name}")));
         }
     }
     let mut taken = BTreeSet::new();
     for (k, s) in d.setup.iter().enumerate() {
         if !taken.insert(s.at) {
-            let message = format!("two pieces stand on {}", String::from(s.at));
+            let message = format!("two pieces are on {}", String::from(s.at));
             issues.push(flaw("reference", format!("/setup/{k}/at"), &json!(s.at), "an empty cell", message));
         }
     }
@@ -364,7 +364,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
         match a {
             ActionRule::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
             ActionRule::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
-                add(format!("/actions/{k}/near"), json!(near), "nobody knows what is next to hidden pieces");
+                add(format!("/actions/{k}/near"), json!(near), "the neighbors of hidden pieces are unknown");
             }
             _ => {}
         }
@@ -382,8 +382,8 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
         _ => true,
     });
     if !wins && d.score.is_empty() {
-        let message = "nobody can win: there is neither an end that somebody wins nor a score";
-        issues.push(flaw("decisive", "/end", &json!(d.end), "an end that somebody wins, or a score", message));
+        let message = "neither seat can win: the document has no winning end and no score";
+        issues.push(flaw("decisive", "/end", &json!(d.end), "a winning end, or a score", message));
     }
 }
 

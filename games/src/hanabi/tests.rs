@@ -23,7 +23,7 @@ fn dealt(game: &Hanabi, cards: &str) -> State {
 }
 
 fn play(game: &Hanabi, s: &mut State, text: &str) {
-    let ToMove::Seat(seat) = game.to_move(s) else { panic!("nobody is to move") };
+    let ToMove::Seat(seat) = game.to_move(s) else { panic!("expected a seat to move") };
     let mut legal = Vec::new();
     game.legal(s, seat, &mut legal);
     let view = game.view(s, Viewer::Seat(seat));

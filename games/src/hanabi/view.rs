@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Hanabi, HandCard, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NO_MOVE, NOBODY, PlayedMove, Sight, State, slots,
+    Hanabi, HandCard, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NO_MOVE, NO_SEAT, PlayedMove, Sight, State, slots,
 };
 
 /// The information of one seat, or of the public.
@@ -119,7 +119,7 @@ impl Hanabi {
             discards: discarded.map(|d| self.card_text(d.card)).collect(),
             hands: (0..self.n).map(|p| s.hands[p].cards().iter().map(|held| card(held, p)).collect()).collect(),
             moves: s.moves().iter().enumerate().map(past).collect(),
-            first: (s.first != NOBODY).then_some(s.first),
+            first: (s.first != NO_SEAT).then_some(s.first),
             to_move: match turn {
                 ToMove::Seat(p) => Some(p as u8),
                 _ => None,

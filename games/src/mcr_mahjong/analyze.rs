@@ -123,7 +123,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         let near = nearest(odd, FIELDS).map(|n| format!("; did you mean {n}?")).unwrap_or_default();
         let shown: String = odd.chars().take(40).collect();
         let path = format!("/{shown}");
-        return Err(issue(path, None, json!(FIELDS), format!("there is no field {shown:?}{near}")));
+        return Err(issue(path, None, json!(FIELDS), format!("unknown field {shown:?}{near}")));
     }
     let pack = array(q, "pack")?;
     if pack.len() > MELDS {

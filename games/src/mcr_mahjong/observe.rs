@@ -112,7 +112,7 @@ impl McrMahjong {
         let result = self.result(done, None);
         let hand = s.done.len();
         let how = match done.outcome {
-            Outcome::Drawn => format!("nobody wins after draw {}", s.draws),
+            Outcome::Drawn => format!("{} wins after draw {}", seat(done.winner), s.draws),
             Outcome::False => format!("{} says HU in error", seat(done.winner)),
             _ => {
                 let from = match done.outcome {

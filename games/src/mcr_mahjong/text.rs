@@ -80,7 +80,7 @@ impl McrMahjong {
         let text = ids::text(a, offer.then_some(s.tile));
         let kongless = "the own wall or the next seat's is empty";
         let why = match ids::reading(a) {
-            _ if a >= ids::ACTIONS => "there is no such action".to_owned(),
+            _ if a >= ids::ACTIONS => "no such action".to_owned(),
             Doing::Pass if !offer => "there is nothing to pass on".to_owned(),
             Doing::Play(_) if offer => "a tile is on offer: it may be claimed or passed".to_owned(),
             Doing::Play(t) => format!("{} is not in the hand", name(t)),
@@ -105,7 +105,7 @@ impl McrMahjong {
             Doing::Bugang(_) if s.phase != Phase::Turn => "it is not the turn for it".to_owned(),
             Doing::Bugang(t) if held(t) == 0 => format!("{} is not in the hand", name(t)),
             Doing::Bugang(t) if !s.melds(seat).any(|l| l.meld.kind == MeldKind::Peng && l.meld.tile == t) => {
-                format!("there is no claimed pung of {}", name(t))
+                format!("no claimed pung of {}", name(t))
             }
             Doing::Bugang(_) => kongless.to_owned(),
             Doing::Peng | Doing::Chi(_) if !on_offer => "no discard is on offer".to_owned(),
@@ -310,7 +310,7 @@ fn result_text(k: usize, result: &super::HandResult, wind: impl Fn(u8) -> &'stat
     let scores: Vec<String> = (0..).zip(result.scores).map(|(p, n)| format!("{} {n}", wind(p))).collect();
     let winner = result.winner.map_or("nobody", &wind);
     let how = match result.outcome {
-        Outcome::Drawn => "nobody won".to_owned(),
+        Outcome::Drawn => format!("{winner} won"),
         Outcome::False => format!("{winner} said HU in error"),
         _ => {
             let fans: Vec<String> = result.fans.iter().map(|(p, n, name)| fan(*p, *n, name)).collect();

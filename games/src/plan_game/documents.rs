@@ -125,7 +125,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let side = s.side(&self.terms, seat);
         let Some(map) = said.as_object() else {
             let example = self.craft.document(side, &self.craft.example(side));
-            let message = "there is no JSON object in this text";
+            let message = "no JSON object in this text";
             return Err(vec![Issue::unparsed(said, format!("one JSON object, such as {example}"), message)]);
         };
         let has = |name: &str| map.get(name) == Some(&Value::Bool(true));

@@ -286,7 +286,7 @@ impl PokerTable {
             return Err(ParamError::value("bettingAbstraction", "botzone", "botzone has two seats and no limit"));
         }
         if p.score == Score::Blinds && big_blind == 0 {
-            return Err(ParamError::value("score", "blinds", "chips, where there is no blind"));
+            return Err(ParamError::value("score", "blinds", "chips, as the big blind is 0"));
         }
         Ok(PokerTable {
             n,

@@ -38,7 +38,7 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
 }
 
 fn refusal(s: &dyn DynState, text: &str) -> String {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody moves") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move") };
     s.parse_move(seat, &Move::Text(text.to_owned())).unwrap_err().message
 }
 

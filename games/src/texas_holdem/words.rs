@@ -103,7 +103,7 @@ impl TexasHoldem {
     /// Explains why an id is refused, with the legal bounds.
     pub(super) fn refusal(&self, d: &Deal, a: Action) -> String {
         let t = &self.table;
-        let Next::Move(p) = d.next(t) else { return "nobody is to move".to_owned() };
+        let Next::Move(p) = d.next(t) else { return "no seat is to move".to_owned() };
         let c = &d.chips;
         let (options, botzone) = (d.options(t), t.sizes == Abstraction::Botzone);
         let (stack, spent) = (t.stacks[p], c.spent[p]);
@@ -111,7 +111,7 @@ impl TexasHoldem {
         let (fold, call, all) = if botzone { ("-1", "0", "-2") } else { ("Fold", "Call", "AllIn") };
         let bets = options.range.is_some() || options.few.iter().any(|&o| o > if botzone { 2 } else { CALL });
         match d.does(t, a) {
-            Does::Fold => format!("{fold}: there is no bet to call; {call} checks"),
+            Does::Fold => format!("{fold}: no bet to call; {call} checks"),
             Does::Call => format!("{call}: after an all-in there is only to fold ({fold}) or to go all-in ({all})"),
             _ if !bets => format!("{}: {}", self.name(a), no_raise(t, d, p, &options)),
             Does::Raise(_) if botzone => {
@@ -145,6 +145,6 @@ fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &Options) -> String {
     } else if c.most >= stack {
         format!("the stack of {stack} does not go beyond the {} of the call; {only}", c.most)
     } else {
-        format!("no raise is possible: the round has had all of its raises, or nobody could answer; {only}")
+        format!("no raise is possible: the round has had all of its raises, or no seat could answer; {only}")
     }
 }

@@ -128,7 +128,7 @@ impl Undercover {
         };
         if Self::running(s).any(same) {
             let message = "somebody has said this in this round";
-            flaws.extend(issue("repeated", path, &got, "a clue that nobody has given in this round", message));
+            flaws.extend(issue("repeated", path, &got, "a clue that is new in this round", message));
         }
         if !flaws.is_empty() {
             return Err(flaws);

@@ -220,7 +220,7 @@ fn default_vote_is_uniform() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(counts[2], 0, "nobody votes for himself");
+    assert_eq!(counts[2], 0, "players never vote for themselves");
     let chi: f64 = [0, 1, 3, 4].iter().map(|&p: &usize| (f64::from(counts[p]) - 2_500.0).powi(2) / 2_500.0).sum();
     assert!(chi < 16.3, "chi-square {chi} of 3 degrees is beyond 0.999: {counts:?}");
     assert_eq!(start(&format!("{GIVEN})")).default_move(0, &mut Stream::from_text("x")), ParsedMove::Action(BLANK));
@@ -332,7 +332,7 @@ fn vote_notations_are_parsed() {
     let text = |t: &str| Move::Text(t.into());
     assert_eq!(code(&*s, 1, text("player_1")), "own_seat");
     assert_eq!(code(&*s, 1, text("player_7")), "unknown_seat");
-    assert_eq!(code(&*s, 1, text("nobody")), "unparsed");
+    assert_eq!(code(&*s, 1, text("none")), "unparsed");
     assert_eq!(code(&*other, 1, text("player_5")), "not_alive");
     let guess = json!({ "vote": "player_3", "guesses": { "player_5": " sun ", "player_0": "moon" } });
     let wanted = json!({ "vote": "player_3", "guesses": { "player_0": "moon", "player_5": "sun" } });

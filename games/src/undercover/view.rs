@@ -208,7 +208,7 @@ impl Undercover {
         let listed = self.given.is_none();
         let legal = |k: usize| {
             let (seat, id) = s.clues[k];
-            // No stock clue contains a word of the list.
+            // Stock clues contain no listed word.
             id == 0 || id != NONE && listed || !words::holds(Self::text_of(s, k), self.word(s, seat.into()))
         };
         view.out.iter().all(|o| role(o.seat) == o.undercover)

@@ -200,7 +200,7 @@ fn broken(value: &Value, rng: &mut Stream) -> Value {
             map.insert("end".into(), json!([{ "if": "line", "len": 9, "then": "win" }]));
         }
         _ => {
-            map.insert("first".into(), ["nobody", "", "Author"][rng.below(3)].into());
+            map.insert("first".into(), ["unknown", "", "Author"][rng.below(3)].into());
         }
     }
     value
