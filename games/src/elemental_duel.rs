@@ -21,7 +21,7 @@ pub type ElementalDuel = PlanGame<ElementalDuelEngine>;
 
 /// Skills, simulator and ids under given settings.
 pub struct ElementalDuelEngine {
-    terms: Terms,
+    settings: BattleSettings,
 }
 
 /// Selection of the acting characters.
@@ -37,7 +37,7 @@ pub enum Mode {
 
 /// Settings of a battle apart from the teams.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct BattleSettings {
     /// Selection of the acting characters.
     pub mode: Mode,
     /// Health of each character, by side.

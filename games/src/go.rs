@@ -223,12 +223,12 @@ impl<const W: usize> Game for Go<W> {
             (
                 "botzone",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
+                "Botzone: 8x8, 0.75 stones (1.5 points) for White, repeating a position loses, 1000 plies in place of no limit",
             ),
             (
                 "botzonebench",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "the game that BotzoneBench's code has beside its benchmark; the same",
+                "the game in BotzoneBench's code, outside its benchmark; the same",
             ),
         ],
         ladder: &[

@@ -52,7 +52,7 @@ pub struct Gomoku {
     board: Points,
     cells: usize,
     lines: Lines,
-    /// By point: the points that search considers near.
+    /// Points that search considers near, by point.
     around: Vec<Points>,
 }
 

@@ -307,8 +307,8 @@ impl Hanabi {
         let (colors, ranks) = ((1 << self.colors) - 1, (1 << self.ranks) - 1);
         let unknown = HandCard { card: card as u8, colors, ranks, color: 0, rank: 0 };
         let (c, r) = (card / self.ranks, card % self.ranks);
-        let told = HandCard { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
-        s.hands[to].push(if self.seer() { told } else { unknown });
+        let known = HandCard { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
+        s.hands[to].push(if self.seer() { known } else { unknown });
     }
 
     fn act(&self, s: &mut State, seat: usize, a: Action) {

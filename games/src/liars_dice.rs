@@ -516,8 +516,8 @@ mod tests {
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
         for text in moves.split_whitespace() {
             let ToMove::Seat(seat) = s.turn() else { panic!("{text} at {:?}", s.turn()) };
-            let heard = s.parse_move(seat, &ludex_env::Move::Text(text.to_owned())).unwrap();
-            let ludex_env::ParsedMove::Action(a) = heard else { panic!("{heard:?}") };
+            let parsed = s.parse_move(seat, &ludex_env::Move::Text(text.to_owned())).unwrap();
+            let ludex_env::ParsedMove::Action(a) = parsed else { panic!("{parsed:?}") };
             s.play(seat, a).unwrap();
         }
         s

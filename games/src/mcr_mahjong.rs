@@ -420,8 +420,8 @@ impl GameText for McrMahjong {
         let mut legal = Vec::new();
         self.legal(s, seat, &mut legal);
         match self.read_action(&view, &legal, text) {
-            Err(text::Unread::Illegal(a)) => self.why(s, seat, a),
-            Err(text::Unread::Words(why)) => why,
+            Err(text::ParseFailure::Illegal(a)) => self.why(s, seat, a),
+            Err(text::ParseFailure::Words(why)) => why,
             Ok(a) => self.why(s, seat, a),
         }
     }
@@ -448,7 +448,7 @@ impl GameObservation for McrMahjong {
     }
 
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
-        self.laid_open(now, who)
+        self.revealed_tiles(now, who)
     }
 }
 

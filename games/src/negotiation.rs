@@ -505,7 +505,7 @@ impl GameMoves for Negotiation {
         }
     }
 
-    /// Keeps nothing, or utters the first utterance.
+    /// Proposes to keep nothing, or utters the first utterance.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if self.utters(s) { self.agree() + 1 } else { 0 }
     }

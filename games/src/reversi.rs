@@ -112,7 +112,7 @@ impl Game for Reversi {
         manual: include_str!("reversi.j2"),
         presets: &[
             ("botzonebench", "{}", "BotzoneBench: the defaults"),
-            ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
+            ("qitown", r#"{"auto_pass": true}"#, "Qi Town: a side without a move passes automatically"),
         ],
         aliases: &[Alias { name: "othello", map: Ok }],
         ladder: &[

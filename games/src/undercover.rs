@@ -241,7 +241,7 @@ impl Undercover {
 
     /// Returns true if a stock clue may be given: it is unused in this round and does not contain the speaker's word.
     fn may_say(&self, s: &State, id: u8) -> bool {
-        let said = Self::running(s).any(|(_, other, at)| match other {
+        let repeated = Self::running(s).any(|(_, other, at)| match other {
             NONE => {
                 let stock = &lexicon().clues[usize::from(id) - 1];
                 words::equal(&words::stems(Self::text_of(s, at)), &stock.stems)
@@ -249,7 +249,7 @@ impl Undercover {
             _ => other == id,
         });
         // Stock clues contain no listed word.
-        !said
+        !repeated
             && (self.given.is_none()
                 || !words::holds(lexicon().clues[usize::from(id) - 1].text, self.word(s, Self::speaker(s))))
     }
@@ -505,11 +505,11 @@ impl GameMoves for Undercover {
             return;
         }
         let mut ids = [0; MOST];
-        for (seat, heard) in joint.iter().enumerate().take(MOST) {
-            match heard {
+        for (seat, parsed) in joint.iter().enumerate().take(MOST) {
+            match parsed {
                 Some(ParsedMove::Action(a)) => ids[seat] = *a,
-                Some(ParsedMove::Document(said)) => {
-                    let (target, words) = speech::ballot(said);
+                Some(ParsedMove::Document(document)) => {
+                    let (target, words) = speech::ballot(document);
                     ids[seat] = VOTE + target;
                     s.guesses.push(Arc::new(Guess { round: s.round, seat: seat as u8, words }));
                 }
@@ -532,16 +532,16 @@ impl GameMoves for Undercover {
         }
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn parse_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.read_document(s, seat, document)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         self.sample_document(s, seat, rng)
     }
 
-    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
-        if let (Phase::Clue, Some(text)) = (s.phase, said.get("clue").and_then(Value::as_str)) {
+    fn play_document(&self, s: &mut State, _seat: Seat, document: &Value) {
+        if let (Phase::Clue, Some(text)) = (s.phase, document.get("clue").and_then(Value::as_str)) {
             self.clue(s, NONE, Some(text.into()));
         }
     }
@@ -631,13 +631,13 @@ impl GameObservation for Undercover {
         }
     }
 
-    fn observe_document(&self, before: &State, who: Viewer, seat: Seat, said: &Value) -> EventView {
+    fn observe_document(&self, before: &State, who: Viewer, seat: Seat, document: &Value) -> EventView {
         if before.phase != Phase::Vote {
-            let text = said.get("clue").and_then(Value::as_str).unwrap_or_default();
+            let text = document.get("clue").and_then(Value::as_str).unwrap_or_default();
             return EventView { action: None, text: Some(format!("player_{seat}: {text}")) };
         }
         // Guesses are visible to the voter only.
-        let (target, words) = speech::ballot(said);
+        let (target, words) = speech::ballot(document);
         let vote = Self::vote_text(target as usize);
         if who == Viewer::Seat(seat) {
             let list: Vec<String> = words.iter().map(|(p, w)| format!("player_{p} {w}")).collect();

@@ -132,7 +132,7 @@ fn sampled_states_match_possible_draws() {
     let g = Bargaining::new(Params::default()).unwrap();
     let mut s = g.start();
     let pool = g.pools.iter().position(|p| p.counts == [1, 1, 5]).unwrap();
-    let values = |v: Three| g.pools[pool].values.iter().position(|w| w.0 == v).unwrap() as Action;
+    let values = |v: PerItem| g.pools[pool].values.iter().position(|w| w.0 == v).unwrap() as Action;
     for a in [pool as Action, values([5, 0, 1]), values([0, 5, 1])] {
         g.play_unchecked(&mut s, a);
     }

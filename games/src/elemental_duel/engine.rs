@@ -75,7 +75,7 @@ impl PlanEngine for ElementalDuelEngine {
 
     fn new(params: &Params) -> Result<Self, ParamError> {
         Ok(ElementalDuelEngine {
-            terms: super::Terms { mode: params.mode, hp: [params.hp_invader, params.hp_defender] },
+            settings: super::BattleSettings { mode: params.mode, hp: [params.hp_invader, params.hp_defender] },
         })
     }
 
@@ -214,7 +214,7 @@ impl PlanEngine for ElementalDuelEngine {
     }
 
     fn simulate(&self, teams: [&Team; 2], _budgets: [u32; 2], log: &mut impl BattleLog) -> BattleEnd {
-        simulate(teams, self.terms, log)
+        simulate(teams, self.settings, log)
     }
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {

@@ -3,8 +3,8 @@
 use serde_json::json;
 use smallvec::SmallVec;
 
-use super::skills::{ELEMENTS, Entry, SKILLS, Skill, factor};
-use super::{Mode, Team, Terms};
+use super::skills::{ELEMENTS, SKILLS, Skill, SkillRow, factor};
+use super::{BattleSettings, Mode, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
 /// Maximum number of rounds; the side with more health then wins.
@@ -145,7 +145,7 @@ struct Field<'a, L> {
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays one team against the other; both have three characters.
-pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> BattleEnd {
+pub fn simulate<L: BattleLog>(teams: [&Team; 2], settings: BattleSettings, log: &mut L) -> BattleEnd {
     let all = std::array::from_fn(|who| {
         let side = who / ELEMENTS;
         let piece = teams[side][who % ELEMENTS];
@@ -153,7 +153,7 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> B
             element: piece.element + (side * ELEMENTS) as u8,
             skills: piece.skills,
             next: 0,
-            hp: terms.hp[side] as i32,
+            hp: settings.hp[side] as i32,
             out: false,
             surge: 0,
             stored: 0,
@@ -161,14 +161,14 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> B
             shields: SmallVec::new(),
         }
     });
-    let mut field = Field { log, most: terms.hp.map(|hp| hp as i32), all };
+    let mut field = Field { log, most: settings.hp.map(|hp| hp as i32), all };
     let mut round = 0;
     let (winner, reason) = loop {
         if round == CAP {
             break (usize::from(field.health(1) >= field.health(0)), "cap");
         }
         round += 1;
-        if let Some(end) = field.round(round, terms.mode) {
+        if let Some(end) = field.round(round, settings.mode) {
             break end;
         }
     };
@@ -409,7 +409,7 @@ impl<L: BattleLog> Field<'_, L> {
     /// Uses one skill of `user`.
     fn act(&mut self, user: Who, target: Who) {
         let character = &mut self.all[user];
-        let entry: &Entry =
+        let entry: &SkillRow =
             &SKILLS[usize::from(character.element)][usize::from(character.skills[usize::from(character.next)])];
         character.next = (character.next + 1) % 3;
         tell!(self.log, "skill", word(user), entry.name, word(target));

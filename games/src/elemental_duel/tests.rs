@@ -28,10 +28,10 @@ fn team(side: usize, text: &str) -> Team {
 
 fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (BattleEnd, FullLog) {
     let mut log = FullLog::default();
-    let (teams, terms) = ([team(0, invaders), team(1, defenders)], Terms { mode, hp });
-    let ended = simulate([&teams[0], &teams[1]], terms, &mut log);
+    let (teams, settings) = ([team(0, invaders), team(1, defenders)], BattleSettings { mode, hp });
+    let ended = simulate([&teams[0], &teams[1]], settings, &mut log);
     // The log does not affect the result.
-    assert_eq!(simulate([&teams[0], &teams[1]], terms, &mut ()), ended);
+    assert_eq!(simulate([&teams[0], &teams[1]], settings, &mut ()), ended);
     (ended, log)
 }
 
@@ -509,10 +509,10 @@ fn round_cap_favors_healthier_side() {
 #[test]
 fn defenders_win_if_both_sides_fall() {
     let mut rng = Stream::from_text("both out");
-    let terms = Terms { mode: Mode::Team, hp: [12, 20] };
+    let settings = BattleSettings { mode: Mode::Team, hp: [12, 20] };
     let mut all = (0..20_000).map(|_| {
         let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];
-        simulate([&teams[0], &teams[1]], terms, &mut ())
+        simulate([&teams[0], &teams[1]], settings, &mut ())
     });
     let found = all.find(|ended| ended.reason == "both_out").unwrap();
     assert_eq!((found.winner, found.value), (1, [0.0, 0.0]));
@@ -542,7 +542,7 @@ fn random_teams_match_measured_rates() {
         let (mut won, mut rounds, mut capped) = (0, 0, 0);
         for _ in 0..n {
             let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];
-            let ended = simulate([&teams[0], &teams[1]], Terms { mode: Mode::Team, hp }, &mut ());
+            let ended = simulate([&teams[0], &teams[1]], BattleSettings { mode: Mode::Team, hp }, &mut ());
             won += u64::from(ended.winner == 0);
             rounds += u64::from(ended.length);
             capped += u64::from(ended.reason == "cap");

@@ -143,7 +143,7 @@ pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl
 }
 
 /// Returns true if `a` is legal for a seat.
-pub(super) fn is(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
+pub(super) fn is_legal(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
     s.acts >> seat & 1 == 1
         && match ids::ply(a) {
             ids::Ply::Pass => a == PASS && passes(rules, s, seat),

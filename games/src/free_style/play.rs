@@ -7,7 +7,7 @@ use super::document::{MOST_KINDS, MOST_PLIES, On, Onto, Reveal, StuckThen, When,
 use super::effects::Snapshot;
 use super::ids::{Ply, ply};
 use super::position::{BoardState, GameEnd, NONE, NOTHING, Why, Winner};
-use super::rules::{Ending, Rules};
+use super::rules::{EndCondition, Rules};
 use super::{legal, score};
 
 /// Result of an action.
@@ -264,30 +264,30 @@ impl BoardState {
     }
 
     /// Returns the result of an end condition that belongs to `seat`, if it holds.
-    fn holds(&self, rules: &Rules, end: &Ending, seat: usize) -> Option<GameEnd> {
+    fn holds(&self, rules: &Rules, end: &EndCondition, seat: usize) -> Option<GameEnd> {
         let own = self.pieces[seat];
         let (holds, winner, why) = match end {
-            Ending::Line { rows, exact, win } => {
+            EndCondition::Line { rows, exact, win } => {
                 let row = rows.iter().any(|r| r.set & own == r.set && (!exact || r.ends & own == 0));
                 (row, if *win { seat } else { 1 - seat }, Why::Line)
             }
-            Ending::Reach(zone) => (own & zone[seat] != 0, seat, Why::Reach),
-            Ending::Eliminated => {
+            EndCondition::Reach(zone) => (own & zone[seat] != 0, seat, Why::Reach),
+            EndCondition::Eliminated => {
                 let other = 1 - seat;
                 let gone = self.pieces[other] == 0 && self.had[other] && !legal::supplied(rules, self, other);
                 (gone, seat, Why::Eliminated)
             }
-            Ending::PiecesGe(n) => (own.count_ones() >= *n, seat, Why::PiecesGe),
-            Ending::Full | Ending::SupplyOut => return None,
+            EndCondition::PiecesGe(n) => (own.count_ones() >= *n, seat, Why::PiecesGe),
+            EndCondition::Full | EndCondition::SupplyOut => return None,
         };
         holds.then_some(GameEnd { winner: Winner::Seat(winner as u8), why, scored: false })
     }
 
     /// Returns the result of an end condition that belongs to no seat, if it holds.
-    fn holds_for_all(&self, rules: &Rules, end: &Ending) -> Option<GameEnd> {
+    fn holds_for_all(&self, rules: &Rules, end: &EndCondition) -> Option<GameEnd> {
         let (holds, why) = match end {
-            Ending::Full => (self.occupied() == ALL, Why::Full),
-            Ending::SupplyOut => {
+            EndCondition::Full => (self.occupied() == ALL, Why::Full),
+            EndCondition::SupplyOut => {
                 let out = (0..2).all(|seat| !legal::supplied(rules, self, seat));
                 (rules.placed != 0 && rules.unlimited == 0 && out, Why::SupplyOut)
             }

@@ -105,7 +105,7 @@ fn after(rules: &Rules, plies: &[&str]) -> BoardState {
 fn go(rules: &Rules, s: &mut BoardState, text: &str) {
     let read = |s: &BoardState, seat: usize, text: &str| {
         let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
-        assert!(legal::is(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", board_text(s));
+        assert!(legal::is_legal(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", board_text(s));
         a
     };
     if rules.together() {
@@ -126,7 +126,7 @@ fn legal(rules: &Rules, s: &BoardState, seat: usize) -> Vec<String> {
 }
 
 fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
-    legal::is(rules, s, seat, words::read(rules, text).expect("an action"))
+    legal::is_legal(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
 /// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.

@@ -8,7 +8,7 @@ use super::{Gomoku, State};
 
 /// Number of moves that search considers if no threat forces one.
 const WIDTH: usize = 20;
-/// Number of those that are ordered in search.
+/// Number of leading candidates that search orders.
 const FRONT: usize = 8;
 /// Weight of the mover's lines relative to the other side's.
 const TEMPO: f64 = 1.5;

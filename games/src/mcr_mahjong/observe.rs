@@ -56,7 +56,7 @@ impl McrMahjong {
         all
     }
 
-    pub(super) fn laid_open(&self, s: &State, who: Viewer) -> Vec<(String, Value)> {
+    pub(super) fn revealed_tiles(&self, s: &State, who: Viewer) -> Vec<(String, Value)> {
         let mut all = Vec::new();
         let own = owner(who);
         let seat = usize::from(s.seat);

@@ -16,13 +16,13 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "clue_contains_word",
         COUNT,
-        "of each clue: how many attempts before it were refused because the clue held the seat's word",
+        "of each clue: number of attempts before it that were refused because they held the seat's word",
         OURS,
     ),
     MarkDoc::new(
         "repeated",
         COUNT,
-        "of each clue: how many attempts before it were refused because somebody had said the same in this round",
+        "of each clue: number of attempts before it that were refused because the clue was used in this round",
         OURS,
     ),
     MarkDoc::new(

@@ -71,7 +71,7 @@ fn sound(rules: &Rules, s: &BoardState) {
         assert!(
             found
                 .iter()
-                .all(|&a| legal::is(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a))
+                .all(|&a| legal::is_legal(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a))
         );
     }
 }
