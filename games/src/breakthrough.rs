@@ -32,11 +32,11 @@ pub struct Breakthrough {
     goal: [u128; 2],
     /// The row before the goal row of each side.
     brink: [u128; 2],
-    /// By direction (left, straight, right): the squares from which a step stays on the board sideways.
+    /// Squares from which a step stays on the board sideways, by direction (left, straight, right).
     inside: [u128; 3],
-    /// By seat and direction: the change of the square index in a step.
+    /// Change of the square index in a step, by seat and direction.
     step: [[i32; 3]; 2],
-    /// By seat: the value of men in each row in the evaluation.
+    /// Value of men in each row for the evaluation, by seat.
     worth: [Vec<(u128, i64)>; 2],
     /// An upper bound on the value of a side's men.
     bound: f64,

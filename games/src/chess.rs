@@ -78,7 +78,7 @@ const ZEROING: u32 = 118;
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the remaining plies before a limit, if it is near.
+    /// Returns the remaining plies before a limit that is near.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());

@@ -20,7 +20,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 /// The game for a number of seats and a currency.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Number of seats at the table.
+    /// Number of bidders.
     n: usize,
     /// The highest value, in the smallest coin.
     steps: u16,

@@ -349,7 +349,7 @@ impl Hanabi {
         }
     }
 
-    /// Restores a token, if one is missing.
+    /// Restores a missing token.
     fn regain(&self, s: &mut State) -> bool {
         let missing = s.information < self.tokens();
         s.information += u8::from(missing);

@@ -431,7 +431,7 @@ impl GameMoves for LeducPoker {
         }
     }
 
-    /// Checks if that costs nothing, else folds.
+    /// Checks if there is nothing to pay, else folds.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if s.must_pay() { FOLD } else { CALL }
     }

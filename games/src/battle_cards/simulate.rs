@@ -29,7 +29,7 @@ struct Unit {
     /// Damage at the start of each own turn.
     burning: i32,
     shield: bool,
-    /// True if it has attacked in the current cycle.
+    /// True if the card has attacked in the current cycle.
     acted: bool,
     revived: bool,
     /// The card that dealt the lethal damage.

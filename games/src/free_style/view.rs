@@ -139,7 +139,7 @@ pub struct PlyView {
     pub bump: bool,
     /// The action as text.
     pub text: String,
-    /// Numbers of the mover and of the piece that it moved onto, if they were revealed.
+    /// Revealed numbers of the moved piece and of the piece on its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<(u8, u8)>,
 }

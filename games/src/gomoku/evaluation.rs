@@ -95,7 +95,7 @@ impl Gomoku {
         if (free & self.board).is_empty() { self.board } else { near }
     }
 
-    /// Lists wins, replies to threats, and without any the own threats. Returns true if they may be declined.
+    /// Lists wins and replies to threats; without any, the own threats, which may be declined (returns true).
     pub(super) fn forcing(&self, s: &State, out: &mut Vec<Action>) -> bool {
         let [mine, theirs] = self.shapes(s);
         let forced = Self::forced(&mine, &theirs);

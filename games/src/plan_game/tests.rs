@@ -263,7 +263,6 @@ fn alternate_roles_swap_sides() {
     assert_eq!(history[2]["strategies"][0]["invaders"][0]["name"], "PoisonFrog");
 }
 
-/// Each violation of the game's page, alone.
 #[test]
 fn each_violation_is_reported() {
     let judged = |game: &str, side: usize, document: Value| {

@@ -60,24 +60,24 @@ struct Marcher {
     kind: u8,
     row: u8,
     number: u16,
-    /// Position of its front edge.
+    /// Position of the front edge.
     p: i32,
     health: i32,
-    /// The first tick in which it may attack.
+    /// First tick in which the demon may attack.
     ready: i32,
-    /// The tick of its next summons.
+    /// Tick of the next summons.
     summons: i32,
-    /// The tick in which it burns; `NEVER` for none.
+    /// Tick in which the demon burns; `NEVER` for none.
     burns: i32,
-    /// The first tick in which it is not slowed.
+    /// First tick in which the demon is not slowed.
     slow: i32,
-    /// The unit that blocks it.
+    /// Unit that blocks the demon.
     before: u16,
-    /// True if it still has its shield, body or jump.
+    /// True while the shield, body or jump lasts.
     armed: bool,
-    /// True if it has been damaged.
+    /// True if the demon has been damaged.
     awake: bool,
-    /// True if it belongs to the plan.
+    /// True if the demon belongs to the plan.
     paid: bool,
 }
 
@@ -300,7 +300,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies the second points of fire that are due.
+    /// Applies the second point of fire damage where it is due.
     fn burn(&mut self) {
         for n in 0..self.demons.len() {
             if self.demons[n].burns == self.tick {

@@ -254,7 +254,7 @@ impl Undercover {
         s
     }
 
-    /// Returns the undercovers' seats if they are the last ones.
+    /// Returns the undercovers' seats if the parameters fix them to the last seats.
     fn start_roles(&self) -> Option<u16> {
         let (n, last) = (self.players(), self.params.undercover == super::Seats::Last);
         last.then(|| SeatSet::first(n).0 & !SeatSet::first(n - self.params.undercovers as usize).0)
