@@ -276,7 +276,7 @@ impl GameText for Chess {
     /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
     /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        notation::written(self.params.fen.as_deref(), record)
+        notation::record_pgn(self.params.fen.as_deref(), record)
     }
 }
 

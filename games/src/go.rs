@@ -410,7 +410,7 @@ impl<const W: usize> GameText for Go<W> {
     fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
         let counted = matches!(end.end, Some(End::Passes | End::Length));
         let lead = counted.then(|| self.lead(end));
-        Ok(format::written(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
+        Ok(format::record_sgf(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
     }
 }
 

@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn bids_increase_and_only_bids_are_called() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
-        assert!(s.play(0, 24).unwrap_err().message.contains("no bid yet"));
+        assert!(s.play(0, 24).unwrap_err().message.contains("no bid to call"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
         assert_eq!(s.play(1, 7).unwrap_err().message, "2-2 is not higher than the last bid, 2-3");
         let s = played("numdice=2", &[1, 2, 3, 4], "4-6");

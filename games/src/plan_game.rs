@@ -18,9 +18,9 @@ mod words;
 
 pub(crate) use engine::LADDER;
 pub use engine::{BattleEnd, ParsedPlan, PartialPiece, PlanEngine, PlanPiece, Side};
+pub(crate) use log::event;
 #[cfg(test)]
 pub(crate) use log::events;
-pub(crate) use log::tell;
 pub use log::{BattleLog, EventField, FullLog, SummaryLog};
 pub(crate) use settings::plan_params;
 pub use settings::{Feedback, PlanParams, PlanSettings, Revise, Roles, RoundFormat, Rules};

@@ -281,7 +281,7 @@ impl GameText for Reversi {
     }
 
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        Ok(format::written(record, None, sgf))
+        Ok(format::record_sgf(record, None, sgf))
     }
 }
 

@@ -120,7 +120,7 @@ fn refusals_state_reason() {
         (at(0, 0, 1, 0), "no man of b on a4"),
         (at(1, 0, 4, 0), "move down"),
         (at(1, 0, 0, 0), "leaves the board"),
-        (at(1, 0, 1, 0), "one's own"),
+        (at(1, 0, 1, 0), "an own man occupies a2"),
         (at(1, 1, 1, 0), "b2 is taken, and nothing is taken straight ahead"),
         (at(2, 0, 1, 1), "nothing is taken straight ahead"),
         (at(1, 0, 2, 0), "an enemy occupies b2; taking it is 53"),

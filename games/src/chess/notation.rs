@@ -125,8 +125,8 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
 /// Returns a record in Portable Game Notation, from the position `start`. White is seat 1.
 ///
 /// # Errors
-/// As [`pgn`].
-pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, String> {
+/// Same as [`pgn`].
+pub(super) fn record_pgn(start: Option<&str>, record: &Record) -> Result<String, String> {
     let (black, white) = (0, 1);
     let result = match record.footer.outcome.get(white) {
         Some(Outcome::Win) => "1-0",

@@ -59,7 +59,7 @@ pub enum Rules {
     Repo,
 }
 
-/// Parameters of a plan game, declared by [`plan_params`].
+/// Parameters of a plan game, declared by `plan_params!`.
 pub trait PlanParams {
     /// Returns the parameters common to all plan games.
     fn settings(&self) -> PlanSettings;

@@ -316,7 +316,7 @@ fn invalid_queries_are_named() {
         (hands(json!(["Xc Kc"])), "expected a card (a rank of 23456789TJQKA, then a suit of cdhs), got \"Xc\""),
         (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
         (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
-        (json!({ "boards": "", "hands": ["Kh Kc"] }), "no field \"boards\""),
+        (json!({ "boards": "", "hands": ["Kh Kc"] }), "unknown field \"boards\""),
         (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: 0"),
         (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: \"x\""),
     ] {
