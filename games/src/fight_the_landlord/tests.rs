@@ -315,7 +315,10 @@ fn invalid_queries_are_refused() {
     assert!(flaw(json!({ "hand": "" })).contains("has no cards"));
     assert!(flaw(json!({ "hand": "34x" })).contains("'X' is not a rank"));
     assert!(flaw(json!({ "hand": "33333" })).contains("rank 3: expected at most 4 cards, got 5"));
-    assert!(flaw(json!({ "hand": "333", "previous": "33" })).contains("have 5 of rank 3"));
+    assert!(
+        flaw(json!({ "hand": "333", "previous": "33" }))
+            .contains("rank 3: expected at most 4 in hand and previous play, got 5")
+    );
     assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is not a combination"));
     assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("\"previus\" is not a part"));
     assert!(flaw(json!({ "hand": "3", "rules": "rlcard" })).contains("not \"rlcard\""));
