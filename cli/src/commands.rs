@@ -1,91 +1,69 @@
-//! The command line: one file and one line of [`commands`] for each command.
+//! Command line: one file and one line of [`commands`] per command.
 
+mod admin;
 mod agents;
-mod analyze;
-mod check_client;
-mod checks;
+mod check;
 mod compare;
-mod conformance;
 mod demo;
 mod evaluate;
 mod export;
 mod games;
 mod join;
-mod llm_stub;
 mod r#match;
 mod measure_anchors;
-mod merge;
 mod play;
 mod power;
 pub(crate) mod print;
-mod prompt;
 mod rate;
 mod records;
-mod replay;
-mod report;
 mod seats;
 mod serve;
+mod show;
 mod status;
 mod suites;
 mod terminal;
-mod token;
 mod tournament;
-mod transcript;
 mod verify;
 
 use std::io;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args};
+use tracing_subscriber::EnvFilter;
 
-/// The commands, in the order of `ludex --help`.
+/// Returns the commands in the order of `ludex --help`.
 fn commands() -> Vec<Command> {
     vec![
+        command("demo", "Run a tournament of agents on a server and rate them; start here", demo::run),
         command("serve", "Run the server", serve::run),
-        command("demo", "Watch agents connect, play and be rated: start here", demo::run),
-        command("games", "List the games, or explain one", games::run),
-        command("agents", "List the agents, name them, or check programs that play", agents::run),
-        command("analyze", "Answer questions about a game's rules: JSON lines in, answers out", analyze::run),
-        command(
-            "prompt",
-            "Write what a language model is asked in a position: JSON lines in, prompts out",
-            prompt::run,
-        ),
-        command("play", "Play at this terminal", play::run),
-        command("match", "Play agents against each other, in pairs with seats swapped", r#match::run),
-        command("tournament", "Play a tournament of agents or of a folder of bots", tournament::run),
-        command("ladder", "Measure the ratings of the games' anchors", measure_anchors::run),
-        command(
-            "evaluate",
-            "Evaluate an agent with a suite; the same command continues an interrupted run",
-            evaluate::run,
-        ),
-        command("suites", "List the suites, or explain one: parts, games, matches, policies, roles", suites::run),
-        command("merge", "Make one run of its shards, which several machines have played", merge::run),
-        command("plan", "Say how much must be played for a rating, or to tell two agents apart", power::run),
-        command("status", "Show the progress of a run and its results so far", status::run),
-        command("llm-stub", "Stand in for the endpoint of a language model, for tests and rehearsals", llm_stub::run),
         command("join", "Play on a server, with an agent of this program or yourself", join::run),
-        command("rate", "Verify episodes and rate the agents", rate::run),
-        command("report", "Verify episodes and write a report: HTML, CSV and JSON", report::run),
-        command("replay", "Show an episode board by board", replay::run),
+        command("games", "List games, explain one, analyze positions, or print prompts", games::run),
+        command("agents", "List, name and check agents", agents::run),
+        command("suites", "List suites, or explain one", suites::run),
+        command("play", "Play a game at this terminal", play::run),
+        command("match", "Play agents against each other, in blocks with seats swapped", r#match::run),
+        command("tournament", "Run a tournament of agents or of a folder of bots", tournament::run),
+        command("evaluate", "Evaluate agents with a suite; repeat the command to continue a run", evaluate::run),
+        command("status", "List runs, or print the progress and results of one", status::run),
+        command("show", "Print episodes board by board, or matches of a run with prompts and answers", show::run),
         command("compare", "Compare two runs, or two agents of one run, match by match", compare::run),
-        command("transcript", "Show a run's matches move by move, with prompts and answers", transcript::run),
-        command("verify", "Replay the episodes of files, a run or a bundle and report every fault", verify::run),
+        command("rate", "Verify episodes and rate the agents, measure a metric, or write a report", rate::run),
+        command("verify", "Replay the episodes of files, a run or a bundle and print every fault", verify::run),
         command("export", "Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle", export::run),
-        command("token", "Make, list and revoke tokens", token::run),
-        command("check-client", "Check a client that you wrote against the protocol", check_client::run),
-        command("conformance", "Check a server that you wrote against the protocol", conformance::run),
+        command("power", "Compute the matches needed for a rating, or to tell two agents apart", power::run),
+        command("measure-anchors", "Measure the ratings of the games' anchors", measure_anchors::run),
+        command("check", "Check a client or server against the protocol, or run a stub endpoint", check::run),
+        command("admin", "Manage the tokens of a server", admin::run),
     ]
 }
 
-/// A command: its name with its arguments, and what it does with them.
+/// Name and arguments of a command with its function.
 struct Command {
     line: clap::Command,
     run: Box<dyn Fn(&ArgMatches) -> ExitCode>,
 }
 
-fn command<A: Args + 'static, E: Ending + 'static>(
+fn command<A: Args + 'static, E: CommandResult + 'static>(
     name: &'static str,
     about: &'static str,
     run: fn(A) -> E,
@@ -96,31 +74,48 @@ fn command<A: Args + 'static, E: Ending + 'static>(
     Command { line, run: Box::new(run) }
 }
 
-/// What a command returns.
-trait Ending {
+/// Result of a command, with its exit code.
+trait CommandResult {
     fn code(self) -> ExitCode;
 }
 
-impl Ending for ExitCode {
+impl CommandResult for ExitCode {
     fn code(self) -> ExitCode {
         self
     }
 }
 
-impl Ending for anyhow::Result<()> {
+impl CommandResult for anyhow::Result<()> {
     fn code(self) -> ExitCode {
-        match self {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(e) if reader_is_gone(&e) => ExitCode::SUCCESS,
-            Err(e) => {
-                eprintln!("ludex: {e:#}");
-                ExitCode::FAILURE
-            }
+        if self.is_err_and(|e| report_error(&e)) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Result of a check. Exit code 0: passed, 1: failed, 2: could not be made.
+struct CheckResult(anyhow::Result<bool>);
+
+impl CommandResult for CheckResult {
+    fn code(self) -> ExitCode {
+        match self.0 {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(e) if report_error(&e) => ExitCode::from(2),
+            Err(_) => ExitCode::SUCCESS,
         }
     }
 }
 
-/// Reads the command line and does what it says.
+/// Prints an error. Returns false if the reader of the output has only closed it (`ludex games | head`).
+fn report_error(e: &anyhow::Error) -> bool {
+    let mut io_errors = e.chain().filter_map(|e| e.downcast_ref::<io::Error>());
+    if io_errors.any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return false;
+    }
+    eprintln!("ludex: {e:#}");
+    true
+}
+
+/// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     ludex_agents::sandbox::run_helper_if_requested();
     let commands = commands();
@@ -135,16 +130,30 @@ pub fn main() -> ExitCode {
         let command = commands.iter().find(|command| command.line.get_name() == name)?;
         Some((command.run)(matches))
     });
-    // Without a command, `get_matches` has printed the help and left.
+    // Without a command, `get_matches` has printed the help and exited.
     chosen.unwrap_or(ExitCode::FAILURE)
 }
 
-/// Whether the reader of our output has stopped reading (`ludex games | head`).
-fn reader_is_gone(e: &anyhow::Error) -> bool {
-    e.chain().filter_map(|e| e.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+/// Returns the token from the environment, which unlike an argument is not visible in process lists.
+fn environment_token() -> Option<String> {
+    std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
-/// The token from the environment: unlike an argument, it is in no list of processes.
-fn token_of_environment() -> Option<String> {
-    std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
+/// Runs a future to its end on this thread.
+fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
+}
+
+/// Logs warnings to standard error; `LUDEX_LOG` sets another filter.
+fn log_warnings() {
+    let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arguments_of_all_commands_are_consistent() {
+        super::commands().into_iter().for_each(|command| command.line.debug_assert());
+    }
 }

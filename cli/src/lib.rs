@@ -3,6 +3,5 @@
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 mod commands;
-pub mod llm_stub;
 
 pub use commands::main;

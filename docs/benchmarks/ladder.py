@@ -33,7 +33,7 @@ def main() -> None:
         serve += ["--ladder", "connect_four", "--until-stdin-closes"]
         server = subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
         url = json.loads(server.stdout.readline())["url"]
-        join = [program, "join", url, "--game", "connect_four", "--queue", "ladder", "--rated", "--count", "0"]
+        join = [program, "join", url, "--game", "connect_four", "--queue", "ladder", "--rated", "--matches", "0"]
         names = {f"m{sims}": sims for sims in SIMS}
         clients = [
             subprocess.Popen([*join, "--agent", f"mcts sims={sims}", "--name", name], stdout=log, stderr=log)

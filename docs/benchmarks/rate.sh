@@ -42,4 +42,4 @@ timed() {
 wc -l "${records[@]}" | tail -n 1
 timed verify "$program" verify "${records[@]}"
 timed "rate, 10,000 resamples" "$program" rate --unrated "${records[@]}"
-timed "anchored, 1,000 resamples" "$program" rate --unrated --metric anchored --arg resamples=1000 "${records[@]}"
+timed "anchored, 1,000 resamples" "$program" rate --unrated --metric anchored --metric-arg resamples=1000 "${records[@]}"

@@ -1,6 +1,6 @@
 //! The measured rating table of a game's anchor ladder, stored on the game's page.
 //!
-//! `ludex ladder --write` writes the table, and the registry reads the anchors' ratings from it, so that each rating is
+//! `ludex measure-anchors --write` writes the table, and the registry reads the anchors' ratings from it, so that each rating is
 //! stored once, together with the measurement. A page may contain one table per set of parameters. The table's heading names
 //! the scale, `game@rules/digest`. A table with outdated rules, levels or agents is ignored.
 

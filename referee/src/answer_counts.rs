@@ -77,7 +77,7 @@ impl Answers {
         let line = |(name, n): (&'static str, u64)| {
             let what = match name {
                 "illegal" => "named a move that is not legal",
-                "unparsed" => "held no move that could be read: `ludex transcript` shows them",
+                "unparsed" => "held no move that could be read: `ludex show` shows them",
                 "empty" => "were empty: raise max_tokens if the model thinks before it answers",
                 "refused" => "were refused by the model or a filter before it",
                 _ => "were cut off: raise max_tokens",

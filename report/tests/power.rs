@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 /// Runs of a line at scale 1.
 const RUNS: u64 = 500;
-/// Blocks between two checks of `ludex evaluate --ci`.
+/// Blocks between two checks of `ludex evaluate --stop-at-ci`.
 const ROUNDS: usize = 4;
 /// Sampling step: one of this many runs is resampled for the interval of the report.
 const RESAMPLED: u64 = 5;

@@ -20,7 +20,7 @@ const PREFIX: &str = "lx_";
 #[non_exhaustive]
 pub enum AuthError {
     /// A missing token where one is required.
-    #[error("this server requires a token; ask its operator for one (ludex token add)")]
+    #[error("this server requires a token; ask its operator for one (ludex admin token add)")]
     Required,
     /// A token that this server did not create.
     #[error("the token is unknown to this server")]
@@ -56,7 +56,7 @@ pub enum AuthError {
     },
     /// A hash prefix that fits several tokens.
     #[error(
-        "expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex token list)"
+        "expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex admin token list)"
     )]
     Ambiguous {
         /// Hash prefix as supplied.

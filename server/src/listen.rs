@@ -175,7 +175,7 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
 fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
     let clear = "server is reachable from other machines without TLS, so tokens are sent unencrypted; \
                  set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy";
-    let closed = "no client can connect without a token; create one with `ludex token add`";
+    let closed = "no client can connect without a token; create one with `ludex admin token add`";
     (!tls).then_some(clear).into_iter().chain((!tokens).then_some(closed))
 }
 

@@ -142,7 +142,7 @@ test('front page search filters games', async ({ page, server, faults }) => {
 });
 
 test('login stores the token in a cookie hidden from scripts', async ({ page, server }) => {
-  const printed = await server.run('token', 'add', '--data', server.data, '--owner', 'ada');
+  const printed = await server.run('admin', 'token', 'add', '--data', server.data, '--owner', 'ada');
   const token = /lx_[\w-]+/.exec(printed)![0];
   await page.goto(`${server.url}/matches`);
   await page.locator('[name=token]').fill('lx_wrong');

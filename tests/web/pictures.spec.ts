@@ -42,8 +42,8 @@ test.use({ options: ['--ladder', 'connect_four'] });
 
 test('screenshots', async ({ page, browser, server }) => {
   test.setTimeout(1_200_000);
-  await joins(server, 'connect_four', 'mcts sims=1000', 'Ada', '--rated', '--count', '6', '--against', 'anchor level=2');
-  await joins(server, 'connect_four', 'mcts sims=100', 'Grace', '--rated', '--count', '6', '--against', 'anchor level=1');
+  await joins(server, 'connect_four', 'mcts sims=1000', 'Ada', '--rated', '--matches', '6', '--against', 'anchor level=2');
+  await joins(server, 'connect_four', 'mcts sims=100', 'Grace', '--rated', '--matches', '6', '--against', 'anchor level=1');
   await joins(server, 'reversi', 'mcts sims=300', 'Ada', '--against', 'anchor level=1');
   await joins(server, 'chess', 'alphabeta depth=2', 'Grace', '--against', 'anchor level=1');
   await joins(server, 'texas_holdem', 'random', 'Grace', '--against', 'random');

@@ -110,7 +110,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "stub",
         ArgKind::Flag,
-        "send the position in `metadata`, for `ludex llm-stub`",
+        "send the position in `metadata`, for `ludex check llm-stub`",
     )
     .default("false"),
     ArgDef::new("price_in", PRICE, "USD per million input tokens"),

@@ -5,22 +5,20 @@ mod probe;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Subcommand;
 use ludex_agents::{AgentSpec, Roster};
 use serde_json::{Value, json};
 
-use super::print;
+use super::{CheckResult, print};
 use ludex_play::agents_file::{self, AgentSource, Agents, NamedAgent};
 
-/// What `ludex agents` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: Option<What>,
-    /// Folder of the data; its file agents.toml holds the named agents
+    command: Option<AgentsCommand>,
+    /// Use the named agents in agents.toml of this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
     data: PathBuf,
     /// Print one JSON document
@@ -29,23 +27,22 @@ pub(super) struct Args {
 }
 
 #[derive(Subcommand)]
-enum What {
+enum AgentsCommand {
     /// List the agents (the default)
     List,
-    /// Give an agent a name; give a language model its prices
+    /// Name an agent, with prices for a language model
     Add(Add),
     /// Remove a named agent
     Remove {
-        /// The name
+        /// Name of the agent
         name: String,
     },
-    /// Compile bots, let each play against itself and against random, and report failures with their reasons; for a language
-    /// model, check the endpoint
+    /// Check that bots compile and play, or that the endpoint of a language model answers
     Check {
         /// A bot's file, a folder of bots, a name, or an agent, e.g. "mcts sims=100"
         #[arg(value_name = "DIR|NAME|SPEC")]
         agents: String,
-        /// The game, e.g. connect_four or "kuhn_poker(players=3)"; a language model needs none
+        /// Play this game, e.g. connect_four or "kuhn_poker(players=3)" [default: none, for a language model]
         #[arg(long)]
         game: Option<String>,
     },
@@ -53,46 +50,36 @@ enum What {
 
 #[derive(clap::Args)]
 struct Add {
-    /// Its name: 1 to 40 of A-Za-z0-9._-
+    /// Name of the agent: 1 to 40 characters of A-Za-z0-9._-
     name: String,
-    /// The agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
+    /// Name this agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
     #[arg(long)]
     spec: String,
-    /// US dollars per million input tokens
+    /// Set the price of a million input tokens in US dollars [default: unknown]
     #[arg(long, value_name = "USD")]
     price_in: Option<f64>,
-    /// US dollars per million output tokens
+    /// Set the price of a million output tokens in US dollars [default: unknown]
     #[arg(long, value_name = "USD")]
     price_out: Option<f64>,
-    /// A note for people
+    /// Add a note for people
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Replace the agent that has this name
+    /// Replace an agent of this name
     #[arg(long)]
     replace: bool,
 }
 
-/// Exit code 0: everything worked, 1: an agent failed, 2: the command could not be carried out.
-pub(super) fn run(args: Args) -> ExitCode {
+pub(super) fn run(args: Args) -> CheckResult {
     let (data, as_json) = (args.data.as_path(), args.json);
-    let done = match args.what.unwrap_or(What::List) {
-        What::List => roster(data, as_json).map(|()| true),
-        What::Add(new) => add(data, new, as_json).map(|()| true),
-        What::Remove { name } => remove(data, &name, as_json).map(|()| true),
-        What::Check { agents, game } => check::run(&agents, game.as_deref(), data, as_json),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(e) if super::reader_is_gone(&e) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("ludex: {e:#}");
-            ExitCode::from(2)
-        }
-    }
+    CheckResult(match args.command.unwrap_or(AgentsCommand::List) {
+        AgentsCommand::List => list(data, as_json).map(|()| true),
+        AgentsCommand::Add(new) => add(data, new, as_json).map(|()| true),
+        AgentsCommand::Remove { name } => remove(data, &name, as_json).map(|()| true),
+        AgentsCommand::Check { agents, game } => check::run(&agents, game.as_deref(), data, as_json),
+    })
 }
 
-fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
+fn list(data: &Path, as_json: bool) -> anyhow::Result<()> {
     let named = agents_file::of_data(data)?;
     if as_json {
         let agents = Roster::builtin().iter().map(|entry| {
@@ -113,17 +100,13 @@ fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
     if named.entries.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\n{} names (prices in US dollars per million tokens, figures for each call):",
-        named.path.display()
-    )?;
+    writeln!(out, "\n{} (prices in US dollars per million tokens, measurements per call):", named.path.display())?;
     let head = ["name", "in", "out", "tokens", "seconds", "agent", "note"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(named.entries.iter().map(row)).collect();
     Ok(print::table(&mut out, &rows, |k| (1..5).contains(&k))?)
 }
 
-/// What plays, in words.
+/// Describes the source of an agent.
 fn source(entry: &NamedAgent) -> String {
     match &entry.source {
         AgentSource::Spec(spec) => spec.to_string(),
@@ -171,23 +154,29 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
     let Add { name, price_in, price_out, note, .. } = new;
     for (option, price) in [("--price-in", price_in), ("--price-out", price_out)] {
         let fine = price.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
-        anyhow::ensure!(fine, "{option} takes a number of at least 0: US dollars per million tokens");
+        anyhow::ensure!(fine, "{option}: expected US dollars of at least 0");
     }
     let path = data.join(agents_file::FILE);
     let entry = NamedAgent { name, source: AgentSource::Spec(spec), price_in, price_out, note, measured: None };
     agents_file::add(&path, &entry, new.replace)?;
-    let kept = agents_file::read(&path)?;
-    let entry = kept.find(&entry.name).unwrap_or(&entry);
-    told(as_json, &document(entry), &format!("{} is {}, kept in {}", entry.name, source(entry), path.display()))
+    let file = agents_file::read(&path)?;
+    let entry = file.find(&entry.name).unwrap_or(&entry);
+    print_result(
+        as_json,
+        &document(entry),
+        &format!("{} is {}, written to {}", entry.name, source(entry), path.display()),
+    )
 }
 
 fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
     let Agents { path, .. } = agents_file::of_data(data)?;
     agents_file::remove(&path, name)?;
-    told(as_json, &json!({ "removed": name }), &format!("{name} is removed from {}", path.display()))
+    print_result(as_json, &json!({ "removed": name }), &format!("{name} is removed from {}", path.display()))
 }
 
-fn told(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
-    let told = if as_json { print::json(document) } else { writeln!(io::stdout().lock(), "{words}") };
-    Ok(told?)
+fn print_result(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
+    if as_json {
+        return Ok(print::json(document)?);
+    }
+    Ok(writeln!(io::stdout().lock(), "{words}")?)
 }

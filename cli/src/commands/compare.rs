@@ -16,19 +16,18 @@ use super::records;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::report_files;
 
-/// What `ludex compare` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Two runs, or one run with two agents in it: names below DATA/runs, or folders
+    /// Compare two runs, or two agents of one run: names below DATA/runs, or folders
     #[arg(required = true, num_args = 1..=2)]
     runs: Vec<String>,
-    /// An agent; give two for one run, or one for each of two runs [default: the first agent of each run]
+    /// Compare these agents: two of one run, or one of each run [default: the first agent of each run]
     #[arg(long = "agent", value_name = "NAME")]
     agents: Vec<String>,
-    /// Only this game; if parameters are given, only with these
+    /// Compare only this game, with exactly its parameters if given [default: all]
     #[arg(long)]
     game: Option<String>,
-    /// Folder that holds the runs
+    /// Read the runs in this folder
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document: {agents, games, all, unpaired, left_out, fallback}
@@ -37,20 +36,20 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let which = records::Which::parse(args.game.as_deref())?;
+    let filter = records::GameFilter::parse(args.game.as_deref())?;
     let runs: Vec<Archive> =
         args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
     if let [one, other] = &runs[..]
         && (one.about.suite != other.about.suite || one.about.games != other.about.games)
     {
-        eprintln!("ludex: these runs have different suites, versions or rules: their pairs may not be the same test");
+        eprintln!("ludex: the runs differ in suite, version or rules, so pairs may not be comparable");
     }
     if let [one, other] = &runs[..] {
         let (a, b) = (&one.about, &other.about);
         anyhow::ensure!(
             a.deals == b.deals,
-            "the deals of {} are {} and those of {} are {}, so their matches are not pairs; `ludex evaluate --deals {}` plays the \
-             second again on the deals of the first",
+            "expected equal seed sharing, got {} with {} and {} with {}; `ludex evaluate --seed-sharing {}` plays the second on \
+             the seeds of the first",
             a.run,
             a.deals,
             b.run,
@@ -63,9 +62,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     for (k, name) in names.iter().enumerate() {
         let run = runs.get(k).unwrap_or(&runs[0]);
         let other = (runs.len() == 1).then(|| names[1 - k].as_str());
-        sides.push(sides_of(run, name, other, which.as_ref()));
+        sides.push(sides_of(run, name, other, filter.as_ref()));
     }
-    let [first, second] = &sides[..] else { anyhow::bail!("a comparison needs two agents") };
+    let [first, second] = &sides[..] else { anyhow::bail!("expected two agents") };
     for (k, (name, side)) in names.iter().zip(&sides).enumerate() {
         if !side.is_empty() {
             continue;
@@ -73,10 +72,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let variants = variants(runs.get(k).unwrap_or(&runs[0]), name);
         anyhow::ensure!(
             variants.is_empty(),
-            "{name} played as {}; name one for each side with --agent",
+            "{name} played as {}; select one for each side with --agent",
             variants.join(", ")
         );
-        anyhow::bail!("{name} has played no match that counts; `ludex transcript` shows what happened");
+        anyhow::bail!("{name} has no match that counts; `ludex show` prints its matches");
     }
     let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
     let comparison = compare(first, second);
@@ -88,7 +87,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     show(&labels, &comparison)
 }
 
-/// An agent's name, with its run if there are two.
+/// Returns an agent's name, with its run if there are two.
 fn label(runs: &[Archive], name: &str, k: usize) -> String {
     match runs.get(k) {
         Some(run) if runs.len() == 2 => format!("{name} ({})", run.about.run),
@@ -96,7 +95,7 @@ fn label(runs: &[Archive], name: &str, k: usize) -> String {
     }
 }
 
-/// The agents to compare: the first of each run, or those that were named.
+/// Returns the agents to compare: the first of each run, or those of --agent.
 fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     let all = |run: &Archive| run.about.agents.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
     let pick = |run: &Archive, wanted: Option<&String>| {
@@ -104,24 +103,24 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
         match wanted {
             Some(name) if known.contains(name) => Ok(name.clone()),
             Some(name) => {
-                anyhow::bail!("{name:?} is not an agent of {}; its agents are {}", run.about.run, known.join(", "))
+                anyhow::bail!("--agent: expected one of {} in {}, got {name:?}", known.join(", "), run.about.run)
             }
-            None => known.first().cloned().ok_or_else(|| anyhow::anyhow!("{} names no agents", run.about.run)),
+            None => known.first().cloned().ok_or_else(|| anyhow::anyhow!("{} has no agents", run.about.run)),
         }
     };
     match (runs, given) {
         ([run], [first, second]) if first != second => Ok([pick(run, Some(first))?, pick(run, Some(second))?]),
         ([run], _) => anyhow::bail!(
-            "name two runs, or two agents of {} with --agent; its agents are {}",
+            "expected two runs, or two agents of {} with --agent; allowed: {}",
             run.about.run,
             all(run).join(", ")
         ),
         ([a, b], given) if given.len() <= 2 => Ok([pick(a, given.first())?, pick(b, given.get(1).or(given.first()))?]),
-        _ => anyhow::bail!("two runs take at most two --agent, the first run's and the second's"),
+        _ => anyhow::bail!("--agent: expected at most one for each run"),
     }
 }
 
-/// The names under which an agent played variants of a suite.
+/// Returns the names under which an agent played variants of a suite.
 fn variants(run: &Archive, name: &str) -> Vec<String> {
     let own = format!("{name} / ");
     let records = run.found.iter().filter_map(|found| found.parts.clone().record().ok());
@@ -130,22 +129,22 @@ fn variants(run: &Archive, name: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// An agent's matches that count. Matches only against itself, or against the agent that it is compared with, have no
-/// partner and are left out.
+/// Returns the matches of an agent that count, without those only against itself or against the compared agent, which have no
+/// partner.
 pub(super) fn sides_of(
     run: &Archive,
     name: &str,
     other: Option<&str>,
-    which: Option<&records::Which>,
+    filter: Option<&records::GameFilter>,
 ) -> Vec<ComparedMatch> {
     let lines = RecordLines { found: run.found.clone(), refused: run.refused.clone() };
-    let (mut good, refused) = records::verified(lines, which);
+    let (mut good, refused) = records::verify_records(lines, filter);
     records::warn(&refused);
     report_files::put_in_order(run, &mut good);
     let side_of = |game: &VerifiedRecord| {
         let record = game.record();
-        let met = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
-        if met || !game.reason().counts() || game.result().replayed {
+        let meets_other = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
+        if meets_other || !game.reason().counts() || game.result().replayed {
             return None;
         }
         let place = run.place_of(&record.header.episode);
@@ -172,7 +171,7 @@ fn side(game: &VerifiedRecord, part: String, name: &str) -> Option<ComparedMatch
         Outcome::None => None,
     };
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
-    // Only where somebody wins there are scores.
+    // Only competitive games have scores.
     let scores: Option<Vec<f64>> = own.iter().map(score).collect();
     let scores = scores.filter(|_| is_competitive(&**game.game()));
     Some(ComparedMatch {
@@ -189,7 +188,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
     if c.games.is_empty() {
-        writeln!(out, "there are no pairs: the two never played the same part, game, opponents, seats and seed")?;
+        writeln!(out, "no pairs: the two never played the same part, game, opponents, seats and seed")?;
     } else {
         let head = [
             "game",
@@ -224,13 +223,13 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
         )?;
         writeln!(
             out,
-            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won, without \
+            "95 %: Student's interval, pairs on one seed combined; p: McNemar's exact test of wins by only one agent, without \
              winners the t test of the returns; p (Holm): the same, corrected for the number of games"
         )?;
-        writeln!(out, "needed: seeds that would show a difference of 30 rating points with a power of 0.8")?;
+        writeln!(out, "needed: seeds that detect a difference of 30 rating points with a power of 0.8")?;
     }
     if c.unpaired != [0, 0] {
-        writeln!(out, "\nleft out without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
+        writeln!(out, "\nexcluded without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
         c.left_out.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
     }
     if !c.fallback.is_empty() {
@@ -250,7 +249,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of a row: the game's id, or where several rows have one id the part of the suite.
+/// Returns the name of a row: the game's id if unique, else the part of the suite.
 fn short(row: &ComparisonRow, all: &[ComparisonRow]) -> String {
     let id = |row: &ComparisonRow| row.game.split('(').next().unwrap_or_default().to_owned();
     let alone = all.iter().filter(|other| id(other) == id(row)).count() < 2;
@@ -261,16 +260,16 @@ fn short(row: &ComparisonRow, all: &[ComparisonRow]) -> String {
     }
 }
 
-/// Why a row has no interval.
+/// Returns the reasons for missing intervals of a row.
 fn notes(row: &ComparisonRow) -> Vec<String> {
     let why = |what: &str, d: Option<Difference>| {
         let because = match d?.why? {
-            NoInterval::OneBlock => "there is only one seed, and an interval needs two at least".to_owned(),
-            _ => format!("all {} seeds gave the same difference, so nothing is known of its spread", row.blocks),
+            NoInterval::OneBlock => "expected at least two seeds, got one".to_owned(),
+            _ => format!("all {} seeds gave the same difference, so its spread is unknown", row.blocks),
         };
         Some(format!("{what} has no interval: {because}"))
     };
-    let more = row.needed.map_or_else(String::new, |n| format!("; about {n} seeds would show 30 points"));
+    let more = row.needed.map_or_else(String::new, |n| format!("; about {n} seeds detect 30 points"));
     let score = why("the difference", row.score).map(|text| text + &more);
     score.into_iter().chain(why("the return", row.payoff).filter(|_| row.score.is_none())).collect()
 }

@@ -16,36 +16,35 @@ use ludex_server::matches::Hub;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{print, tournament};
+use super::{block_on, log_warnings, print, tournament};
 
-/// What `ludex demo` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder of the store and the report
-    #[arg(long, default_value = "./ludex-data")]
+    /// Write the store and the report into this folder
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// The game
+    /// Play this game, e.g. connect_four
     #[arg(long, default_value = "connect_four")]
     game: String,
-    /// Seeds for each meeting; on each seed two agents play twice, with the seats swapped
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Play this many blocks per pairing, each with seats swapped
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     blocks: u32,
     /// Keep the server running afterwards
     #[arg(long)]
-    serve: bool,
+    keep_running: bool,
 }
 
-/// The agents that connect, as the server's rooms hold them.
+/// Specs of the agents that connect.
 const AGENTS: [&str; 4] = ["random", "mcts sims=100", "mcts sims=1000", "alphabeta depth=4"];
-/// This one loses its connection again and again.
+/// Name of an agent that repeatedly loses its connection.
 const DROPS: &str = "drops";
-/// What it plays.
-const DROPPING: &str = "mcts sims=300";
-/// How long its connection lasts.
-const CONNECTED: Duration = Duration::from_millis(300);
-/// The Python bot, if the package `ludex` is installed.
+/// Spec of that agent.
+const DROPS_SPEC: &str = "mcts sims=300";
+/// Duration of each of its connections.
+const CONNECTION_TIME: Duration = Duration::from_millis(300);
+/// Name of the Python bot, which takes part if the package `ludex` is installed.
 const PYTHON: &str = "python";
-/// What it plays: in the middle if it can, with the client library of Python.
+/// Source of the Python bot: plays the column closest to the center.
 const PYTHON_BOT: &str = "\
 import sys, ludex
 def play(turn):
@@ -54,16 +53,14 @@ ludex.evaluate(sys.argv[1], None, play, run=sys.argv[2], name=sys.argv[3], progr
 ";
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    log_warnings();
+    block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no free port on the loopback interface")?;
         let url = format!("ws://{}", listener.local_addr()?);
         ludex_server::run_while(listener, Config::new(&args.data), |hub| async {
             let hub = hub;
-            show(&args, &url, &hub).await?;
-            if args.serve {
+            play_tournament(&args, &url, &hub).await?;
+            if args.keep_running {
                 println!("\nThe server keeps running at {url}; stop it with Ctrl-C.");
                 tokio::signal::ctrl_c().await?;
             }
@@ -73,8 +70,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     })
 }
 
-async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
-    let began = Instant::now();
+async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
+    let start = Instant::now();
     println!("ludex serves {url}, with its store in {}", args.data.display());
     let run = format!("demo-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"));
     let python = args.game == "connect_four" && has_python().await;
@@ -82,7 +79,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     names.push(DROPS.to_owned());
     names.extend(python.then(|| PYTHON.to_owned()));
     let entrants = names.iter().map(|name| TournamentEntrant { name: name.clone(), ..TournamentEntrant::default() });
-    let cup = Organise {
+    let request = Organise {
         run: run.clone(),
         game: args.game.clone(),
         format: "double_round_robin".to_owned(),
@@ -90,17 +87,17 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
         entrants: entrants.collect(),
         ..Organise::default()
     };
-    hub.organise(&cup).await?;
+    hub.organise(&request).await?;
     let total = names.len() * (names.len() - 1) * args.blocks as usize;
     println!("{} agents connect over WebSockets and play {total} rated matches of {}.", names.len(), args.game);
-    println!("`{DROPS}` loses its connection again and again, and loses nothing else.");
+    println!("`{DROPS}` repeatedly loses its connection, and loses nothing else.");
     if python {
         println!("`{PYTHON}` is a bot in Python.");
     }
     let bar = print::progress(total as u64, "playing");
     let clients = connect(url.to_owned(), run.clone(), python);
     let over = loop {
-        let page = hub.run(&run).await.context("the run is gone")?;
+        let page = hub.run(&run).await.context("the run was removed")?;
         if page["state"] != "open" {
             break page;
         }
@@ -111,46 +108,45 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let joined = tokio::task::spawn_blocking(move || clients.join()).await?;
     let drops = joined.map_err(|_| anyhow::anyhow!("the agents' thread panicked"))??;
-    println!("Played in {:.1} s; `{DROPS}` connected {drops} times.", began.elapsed().as_secs_f64());
+    println!("Played in {:.1} s; `{DROPS}` connected {drops} times.", start.elapsed().as_secs_f64());
     anyhow::ensure!(over["state"] == "done", "the tournament ended as {}", over["state"]);
-    let look = RunStatus::at(&path_of(&args.data, &run))?;
-    tournament::status(&look, false)?;
+    let status = RunStatus::at(&path_of(&args.data, &run))?;
+    tournament::print_status(&status, false)?;
     println!(
         "The referee replayed every record. The report: {}",
         path_of(&args.data, &run).join("report.html").display()
     );
-    println!("{:.1} s in all.", began.elapsed().as_secs_f64());
+    println!("{:.1} s in all.", start.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// A spec as an agent name: `mcts sims=100` is `mcts-sims-100`.
+/// Returns a spec as an agent name: `mcts sims=100` becomes `mcts-sims-100`.
 fn name(spec: &str) -> String {
     spec.replace([' ', '='], "-")
 }
 
-/// Whether Python is there with the client library.
+/// Returns true if Python has the client library.
 async fn has_python() -> bool {
     let mut command = tokio::process::Command::new("python3");
     command.args(["-c", "import ludex; ludex.evaluate"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().await.is_ok_and(|status| status.success())
 }
 
-/// Runs all agents as clients on a thread of their own; only the socket connects them with the server. Returns how often the one that
-/// drops has connected.
+/// Runs all agents as clients on a separate thread, connected with the server only by sockets. Returns the number of connections of
+/// `DROPS`.
 fn connect(url: String, run: String, python: bool) -> std::thread::JoinHandle<anyhow::Result<usize>> {
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
+        block_on(async {
             let mut players = JoinSet::new();
             for spec in AGENTS {
                 let (url, run) = (url.clone(), run.clone());
                 players.spawn(async move { play(&url, &run, &name(spec), spec).await.map(|()| 0) });
             }
-            let (dropping, its_run) = (url.clone(), run.clone());
+            let (drops_url, drops_run) = (url.clone(), run.clone());
             players.spawn(async move {
                 for connected in 1.. {
-                    let playing = play(&dropping, &its_run, DROPS, DROPPING);
-                    if let Ok(ended) = tokio::time::timeout(CONNECTED, playing).await {
+                    let playing = play(&drops_url, &drops_run, DROPS, DROPS_SPEC);
+                    if let Ok(ended) = tokio::time::timeout(CONNECTION_TIME, playing).await {
                         return ended.map(|()| connected);
                     }
                 }

@@ -1,5 +1,7 @@
 //! `ludex evaluate`.
 
+mod merge;
+
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,113 +29,125 @@ use ludex_report::runs::summary::{GroupScore, PartResult};
 use serde_json::json;
 
 use super::print::{self, number};
-use super::report;
+use super::rate::report;
 
-/// What `ludex evaluate` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The agent to evaluate, or a name given with `ludex agents add`; may be repeated
-    #[arg(long = "agent", value_name = "AGENT", required = true)]
+    /// Evaluate this agent, a spec or a name of `ludex agents`; may be repeated
+    #[arg(long = "agent", value_name = "AGENT", required_unless_present = "merge")]
     agents: Vec<String>,
-    /// A built-in suite (`ludex suites` lists them), or a TOML file
-    #[arg(long, value_name = "NAME|FILE")]
-    suite: String,
-    /// Name of the run, required but for --estimate: small letters, digits, _ and -; the same command again continues it
-    #[arg(long, value_name = "NAME", required_unless_present = "estimate")]
+    /// Play a built-in suite (`ludex suites` lists them), or a TOML file
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "merge")]
+    suite: Option<String>,
+    /// Name the run: a-z, 0-9, _ and -; the same command again continues it
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["estimate", "merge"])]
     run: Option<String>,
-    /// Folder of the runs and the named agents
+    /// Use the runs and the named agents in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Play nothing; estimate the matches, calls, tokens, dollars and hours, and the width of the interval
+    /// Estimate matches, calls, tokens, dollars, hours and the width of the interval, without playing
     #[arg(long)]
     estimate: bool,
-    /// Stop between pairs when this is used up; may be repeated
+    /// Stop between blocks when this budget is spent; may be repeated [default: no limit]
     #[arg(long, value_name = "usd=X|games=N|tokens=N|hours=H")]
     budget: Vec<String>,
-    /// Stop a part as soon as its rating is known to this many points to either side (95 %; the first look is after 8 blocks)
+    /// Stop a part once the half width of its rating (95 %) is at most this many points; checked from 8 blocks on
     #[arg(long, value_name = "POINTS")]
-    ci: Option<f64>,
-    /// Play only this shard of the plan, such as 2/8, so that several machines share the work: see `ludex merge`
-    #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "ci"])]
+    stop_at_ci: Option<f64>,
+    /// Play only this shard of the plan, e.g. 2/8; --merge makes one run of all shards
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "stop_at_ci"])]
     shard: Option<Shard>,
-    /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look
+    /// Play this share of the suite, e.g. 0.05, and at least one block of each pairing
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
-    /// Play only this part of the suite; may be repeated
-    #[arg(long, value_name = "PART")]
-    only: Vec<String>,
-    /// Fill a role of the suite with an agent, or a name given with `ludex agents add`; repeat it for a role of several agents
+    /// Play only this part of the suite; may be repeated [default: all]
+    #[arg(long = "part", value_name = "PART")]
+    parts: Vec<String>,
+    /// Fill a role of the suite with an agent; repeat it for a role of several agents
     #[arg(long = "role", value_name = "ROLE=AGENT")]
     roles: Vec<String>,
     /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
-    secret: Option<String>,
-    /// paired: the matches of a block share a seed, with seats swapped; once: in games with something hidden or drawn, each match
-    /// has a seed of its own, for agents that can remember [default: as the suite says]
+    seed_secret: Option<String>,
+    /// Share seeds: paired within a block with seats swapped, or once, a new seed per match of games with chance or hidden
+    /// information, for agents with memory [default: by the suite]
     #[arg(long, value_name = "once|paired")]
-    deals: Option<Deals>,
-    /// For --estimate: an agent of about the same strength [default: the mean of random and the middle of the ladder]
+    seed_sharing: Option<Deals>,
+    /// Estimate with this agent of about the same strength [default: the mean of random and the middle anchor]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
-    like: Option<String>,
-    /// For --estimate: an earlier run of the same agent, small is enough: tells, game by game, what a move uses, in the place of guesses
+    stand_in: Option<String>,
+    /// Estimate from the measured usage per move of an earlier small run of the same agent
     #[arg(long, value_name = "RUN", requires = "estimate")]
     pilot: Option<String>,
-    /// Matches at a time [default: 8 with a language model, 1024 if it is asked in batches, else one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Play this many matches at a time [default: one per core; 8 with a language model, 1024 if batched]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    /// Merge all shards of a run (names, folders or bundles) into one run
+    #[arg(long, value_name = "SHARD", num_args = 1.., conflicts_with_all = ["agents", "suite", "run", "estimate", "shard", "budget", "stop_at_ci", "scale", "parts", "roles", "seed_secret", "seed_sharing", "jobs"])]
+    merge: Vec<String>,
+    /// Write the merged run into this folder [default: DATA/runs/NAME]
+    #[arg(long, value_name = "DIR", requires = "merge")]
+    into: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    anyhow::ensure!((1e-6..=100.0).contains(&args.scale), "--scale is a number above 0 and at most 100, such as 0.05");
-    if let Some(text) = &args.secret {
+    if !args.merge.is_empty() {
+        return merge::run(&args);
+    }
+    anyhow::ensure!(
+        (1e-6..=100.0).contains(&args.scale),
+        "--scale: expected above 0 and at most 100, got {}",
+        args.scale
+    );
+    if let Some(text) = &args.seed_secret {
         let bytes = hex::decode(text).ok().filter(|bytes| !bytes.is_empty());
-        bytes.context("--secret takes bytes in hex, such as 00ff12; 32 digits are plenty")?;
+        bytes.context("--seed-secret: expected bytes in hex such as 00ff12; 32 digits suffice")?;
     }
     let budget = budget(&args.budget)?;
     let evaluation = Evaluation::new(EvaluationRequest {
         candidates: Candidates::resolve(&args.agents, &args.data)?,
-        suite: suite_text(&args.suite)?,
+        suite: suite_text(args.suite.as_deref().unwrap_or_default())?,
         data: args.data.clone(),
         scale: args.scale,
-        only: args.only.clone(),
+        only: args.parts.clone(),
         roles: parse_roles(&args.roles, &args.data)?,
-        secret: args.secret.clone(),
-        deals: args.deals,
+        secret: args.seed_secret.clone(),
+        deals: args.seed_sharing,
         shard: args.shard,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
         let pilot = args.pilot.as_ref().map(|run| Pilot::of(&Archive::open(run, &args.data)?)).transpose()?;
-        let estimate = evaluation.estimate(args.like.as_deref(), &pilot.unwrap_or_default())?;
+        let estimate = evaluation.estimate(args.stand_in.as_deref(), &pilot.unwrap_or_default())?;
         return if args.json {
             Ok(print::json(&json!(estimate))?)
         } else {
-            Ok(show_estimate(&estimate, &mut io::stdout().lock())?)
+            Ok(print_estimate(&estimate, &mut io::stdout().lock())?)
         };
     }
     let name = args.run.clone().unwrap_or_default();
-    anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
+    anyhow::ensure!(is_word(&name), "--run: expected a-z, 0-9, _ and -, got {name:?}");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
     preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     if person {
-        // The terminal is the board.
+        // The terminal displays the board.
         bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
-    let played = evaluation.play(&LocalExecutor, &name, budget, args.ci, |news| match news {
+    let played = evaluation.play(&LocalExecutor, &name, budget, args.stop_at_ci, |news| match news {
         RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
         RunNews::Match(_) => bar.inc(1),
     })?;
     bar.finish_and_clear();
     let findings = played.findings(&evaluation.plan)?;
-    tell(&args, &evaluation.plan, &played, &findings)?;
+    print_results(&args, &evaluation.plan, &played, &findings)?;
     match &played.end {
         StopReason::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
             let log = played.folder.path().join("log.jsonl");
-            bail!("no match counts: the infrastructure failed in every one; {} says why", log.display())
+            bail!("no match counts, since the infrastructure failed in all; see {}", log.display())
         }
         StopReason::Done => Ok(()),
         StopReason::Budget(why) => {
@@ -141,22 +155,21 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         StopReason::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
-        StopReason::Waiting => bail!("the agents cannot play at present; run the same command again to continue"),
+        StopReason::Waiting => bail!("the agents are unavailable; run the same command again to continue"),
     }
 }
 
-/// The budget as it was typed.
 fn budget(given: &[String]) -> anyhow::Result<Budget> {
     let mut out = Budget::default();
     for text in given.iter().flat_map(|text| text.split(',')) {
-        let wrong = || format!("--budget {text:?} is not valid; write usd=50, games=200, tokens=1000000 or hours=2");
-        let (what, much) = text.split_once('=').with_context(wrong)?;
-        let much: f64 = much.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).with_context(wrong)?;
-        match what.trim() {
-            "usd" => out.usd = Some(much),
-            "games" => out.games = Some(much as u64),
-            "tokens" => out.tokens = Some(much as u64),
-            "hours" => out.hours = Some(much),
+        let wrong = || format!("--budget: expected usd=50, games=200, tokens=1000000 or hours=2, got {text:?}");
+        let (unit, amount) = text.split_once('=').with_context(wrong)?;
+        let amount: f64 = amount.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).with_context(wrong)?;
+        match unit.trim() {
+            "usd" => out.usd = Some(amount),
+            "games" => out.games = Some(amount as u64),
+            "tokens" => out.tokens = Some(amount as u64),
+            "hours" => out.hours = Some(amount),
             _ => bail!(wrong()),
         }
     }
@@ -164,7 +177,12 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 }
 
 /// Prints the results and writes the report.
-fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &EvaluationResults) -> anyhow::Result<()> {
+fn print_results(
+    args: &Args,
+    plan: &Plan,
+    played: &PlayedEvaluation,
+    findings: &EvaluationResults,
+) -> anyhow::Result<()> {
     let EvaluationResults { rows, groups, summaries, .. } = findings;
     let folder = played.folder.path();
     let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
@@ -184,8 +202,8 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Evaluati
         }))?;
     } else {
         let mut out = io::stdout().lock();
-        show(&mut out, rows)?;
-        show_more(&mut out, rows, groups, summaries)?;
+        print_table(&mut out, rows)?;
+        print_details(&mut out, rows, groups, summaries)?;
         let all = print::count(played.records.len(), "match", "matches");
         writeln!(out, "{all}, {} of them now; {}", played.played, costs(&usage))?;
         writeln!(out, "{}", folder.join("report.html").display())?;
@@ -197,15 +215,15 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Evaluati
     Ok(())
 }
 
-/// Writes the report of a run into its folder; the files. The run is kept without it, so a failure is only told.
-pub(super) fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
+/// Writes the report of a run into its folder and returns the files. A failure is printed only, since the run is complete without.
+fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
     let files = || {
-        let name = folder.to_str().context("the folder's name is not Unicode")?;
+        let name = folder.to_str().context("expected a folder name in Unicode")?;
         let run = Archive::open(name, folder)?;
-        let words = ["ludex", "report", name, "--out", name].map(str::to_owned);
+        let words = ["ludex", "rate", name, "--report", name].map(str::to_owned);
         let about = ReportAbout {
             title,
-            command: report::line(&words),
+            command: report::shell_line(&words),
             secret: report_files::secret(&run),
             ..ReportAbout::default()
         };
@@ -218,7 +236,7 @@ pub(super) fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
     })
 }
 
-/// What calls cost, in words.
+/// Returns calls, tokens and dollars in words.
 pub(super) fn costs(usage: &Usage) -> String {
     if usage.calls == 0 {
         return "no calls".to_owned();
@@ -239,11 +257,11 @@ pub(super) fn costs(usage: &Usage) -> String {
     format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
 }
 
-/// Metrics of parts that are printed; more would hide the table.
-const PRINTED: usize = 30;
+/// Maximum number of printed metrics; more would hide the table.
+const MAX_METRICS: usize = 30;
 
-/// What stands below the table: parts that could not be played, metrics that parts ask for, and means over groups and parts.
-pub(super) fn show_more(
+/// Prints details below the table: parts that could not be played, metrics of parts, and means over groups and parts.
+pub(super) fn print_details(
     out: &mut impl Write,
     rows: &[PartResult],
     groups: &[GroupScore],
@@ -253,10 +271,10 @@ pub(super) fn show_more(
         rows.iter().filter_map(|row| Some(format!("{}: {}", row.part, row.note.as_ref()?))).collect();
     notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
     let measured: usize = rows.iter().map(|row| row.metrics.len()).sum();
-    if measured > PRINTED {
-        writeln!(out, "{measured} measurements of parts: the report and --json have them")?;
+    if measured > MAX_METRICS {
+        writeln!(out, "{measured} measurements of parts; see the report or --json")?;
     }
-    for row in rows.iter().filter(|_| measured <= PRINTED) {
+    for row in rows.iter().filter(|_| measured <= MAX_METRICS) {
         for (metric, measure) in &row.metrics {
             let range = measure
                 .low
@@ -265,8 +283,8 @@ pub(super) fn show_more(
             writeln!(out, "{}: {} of {} {}{range}", row.part, metric, row.agent, number(measure.value, 3))?;
         }
     }
-    answers(out, rows)?;
-    // The mean over one part stands in the table.
+    print_answers(out, rows)?;
+    // The table has the mean over one part.
     for GroupScore { group, agent, parts, score } in groups.iter().filter(|group| group.parts > 1) {
         writeln!(
             out,
@@ -282,8 +300,8 @@ pub(super) fn show_more(
     Ok(())
 }
 
-/// What became of the answers of language models: a line for each agent, and a warning for each part with many bad ones.
-fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
+/// Prints the kinds of answers of each language model, with a warning for each part with many bad answers.
+fn print_answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let agents: BTreeSet<&str> =
         rows.iter().filter(|row| row.answers.is_some()).map(|row| row.agent.as_str()).collect();
     for agent in agents {
@@ -292,7 +310,7 @@ fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
         own().filter_map(|row| row.answers.as_ref()).for_each(|answers| all.add(answers));
         let kinds = all.by_kind().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
         let lost: u64 = own().map(|row| row.lost_by_answers).sum();
-        let lost = if lost > 0 { format!("; {lost} matches were lost by them") } else { String::new() };
+        let lost = if lost > 0 { format!("; {lost} matches lost by them") } else { String::new() };
         writeln!(out, "answers of {agent}: {}{lost}", kinds.collect::<Vec<_>>().join(", "))?;
         for row in own() {
             let warnings = row.answers.iter().flat_map(Answers::warnings);
@@ -302,11 +320,11 @@ fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     Ok(())
 }
 
-/// The table of a run.
-pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
+/// Prints the table of a run.
+pub(super) fn print_table(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let several = rows.iter().any(|r| r.agent != rows[0].agent);
     let mut head =
-        vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "blocks", "for +-30", "left out"];
+        vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "blocks", "for +-30", "excluded"];
     if several {
         head.insert(1, "agent");
     }
@@ -348,13 +366,12 @@ pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> 
     }
     print::table(out, &table, |k| k > usize::from(several))?;
     if rows.iter().any(|row| row.blocks_for_30.is_some()) {
-        writeln!(out, "for +-30: blocks like these that would give an interval of 30 points to either side")?;
+        writeln!(out, "for +-30: number of such blocks for a half width of 30 points")?;
     }
     Ok(())
 }
 
-/// Prints an estimate.
-fn show_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()> {
+fn print_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()> {
     let head = ["part", "matches", "moves", "calls", "tokens in", "out", "rating +-"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let cells = |id: &str, cost: &Cost, width: String| {

@@ -1,5 +1,8 @@
 //! `ludex games`.
 
+mod analyze;
+mod prompt;
+
 use std::io::{self, Write};
 
 use ludex_env::GameRef;
@@ -10,38 +13,56 @@ use serde_json::{Value, json};
 use super::print::{self, number, points};
 use ludex_server::catalogue::Catalogue;
 
-/// What `ludex games` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// A game to explain, e.g. chess or "kuhn_poker(players=3)" [default: list all]
-    game: Option<String>,
-    /// Print one JSON document: the game's Spec, or the list
-    #[arg(long)]
+    #[command(subcommand)]
+    command: Option<GamesCommand>,
+    /// Print one JSON document: the list, or with `explain` the game's Spec
+    #[arg(long, global = true)]
     json: bool,
-    /// Print the game's page: rules, actions, observations, presets (with --json, the Spec's `text`)
-    #[arg(long, requires = "game")]
-    page: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum GamesCommand {
+    /// List the games (the default)
+    List,
+    /// Explain a game: seats, actions, views, parameters, presets, anchors
+    Explain {
+        /// Game string, e.g. chess or "kuhn_poker(players=3)"
+        game: String,
+        /// Print the game's page with its rules instead; with --json, add it to the Spec as `text`
+        #[arg(long)]
+        page: bool,
+    },
+    /// Analyze positions by a game's rules: one JSON query per line of standard input, one JSON reply per line
+    Analyze(analyze::Args),
+    /// Print the prompt of a language model in a position
+    Prompt(prompt::Args),
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let Some(text) = &args.game else {
-        return if args.json {
+    match args.command {
+        None | Some(GamesCommand::List) if args.json => {
             Ok(print::json(&json!({ "games": Catalogue::default().entries() }))?)
-        } else {
-            Ok(list()?)
-        };
-    };
-    let game = ludex_games::load(text)?;
-    if args.json {
+        }
+        None | Some(GamesCommand::List) => Ok(list()?),
+        Some(GamesCommand::Explain { game, page }) => explain(&ludex_games::load(&game)?, page, args.json),
+        Some(GamesCommand::Analyze(args)) => analyze::run(args),
+        Some(GamesCommand::Prompt(args)) => prompt::run(args),
+    }
+}
+
+fn explain(game: &GameRef, page: bool, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
         let mut spec = game.spec().clone();
-        spec.text = args.page.then(|| game.info().page.to_owned());
+        spec.text = page.then(|| game.info().page.to_owned());
         return Ok(print::json(&serde_json::to_value(spec)?)?);
     }
     let mut out = io::stdout().lock();
-    if args.page {
+    if page {
         return Ok(writeln!(out, "{}", game.info().page.trim_end())?);
     }
-    Ok(explain(&mut out, &game)?)
+    Ok(show(&mut out, game)?)
 }
 
 fn list() -> io::Result<()> {
@@ -59,15 +80,15 @@ fn list() -> io::Result<()> {
     }));
     let mut out = io::stdout().lock();
     print::table(&mut out, &rows, |_| false)?;
-    writeln!(out, "\n`ludex games GAME` explains one, `ludex games GAME --page` prints its rules.")
+    writeln!(out, "\n`ludex games explain GAME` explains one, `ludex games explain GAME --page` prints its rules.")
 }
 
-/// A word of the protocol.
+/// Returns the protocol word of a value.
 fn word(value: impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn explain(out: &mut impl Write, game: &GameRef) -> io::Result<()> {
+fn show(out: &mut impl Write, game: &GameRef) -> io::Result<()> {
     let s = game.spec();
     writeln!(out, "{}: {}\n", s.game, s.title)?;
     let kinds =
@@ -98,8 +119,8 @@ fn explain(out: &mut impl Write, game: &GameRef) -> io::Result<()> {
     });
     section(out, "anchors", &anchors.collect::<Vec<_>>())?;
     let marks = game.marks_docs().into_iter().map(|d| vec![format!("  {}", d.name), d.formula.to_owned()]);
-    section(out, "marks (ludex replay RECORD --marks)", &marks.collect::<Vec<_>>())?;
-    writeln!(out, "\n`ludex games {} --page` prints the rules.", s.game)
+    section(out, "marks (ludex show RECORD --marks)", &marks.collect::<Vec<_>>())?;
+    writeln!(out, "\n`ludex games explain {} --page` prints the rules.", s.game)
 }
 
 fn section(out: &mut impl Write, title: &str, rows: &[Vec<String>]) -> io::Result<()> {
@@ -131,7 +152,7 @@ fn views(s: &Spec) -> String {
     format!("{}{layouts}", all.join(", "))
 }
 
-/// Name, value here, what is allowed and what it means.
+/// Returns a row for each parameter: name with value, allowed values, description.
 fn parameters(s: &Spec) -> Vec<Vec<String>> {
     let Some(properties) = s.params_schema["properties"].as_object() else { return Vec::new() };
     let row = |(name, schema): (&String, &Value)| {
@@ -142,7 +163,7 @@ fn parameters(s: &Spec) -> Vec<Vec<String>> {
     properties.iter().filter(|(name, _)| *name != "preset").map(row).collect()
 }
 
-/// What a schema allows, in short.
+/// Returns the allowed values of a schema in short form.
 fn allowed(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         return words

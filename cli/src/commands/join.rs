@@ -1,4 +1,4 @@
-//! `ludex join`: an agent of this program as a client of a server.
+//! `ludex join`.
 
 mod run;
 
@@ -17,81 +17,74 @@ use ludex_play::remote_agent::RemoteAgent;
 use ludex_protocol::is_agent_name;
 use ludex_server::auth::random_bytes;
 
-/// What `ludex join` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The server, e.g. ws://127.0.0.1:7878
+    /// Connect to this server, e.g. ws://127.0.0.1:7878
     url: String,
-    /// The game: connect_four or "breakthrough(rows=8,columns=3)"
-    #[arg(long, required_unless_present_any = ["ticket", "run"])]
+    /// Play this game, e.g. connect_four or "breakthrough(rows=8,columns=3)"
+    #[arg(long, required_unless_present = "run")]
     game: Option<String>,
-    /// A suite of the server: the agent plays it as the run --run
-    #[arg(long, value_name = "NAME", requires = "run", conflicts_with_all = ["game", "ticket"])]
+    /// Play this suite of the server as the run --run
+    #[arg(long, value_name = "NAME", requires = "run", conflicts_with = "game")]
     suite: Option<String>,
-    /// Name of the run: small letters, digits, _ and -; the same command again continues it
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["game", "ticket"])]
+    /// Name the run: a-z, 0-9, _ and -; the same command again continues it
+    #[arg(long, value_name = "NAME", conflicts_with = "game")]
     run: Option<String>,
-    /// Play this share of the suite, but at least one block of each pairing
+    /// Play this share of the suite, and at least one block of each pairing
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "suite")]
     scale: f64,
-    /// Play only this part of the suite; may be repeated
-    #[arg(long, value_name = "PART", requires = "suite")]
-    only: Vec<String>,
+    /// Play only this part of the suite; may be repeated [default: all]
+    #[arg(long = "part", value_name = "PART", requires = "suite")]
+    parts: Vec<String>,
     /// Fill a role of the suite with an agent of the server; repeat it for a role of several agents
     #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
     roles: Vec<String>,
-    /// How many agents the run is for; it begins when they have all enrolled
+    /// Start the run once this many agents have enrolled
     #[arg(long, value_name = "N", default_value_t = 1, requires = "suite")]
     candidates: u32,
-    /// End the run for good instead of playing it
-    #[arg(long, requires = "run", conflicts_with = "suite")]
-    withdraw: bool,
-    /// The agent: random, "mcts sims=500", human, ...
+    /// Play with this agent, e.g. random, "mcts sims=500" or human
     #[arg(long)]
     agent: String,
-    /// The name that it plays under [default: made from the agent]
-    #[arg(long)]
+    /// Play under this agent name [default: made from the agent]
+    #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The seat, by its name or counted from 0: white, or 1 in chess [default: each seat in turn]
-    #[arg(long)]
+    /// Take this seat, by name or by number from 0, e.g. white or 1 in chess [default: each seat in turn]
+    #[arg(long, value_name = "SEAT")]
     seat: Option<String>,
-    /// An agent of the server for the other seats: one for all, or one per seat, in order [default: other clients in the queue]
+    /// Play against agents of the server: one for all other seats, or one per seat in order [default: clients in the queue]
     #[arg(long, value_name = "AGENT")]
     against: Vec<String>,
-    /// Name of a queue; clients in the same queue meet
-    #[arg(long, conflicts_with = "against")]
+    /// Join this queue; clients in the same queue play each other
+    #[arg(long, value_name = "NAME", conflicts_with = "against")]
     queue: Option<String>,
-    /// Total number of matches; 0: until you stop it [default: 1, with a ticket 0]
-    #[arg(long)]
-    count: Option<u32>,
-    /// Matches at a time
-    #[arg(long, default_value_t = 1)]
-    slots: u32,
-    /// Milliseconds for each move; 0: no clock [default: 10000, for a person 0]
-    #[arg(long)]
-    move_ms: Option<u64>,
-    /// Play rated matches
+    /// Play this many matches; 0 plays until stopped
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    matches: u32,
+    /// Play this many matches at a time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: u32,
+    /// Limit each move to this many seconds; 0 removes the limit [default: 10, for a person 0]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
+    move_seconds: Option<u64>,
+    /// Play rated matches [default: unrated]
     #[arg(long)]
     rated: bool,
-    /// Whether matches come in pairs on one seed with the seats swapped [default: as the server does it]
+    /// Play matches in pairs on one seed with seats swapped [default: by the server]
     #[arg(long, value_name = "true|false")]
-    pairs: Option<bool>,
-    /// The token for the server [default: the environment variable LUDEX_TOKEN]
+    paired: Option<bool>,
+    /// Authenticate with this token [default: LUDEX_TOKEN from the environment]
     #[arg(long)]
     token: Option<String>,
-    /// File of certificates (PEM) to trust, for a server with one of its own [default: SSL_CERT_FILE, and the system's]
+    /// Trust the certificates in this PEM file [default: SSL_CERT_FILE and the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<std::path::PathBuf>,
-    /// A tournament's ticket
-    #[arg(long)]
-    ticket: Option<String>,
-    /// First take over the seats that this name still holds on the server
+    /// Take over the seats that this name still holds on the server
     #[arg(long)]
     reclaim: bool,
-    /// Seed of the agent; the first match is played with seed=SEED, the next one with SEED+1 [default: a random one]
+    /// Set the seed of the agent for the first match; each further match adds 1 [default: random]
     #[arg(long)]
     seed: Option<u64>,
-    /// Print one JSON document at the end, and nothing else
+    /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
 }
@@ -100,18 +93,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let spec = AgentSpec::parse(&args.agent)?;
     anyhow::ensure!(
         !(args.json && spec.class() == AgentClass::Person),
-        "a person plays at the terminal, so leave out --json"
+        "--json: expected an agent, got a person at the terminal"
     );
     anyhow::ensure!(
         !llm::uses_batching(&spec),
-        "matches on a server have clocks, and the answers of batches take hours: leave out batch=true"
+        "expected an agent without batch=true, since matches on a server have clocks"
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(join(&args, spec));
-    // A person who was asked for a move may never answer.
+    let result = runtime.block_on(join(&args, spec));
+    // A person may never answer the last request.
     runtime.shutdown_background();
-    let Some(played) = done? else { return Ok(()) };
-    let results = Results::of(&played);
+    let Some(played) = result? else { return Ok(()) };
+    let results = JoinSummary::of(&played);
     if args.json {
         println!("{}", results.document(&played));
     } else {
@@ -120,16 +113,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays; the matches of a join, nothing of a run.
+/// Plays, and returns the matches of a join; `None` for a run.
 async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchResult>>> {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&spec),
     };
-    anyhow::ensure!(
-        is_agent_name(&name),
-        "--name {name:?} is not a valid agent name: use 1 to 40 characters of A-Za-z0-9._-"
-    );
+    anyhow::ensure!(is_agent_name(&name), "--name: expected 1 to 40 characters of A-Za-z0-9._-, got {name:?}");
     let seed = match args.seed {
         Some(seed) => seed,
         None => u64::from_le_bytes(random_bytes::<8>().context("the system cannot provide random numbers")?),
@@ -147,7 +137,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     )?;
     let kind = Some(agent.kind());
     let options = Options {
-        token: args.token.clone().or_else(super::token_of_environment),
+        token: args.token.clone().or_else(super::environment_token),
         agent: Some(AgentId { name, version: Some(env!("CARGO_PKG_VERSION").into()), kind }),
         client: ludex_play::PROGRAM.into(),
         reclaim: args.reclaim,
@@ -160,34 +150,26 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     let game = args.game.clone().unwrap_or_default();
     let mut request = Join {
         against: (!args.against.is_empty()).then(|| args.against.clone()),
-        slots: args.slots,
-        count: args.count.unwrap_or(u32::from(args.ticket.is_none())),
+        slots: args.jobs,
+        count: args.matches,
         rated: args.rated,
-        pairs: args.pairs,
-        ticket: args.ticket.clone(),
+        pairs: args.paired,
         ..Join::new(game)
     };
     if let Some(queue) = &args.queue {
         request.queue.clone_from(queue);
     }
-    match args.move_ms {
+    match args.move_seconds {
         Some(0) => request.clock = Clock::default(),
-        Some(ms) => request.clock = Clock::per_move(ms),
+        Some(seconds) => request.clock = Clock::per_move(seconds * 1_000),
         None if person && !args.against.is_empty() => request.clock = Clock::default(),
         None => {}
     }
     if let Some(name) = &args.run {
-        if args.withdraw {
-            let (client, _) = Client::connect(&args.url, options).await?;
-            client.withdraw(name).await?;
-            println!("{name} is withdrawn");
-            client.close().await;
-            return Ok(None);
-        }
         let enrol = Enrol {
             scale: args.scale,
-            slots: args.slots,
-            only: args.only.clone(),
+            slots: args.jobs,
+            only: args.parts.clone(),
             roles: roles(&args.roles)?,
             candidates: args.candidates,
             ..Enrol::new(args.suite.clone().unwrap_or_default(), name)
@@ -207,18 +189,18 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     Ok(Some(played?))
 }
 
-/// Agents by role, from texts such as `reference=random`.
+/// Parses agents by role, such as `reference=random`.
 fn roles(given: &[String]) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for text in given {
         let (role, agent) =
-            text.split_once('=').with_context(|| format!("--role {text:?} is not written as ROLE=AGENT"))?;
+            text.split_once('=').with_context(|| format!("--role: expected ROLE=AGENT, got {text:?}"))?;
         out.entry(role.trim().to_owned()).or_default().push(agent.trim().to_owned());
     }
     Ok(out)
 }
 
-/// Resolves on Ctrl-C. A second one ends the program at once.
+/// Resolves on Ctrl-C; a second one exits the program.
 async fn stop() {
     // On a system without signals, this never resolves.
     if tokio::signal::ctrl_c().await.is_err() {
@@ -232,18 +214,18 @@ async fn stop() {
     });
 }
 
-/// The seat that was given by its number or its name. Only the server knows the names of all of its games.
+/// Returns the seat of a number or a name; only the server knows the names of all its games.
 async fn seat(client: &Client, game: &str, text: &str) -> anyhow::Result<u32> {
     if let Ok(seat) = text.parse() {
         return Ok(seat);
     }
     let spec = client.describe(game, Params::new(), false).await?;
     let seat = seats::position(&spec.seats, text);
-    let seat = seat.with_context(|| format!("the seats of {} are {}", spec.game, spec.seats.join(", ")))?;
+    let seat = seat.with_context(|| format!("expected a seat of {}: {}", spec.game, spec.seats.join(", ")))?;
     Ok(seat as u32)
 }
 
-/// `mcts sims=500` plays as `mcts-sims-500`.
+/// Returns the agent name of a spec: `mcts-sims-500` for `mcts sims=500`.
 fn name_of(spec: &AgentSpec) -> String {
     let text = spec.to_string();
     let mapped = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' });
@@ -254,13 +236,13 @@ fn outcome(played: &MatchResult) -> Option<Outcome> {
     played.end.as_ref()?.outcome.get(played.start.seat? as usize).copied()
 }
 
-/// One match in a line.
+/// Describes a match in one line.
 fn line(played: &MatchResult) -> String {
     let start = &played.start;
     let seat = start.seat.unwrap_or(0);
     let head = format!("{} {} seat {seat}", start.match_id, start.game);
     match &played.end {
-        None => format!("{head}: the server no longer knows it"),
+        None => format!("{head}: no longer on the server"),
         Some(end) => {
             let how = match outcome(played) {
                 Some(Outcome::Win) => "won",
@@ -269,15 +251,15 @@ fn line(played: &MatchResult) -> String {
                 Some(Outcome::None) | None => "over",
             };
             let reason = serde_json::to_value(end.reason).unwrap_or_default();
-            let fault = end.at_fault.map(|seat| format!(", seat {seat} is to blame")).unwrap_or_default();
+            let fault = end.at_fault.map(|seat| format!(", seat {seat} at fault")).unwrap_or_default();
             let own = played.own_return().unwrap_or(0.0);
             format!("{head}: {how}, return {own} ({}{fault})", reason.as_str().unwrap_or_default())
         }
     }
 }
 
-/// The results of the matches.
-struct Results {
+/// Summary of the matches.
+struct JoinSummary {
     matches: usize,
     wins: usize,
     draws: usize,
@@ -285,11 +267,11 @@ struct Results {
     mean_return: Option<f64>,
 }
 
-impl Results {
+impl JoinSummary {
     fn of(played: &[MatchResult]) -> Self {
         let count = |which| played.iter().filter(|played| outcome(played) == Some(which)).count();
         let returns: Vec<f64> = played.iter().filter_map(MatchResult::own_return).collect();
-        Results {
+        JoinSummary {
             matches: played.len(),
             wins: count(Outcome::Win),
             draws: count(Outcome::Draw),
@@ -327,9 +309,9 @@ impl Results {
     }
 }
 
-impl std::fmt::Display for Results {
+impl std::fmt::Display for JoinSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Results { matches, wins, draws, losses, mean_return } = self;
+        let JoinSummary { matches, wins, draws, losses, mean_return } = self;
         write!(f, "{matches} {}", if *matches == 1 { "match" } else { "matches" })?;
         if let Some(mean) = mean_return {
             write!(f, ": {wins} won, {draws} drawn, {losses} lost, mean return {mean}")?;
@@ -343,11 +325,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_made_from_specs() {
+    fn name_of_spec_is_valid() {
         for (spec, name) in [("random", "random"), ("mcts sims=500", "mcts-sims-500")] {
-            let name_made = name_of(&AgentSpec::parse(spec).unwrap());
-            assert_eq!(name_made, name);
-            assert!(is_agent_name(&name_made));
+            let derived = name_of(&AgentSpec::parse(spec).unwrap());
+            assert_eq!(derived, name);
+            assert!(is_agent_name(&derived));
         }
     }
 }

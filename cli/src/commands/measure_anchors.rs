@@ -1,4 +1,4 @@
-//! `ludex ladder`.
+//! `ludex measure-anchors`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,39 +13,37 @@ use serde_json::{Value, json};
 
 use super::print::{self, number};
 
-/// What `ludex ladder` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The games, with or without parameters [default: all]
+    /// Measure these games, with or without parameters [default: all]
     games: Vec<String>,
-    /// How much to play for each pairing: pairs of episodes, duplicate matches, or seeds against the field, as the game has it
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    /// Play this many units per pairing: blocks, duplicate matches, or seeds against the field, by game
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     units: u64,
-    /// Seed of everything random; the same seed gives the same figures
+    /// Set the seed of everything random; the same seed gives the same figures
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the table into the games' pages, the .md files of this folder (in the source: games/src)
+    /// Write the tables into the games' pages, the .md files of this folder
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// Folder of the data; played units are kept in its folder `ladders`, and the same command (with the same build) continues
-    /// there
+    /// Store played units in this folder; the same command with the same build continues
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document: [{scale, units, rungs, strays}]
     #[arg(long)]
     json: bool,
-    /// Matches at a time [default: one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Play this many matches at a time [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let all = || games().iter().map(|entry| entry.info.id.to_owned()).collect();
-    let named: Vec<String> = if args.games.is_empty() { all() } else { args.games.clone() };
-    let loaded: Vec<GameRef> = named.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
+    let names: Vec<String> = if args.games.is_empty() { all() } else { args.games.clone() };
+    let loaded: Vec<GameRef> = names.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
     let mut documents = Vec::new();
     for game in &loaded {
-        let measured = played(game, &args).with_context(|| format!("the ladder of {}", game.spec().string))?;
+        let measured = measure_game(game, &args).with_context(|| format!("the anchors of {}", game.spec().string))?;
         if let Some(dir) = &args.write {
             write_page(dir, game, &measured, &args)?;
         }
@@ -61,8 +59,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays what is missing, with a bar.
-fn played(game: &GameRef, args: &Args) -> anyhow::Result<MeasuredLadder> {
+/// Plays the missing units with a progress bar.
+fn measure_game(game: &GameRef, args: &Args) -> anyhow::Result<MeasuredLadder> {
     let jobs = args.jobs.unwrap_or(0).into();
     let settings = AnchorRunSettings { units: args.units, seed: args.seed, jobs, data: args.data.clone() };
     let bar = print::progress(0, &game.spec().game);
@@ -76,18 +74,19 @@ fn played(game: &GameRef, args: &Args) -> anyhow::Result<MeasuredLadder> {
 
 fn write_page(dir: &Path, game: &GameRef, measured: &MeasuredLadder, args: &Args) -> anyhow::Result<()> {
     let spec = game.spec();
-    let asked = args.games.iter().find(|g| load(g).is_ok_and(|it| it.spec().string == spec.string));
-    let asked = asked.map_or(spec.game.as_str(), String::as_str);
-    let asked = if asked.contains('(') { format!("\"{asked}\"") } else { asked.to_owned() };
+    let text = args.games.iter().find(|text| load(text).is_ok_and(|it| it.spec().string == spec.string));
+    let text = text.map_or(spec.game.as_str(), String::as_str);
+    let text = if text.contains('(') { format!("\"{text}\"") } else { text.to_owned() };
     let Args { units, seed, .. } = args;
     let about = format!(
-        "Measured with {} by `ludex ladder {asked} --units {units} --seed {seed}`: {}.",
+        "Measured with {} by `ludex measure-anchors {text} --units {units} --seed {seed}`: {}.",
         ludex_play::PROGRAM,
         measured.ladder.in_words(*units),
     );
     let path = dir.join(format!("{}.md", spec.game));
-    let page = fs::read_to_string(&path)
-        .with_context(|| format!("{} cannot be read; --write takes the folder of the games' pages", path.display()))?;
+    let page = fs::read_to_string(&path).with_context(|| {
+        format!("{} cannot be read; --write: expected the folder of the games' pages", path.display())
+    })?;
     let table = measured.ladder.table(measured.rows.clone(), measured.draws, about);
     let page = table.on(&page).map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
     fs::write(&path, page).with_context(|| format!("{} cannot be written", path.display()))
@@ -121,7 +120,7 @@ fn show(out: &mut impl Write, measured: &MeasuredLadder, units: u64) -> io::Resu
     let strays = measured.ladder.strays(&measured.rows);
     strays.iter().try_for_each(|stray| writeln!(out, "{stray}"))?;
     if strays.is_empty() {
-        writeln!(out, "every level is as far above the level below as it should be")?;
+        writeln!(out, "the distance between levels is in range everywhere")?;
     }
     writeln!(out)
 }

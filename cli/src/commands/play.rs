@@ -19,19 +19,18 @@ use super::seats;
 use super::terminal::Terminal;
 use parking_lot::Mutex;
 
-/// What `ludex play` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The game, e.g. tic_tac_toe or "chess(max_plies=300)"
+    /// Game string, e.g. tic_tac_toe or "chess(max_plies=300)"
     game: String,
-    /// human, or an agent such as "mcts sims=500": one --seat for each seat, in order, or SEAT=AGENT for some, e.g.
-    /// --seat white=human [default: you on the seat that begins; on the others the middle of the game's anchors]
+    /// Seat human, or an agent such as "mcts sims=500": one --seat per seat in order, or SEAT=AGENT for some, e.g. white=human
+    /// [default: human on the first seat to move, the middle anchor on the others]
     #[arg(long = "seat", value_name = "AGENT|SEAT=AGENT")]
     seats: Vec<String>,
-    /// Seed of chance and of the agents [default: a random one]
+    /// Set the seed of chance and of the agents [default: random]
     #[arg(long)]
     seed: Option<u64>,
-    /// Append the episode record to this file
+    /// Append the record to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -43,22 +42,22 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         Some(seed) => seed,
         None => u64::from_be_bytes(ludex_server::auth::random_bytes()?),
     };
-    let talk = Arc::new(Talk { chance: Mutex::default(), width: human::width() });
+    let board = Arc::new(TerminalBoard { chance: Mutex::default(), width: human::width() });
     let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.class() == AgentClass::Person).collect();
     let terminal = Terminal::open()?;
     // Several people share one terminal and its buffer, so they share one agent.
     if !persons.is_empty() {
-        let talk = talk.clone();
-        let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(talk.width);
-        let agent = Arc::new(wrap(Arc::new(person), move |person, ask, deadline| {
-            talk.tell_chance();
-            person.act(ask, deadline)
+        let board = board.clone();
+        let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(board.width);
+        let agent = Arc::new(wrap(Arc::new(person), move |person, request, deadline| {
+            board.flush_chance();
+            person.act(request, deadline)
         }));
         persons.iter().for_each(|&k| players[k].agent = agent.clone());
     }
-    // One person is told what the seat is told; otherwise the terminal shows what spectators see.
-    let ears = if let [seat] = persons[..] { Watcher::Seat(seat) } else { Watcher::Public };
-    // Opened before the game, so that an error costs no game.
+    // A single person sees the view of the seat; otherwise the terminal shows the view of spectators.
+    let viewer = if let [seat] = persons[..] { Watcher::Seat(seat) } else { Watcher::Public };
+    // Opened before the game, so that an error does not cost a game.
     let file = args.out.as_ref().map(|path| {
         let open = File::options().append(true).create(true).open(path);
         open.with_context(|| format!("{} cannot be written", path.display()))
@@ -68,47 +67,45 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let block = local::block_key(&game, &table, seed);
     let setup = local::setup(&game, &table, seed, &block, 0, None);
     let spec = game.spec();
-    let sits = table.iter().zip(&spec.seats).map(|(player, place)| format!("{place} {}", player.spec));
-    talk.tell(&format!("{}: {}; seed {seed}", spec.title, sits.collect::<Vec<_>>().join(", ")));
+    let seating = table.iter().zip(&spec.seats).map(|(player, place)| format!("{place} {}", player.spec));
+    board.print(&format!("{}: {}; seed {seed}", spec.title, seating.collect::<Vec<_>>().join(", ")));
     if !persons.is_empty() {
-        talk.tell("? lists the legal moves, quit resigns");
+        board.print("? lists the legal moves, quit resigns");
     }
-    let asking = HostOptions { stop: Some(&terminal.stopped), ..HostOptions::default() };
-    let played = local::play_observed(setup, &table, asking, ears, |machine, frame| talk.hear(machine, ears, frame));
-    talk.tell(&ludex_report::display::result(spec, &played.record));
+    let options = HostOptions { stop: Some(&terminal.stopped), ..HostOptions::default() };
+    let played = local::play_observed(setup, &table, options, viewer, |machine, frame| {
+        board.print_frame(machine, viewer, frame)
+    });
+    board.print(&ludex_report::display::result(spec, &played.record));
     if let Some(why) = played.failure {
-        talk.tell(&why);
+        board.print(&why);
     }
     if let (Some(mut file), Some(path)) = (file, &args.out) {
         let line = played.record.to_line()?;
         writeln!(file, "{line}").with_context(|| format!("{} cannot be written", path.display()))?;
         let (path, id) = (path.display(), &played.record.header.episode);
-        talk.tell(&format!("record: {id} in {path} (`ludex replay {path}` shows it)"));
+        board.print(&format!("record: {id} in {path} (`ludex show {path}` prints it)"));
     }
     if played.record.footer.reason == Some(EndReason::Aborted) {
-        let lost = if args.out.is_none() {
-            "; --out FILE keeps the record of a match, also of one that is stopped"
-        } else {
-            ""
-        };
-        anyhow::bail!("the match was stopped before its end{lost}");
+        let lost = if args.out.is_none() { "; --out FILE writes the record, also of a stopped match" } else { "" };
+        anyhow::bail!("the match was stopped{lost}");
     }
     Ok(())
 }
 
-/// Who plays: as named, else a person on the seat that begins, or on the first free one, against the middle of the ladder.
+/// Returns the players: those of --seat, else a person on the first seat to move or the first free one, and middle anchors.
 fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Participant>> {
-    let mut named = seats::read(game, given)?;
+    let mut named = seats::parse(game, given)?;
     let spec = game.spec();
     let levels: Vec<u32> = spec.anchors.iter().map(|anchor| anchor.level).collect();
     let middle = levels.iter().max().map_or("random".to_owned(), |top| format!("anchor level={}", top.div_ceil(2)));
     let is_person = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim() == "human");
-    let begins = match game.start().turn() {
+    let first = match game.start().turn() {
         ToMove::Seat(seat) => seat,
         _ => 0,
     };
     if !named.iter().any(is_person) {
-        let free = Some(begins).filter(|&seat| named[seat].is_none()).or(named.iter().position(Option::is_none));
+        let free = Some(first).filter(|&seat| named[seat].is_none()).or(named.iter().position(Option::is_none));
         if let Some(seat) = free {
             named[seat] = Some("human".to_owned());
         }
@@ -117,26 +114,26 @@ fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Participant>>
     seats::players(game, &texts)
 }
 
-/// The terminal.
-struct Talk {
-    /// What chance did since the last line.
+/// Terminal that prints a match.
+struct TerminalBoard {
+    /// Chance outcomes since the last line.
     chance: Mutex<Vec<String>>,
     width: Option<usize>,
 }
 
-impl Talk {
-    fn tell(&self, text: &str) {
-        self.tell_chance();
-        self.say(text);
+impl TerminalBoard {
+    fn print(&self, text: &str) {
+        self.flush_chance();
+        self.write(text);
     }
 
-    fn say(&self, text: &str) {
-        // A failure to print is no reason to end the game.
+    fn write(&self, text: &str) {
+        // The game continues if printing fails.
         let _ = writeln!(io::stdout().lock(), "{}", human::wrap_lines(&plain(text), self.width));
     }
 
-    /// All that chance did, in one line: each outcome once, with how often it came.
-    fn tell_chance(&self) {
+    /// Prints the chance outcomes in one line with their counts.
+    fn flush_chance(&self) {
         let outcomes = std::mem::take(&mut *self.chance.lock());
         let mut counts: Vec<(String, usize)> = Vec::new();
         for outcome in outcomes {
@@ -151,12 +148,12 @@ impl Talk {
         };
         let words: Vec<String> = counts.into_iter().map(word).collect();
         if !words.is_empty() {
-            self.say(&format!("chance: {}", words.join(", ")));
+            self.write(&format!("chance: {}", words.join(", ")));
         }
     }
 
-    /// What `to` is told, in words. It is not told its own moves.
-    fn hear(&self, machine: &MatchMachine, to: Watcher, frame: &MatchFrame) {
+    /// Prints a frame for `viewer`, except for its own moves.
+    fn print_frame(&self, machine: &MatchMachine, viewer: Watcher, frame: &MatchFrame) {
         let name = |seat: u32| {
             let spec = machine.setup().game.spec();
             let agent = machine.header().seats.get(seat as usize).map(|s| s.name.as_str()).unwrap_or_default();
@@ -164,21 +161,21 @@ impl Talk {
         };
         let event = match frame {
             MatchFrame::Event(event) => &event.kind,
-            MatchFrame::MatchEnd(_) => return self.tell(&format!("\n{}\n", machine.drawing(to).trim_end())),
+            MatchFrame::MatchEnd(_) => return self.print(&format!("\n{}\n", machine.drawing(viewer).trim_end())),
             _ => return,
         };
         match event {
-            EventKind::Move { seat, .. } if to == Watcher::Seat(*seat as usize) => self.tell_chance(),
-            EventKind::Move { seat, text, .. } => self.tell(&format!("{}: {text}", name(*seat))),
+            EventKind::Move { seat, .. } if viewer == Watcher::Seat(*seat as usize) => self.flush_chance(),
+            EventKind::Move { seat, text, .. } => self.print(&format!("{}: {text}", name(*seat))),
             EventKind::Chance { text, .. } => {
                 self.chance.lock().push(text.clone());
             }
-            EventKind::Reveal { text, .. } => self.tell(&format!("shown: {text}")),
-            EventKind::Say { seat, text } => self.tell(&format!("{} says: {text}", name(*seat))),
-            EventKind::Phase { phase } => self.tell(&format!("phase: {phase}")),
+            EventKind::Reveal { text, .. } => self.print(&format!("revealed: {text}")),
+            EventKind::Say { seat, text } => self.print(&format!("{} says: {text}", name(*seat))),
+            EventKind::Phase { phase } => self.print(&format!("phase: {phase}")),
             EventKind::Reward { rewards } => {
                 let rewards: Vec<String> = rewards.iter().map(|&r| points(r)).collect();
-                self.tell(&format!("rewards: {}", rewards.join(", ")));
+                self.print(&format!("rewards: {}", rewards.join(", ")));
             }
             EventKind::Presence { .. } => {}
         }

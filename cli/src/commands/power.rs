@@ -1,4 +1,4 @@
-//! `ludex plan`.
+//! `ludex power`.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -18,25 +18,24 @@ use super::compare::sides_of;
 use super::print::{self, number};
 use super::records;
 
-/// What `ludex plan` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Points to either side that a rating shall be known to (95 %)
+    /// Compute the matches for this half width of a rating (95 %)
     #[arg(long, value_name = "POINTS", default_value_t = power::REPORTED)]
-    games_for: f64,
-    /// The game, e.g. connect_four or "kuhn_poker(players=3)"; if parameters are given, --like reads only these
+    half_width: f64,
+    /// Game string, e.g. connect_four; with parameters, --from-run reads only these
     #[arg(long)]
     game: String,
-    /// A run (a name below DATA/runs, a folder or a bundle) whose spread is taken; without it, the spread is assumed
+    /// Use the spread of a run (a name below DATA/runs, a folder or a bundle) [default: an assumed spread]
     #[arg(long, value_name = "RUN")]
-    like: Option<String>,
-    /// Also tell how much shows that one of two agents is this many points better
+    from_run: Option<String>,
+    /// Also compute the matches needed to detect this difference between two agents
     #[arg(long, value_name = "POINTS")]
     difference: Option<f64>,
-    /// The probability that the difference is found if it is there
-    #[arg(long, default_value_t = power::POWER, requires = "difference")]
+    /// Detect the difference with this probability
+    #[arg(long, value_name = "P", default_value_t = power::POWER, requires = "difference")]
     power: f64,
-    /// Folder that holds the runs
+    /// Read the runs in this folder
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document: {game, half_width, plans, correlation?, assumed}
@@ -44,52 +43,51 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// How much must be played if blocks vary as some do.
+/// Required blocks and matches for one spread.
 #[derive(Serialize)]
-struct Plan {
-    /// Part of the run, if it was measured.
+struct PowerRow {
+    /// Part of the run, if measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    /// The agent, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    /// What was measured, if it was.
+    /// Measured spread, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    measured: Option<Measured>,
-    /// Deviation of a block, in points.
+    measured: Option<MeasuredSpread>,
+    /// Standard deviation of a block in points.
     deviation: f64,
-    /// For the half width.
+    /// Amount for the half width.
     width: Amount,
-    /// For the difference, if one is asked for.
+    /// Amounts for the difference, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<Designs>,
 }
 
-/// What a run measured.
+/// Spread measured in a run.
 #[derive(Serialize)]
-struct Measured {
+struct MeasuredSpread {
     blocks: usize,
     half_width: f64,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
-    anyhow::ensure!(positive(args.games_for), "--games-for is a number of points above 0, such as 30");
-    anyhow::ensure!(args.difference.is_none_or(positive), "--difference is a number of points above 0, such as 30");
-    let most = |x: f64| x > power::ALPHA && x < 1.0;
-    anyhow::ensure!(most(args.power), "--power is a probability above {} and below 1, such as 0.8", power::ALPHA);
+    anyhow::ensure!(positive(args.half_width), "--half-width: expected points above 0, got {}", args.half_width);
+    anyhow::ensure!(args.difference.is_none_or(positive), "--difference: expected points above 0");
+    let is_power = args.power > power::ALPHA && args.power < 1.0;
+    anyhow::ensure!(is_power, "--power: expected above {} and below 1, got {}", power::ALPHA, args.power);
     let game = load(&args.game)?;
     let prior = power::prior(&*game).with_context(|| {
-        format!("{} has no rating: its agents do not fight each other, so quote their mean returns", game.spec().game)
+        format!("{} has no ratings, since its agents do not compete; use their mean returns", game.spec().game)
     })?;
-    let (plans, correlation) = match &args.like {
-        Some(run) => measured(&args, run)?,
-        None => (vec![args.plan(None, prior.deviation, prior.matches.into(), 0.0)?], None),
+    let (plans, correlation) = match &args.from_run {
+        Some(run) => measured_rows(&args, run)?,
+        None => (vec![args.row(None, prior.deviation, prior.matches.into(), 0.0)?], None),
     };
     let assumed = assumed(&args, &game, prior, correlation);
     if args.json {
         return Ok(print::json(&json!({
-            "game": game.spec().string, "half_width": args.games_for, "plans": plans, "correlation": correlation,
+            "game": game.spec().string, "half_width": args.half_width, "plans": plans, "correlation": correlation,
             "assumed": assumed,
         }))?);
     }
@@ -97,41 +95,35 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// The plan for blocks of this deviation and this many matches, whose correlation between two agents is known or 0.
-    fn plan(
+    /// Returns the row for blocks of this deviation and number of matches; `correlation` is that of two agents, or 0.
+    fn row(
         &self,
-        of: Option<(Option<String>, String, Measured)>,
+        of: Option<(Option<String>, String, MeasuredSpread)>,
         deviation: f64,
         matches: f64,
         correlation: f64,
-    ) -> anyhow::Result<Plan> {
-        let why = "a plan needs blocks that vary";
-        let width = Amount::new(power::blocks_for_width(deviation, self.games_for).context(why)?, matches);
+    ) -> anyhow::Result<PowerRow> {
+        let why = "expected blocks that vary";
+        let width = Amount::new(power::blocks_for_width(deviation, self.half_width).context(why)?, matches);
         let designs = |points| power::designs(deviation, matches, correlation, points, self.power).context(why);
         let difference = self.difference.map(designs).transpose()?;
         let (part, agent, measured) = match of {
             Some((part, agent, measured)) => (part, Some(agent), Some(measured)),
             None => (None, None, None),
         };
-        Ok(Plan { part, agent, measured, deviation, width, difference })
+        Ok(PowerRow { part, agent, measured, deviation, width, difference })
     }
 }
 
-/// A plan for each agent of a run that has a rating in the game, and how alike the first two fare in the same blocks.
-fn measured(args: &Args, run: &str) -> anyhow::Result<(Vec<Plan>, Option<f64>)> {
+/// Returns a row for each rated agent of a run, and the correlation of the first two in the same blocks.
+fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Option<f64>)> {
     let run = Archive::open(run, &args.data)?;
-    let which = records::Which::parse(Some(&args.game))?;
+    let filter = records::GameFilter::parse(Some(&args.game))?;
     let lines = RecordLines { found: run.found.clone(), refused: run.refused.clone() };
-    let (good, refused) = records::verified(lines, which.as_ref());
+    let (good, refused) = records::verify_records(lines, filter.as_ref());
     records::warn(&refused);
     let played = || run.about.games.keys().cloned().collect::<Vec<_>>().join(", ");
-    anyhow::ensure!(
-        !good.is_empty(),
-        "{} has no verified match of {}; it plays {}",
-        run.about.run,
-        args.game,
-        played()
-    );
+    anyhow::ensure!(!good.is_empty(), "{} has no verified match of {}; games: {}", run.about.run, args.game, played());
     let scales: Vec<Scale> = rate(&good, &RatingOptions::default());
     let mut rated: Vec<&str> =
         scales.iter().flat_map(|s| &s.agents).filter(|a| a.anchored && !a.fixed).map(|a| &*a.name).collect();
@@ -140,7 +132,7 @@ fn measured(args: &Args, run: &str) -> anyhow::Result<(Vec<Plan>, Option<f64>)> 
     let alike = match rated[..] {
         [first, second, ..] => {
             let [a, b] = [(first, second), (second, first)]
-                .map(|(name, other)| sides_of(&run, name, Some(other), which.as_ref()));
+                .map(|(name, other)| sides_of(&run, name, Some(other), filter.as_ref()));
             correlation(&a, &b)
         }
         _ => None,
@@ -150,24 +142,23 @@ fn measured(args: &Args, run: &str) -> anyhow::Result<(Vec<Plan>, Option<f64>)> 
         for agent in scale.agents.iter().filter(|a| a.anchored && !a.fixed && a.blocks > 0) {
             let Some((low, high)) = agent.low.zip(agent.high) else { continue };
             let half_width = (high - low) / 2.0;
-            let of = (scale.part.clone(), agent.name.clone(), Measured { blocks: agent.blocks, half_width });
+            let of = (scale.part.clone(), agent.name.clone(), MeasuredSpread { blocks: agent.blocks, half_width });
             let matches = agent.games as f64 / agent.blocks as f64;
             let deviation = power::deviation_of(half_width, agent.blocks);
-            plans.push(args.plan(Some(of), deviation, matches, alike.unwrap_or(0.0))?);
+            plans.push(args.row(Some(of), deviation, matches, alike.unwrap_or(0.0))?);
         }
     }
-    anyhow::ensure!(!plans.is_empty(), "{} has no rating to go by: nobody met an agent with a rating", run.about.run);
+    anyhow::ensure!(!plans.is_empty(), "{} has no rating, since no agent met one with a rating", run.about.run);
     Ok((plans, alike))
 }
 
-/// What a plan takes for granted, in words.
+/// Returns the assumptions in words.
 fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec<String> {
-    let mut out = vec!["a normal distribution; the figures say little below about 20 blocks".to_owned()];
-    match &args.like {
+    let mut out = vec!["a normal distribution; figures below about 20 blocks are unreliable".to_owned()];
+    match &args.from_run {
         None => out.push(format!(
-            "two equals who draw {} of their matches, and {} matches of a block that do not depend on each other; where luck \
-             or the first move decides, swapped seats need fewer blocks; between unequals more are needed (--like RUN \
-             measures it)",
+            "two equal agents that draw {} of their matches, and {} independent matches per block; swapped seats need fewer \
+             blocks where luck or the first move decides, and unequal agents more (--from-run measures it)",
             number(prior.draws, 3),
             game.spec().players
         )),
@@ -177,7 +168,7 @@ fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec
         out.push(match alike {
             Some(r) => format!("a correlation of {} between two agents in the same blocks, as measured", number(r, 2)),
             None => {
-                "no correlation between two agents in the same blocks; a run of two agents would measure it (--like)"
+                "no correlation between two agents in the same blocks; --from-run with a run of two agents measures it"
                     .to_owned()
             }
         });
@@ -185,11 +176,11 @@ fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec
     out
 }
 
-fn show(args: &Args, game: &GameRef, plans: &[Plan], assumed: &[String]) -> anyhow::Result<()> {
+fn show(args: &Args, game: &GameRef, plans: &[PowerRow], assumed: &[String]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    let Args { games_for, difference, power, .. } = args;
+    let Args { half_width, difference, power, .. } = args;
     writeln!(out, "{}: blocks, each on one seed with seats swapped", game.spec().string)?;
-    writeln!(out, "a rating known to {games_for} points to either side (95 %):")?;
+    writeln!(out, "a half width of {half_width} points (95 %):")?;
     let mut rows = vec![["part", "agent", "measured", "blocks", "matches"].map(str::to_owned).to_vec()];
     let dash = || "-".to_owned();
     rows.extend(plans.iter().map(|plan| {
@@ -204,13 +195,13 @@ fn show(args: &Args, game: &GameRef, plans: &[Plan], assumed: &[String]) -> anyh
     }));
     print::table(&mut out, &rows, |k| k > 1)?;
     if let Some(points) = difference {
-        writeln!(out, "\na difference of {points} points, found with a power of {power} (two-sided, 5 %):")?;
+        writeln!(out, "\na difference of {points} points, detected with a power of {power} (two-sided, 5 %):")?;
         let head = ["part", "agent", "how", "blocks", "matches"].map(str::to_owned).to_vec();
         let mut rows = vec![head];
         for plan in plans {
             let Some(Designs { meeting, paired, unpaired }) = &plan.difference else { continue };
             for (how, amount) in [
-                ("they meet each other", meeting),
+                ("against each other", meeting),
                 ("same opponents, same seeds", paired),
                 ("same opponents, other seeds", unpaired),
             ] {
@@ -224,7 +215,7 @@ fn show(args: &Args, game: &GameRef, plans: &[Plan], assumed: &[String]) -> anyh
             }
         }
         print::table(&mut out, &rows, |k| k > 2)?;
-        writeln!(out, "blocks and matches are those of each agent; where they meet, those of both")?;
+        writeln!(out, "blocks and matches per agent; against each other, of both")?;
     }
     assumed.iter().try_for_each(|what| writeln!(out, "assumed: {what}"))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What commands print: tables, JSON documents, progress.
+//! Output of commands: tables, JSON documents, progress.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,12 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) use ludex_report::display::{count, number, plain, points};
 use serde_json::Value;
 
-/// Why a run ended early; the last failure follows.
-pub(crate) const STOPPED: &str = "stopped, because one match after another failed by the infrastructure. These matches do not \
-                                  count; run the same command to continue. The last failure: ";
+/// Reason of an early end; the last failure follows.
+pub(crate) const STOPPED: &str = "stopped, since the infrastructure failed in several consecutive matches. These do not count; \
+                                  run the same command to continue. The last failure: ";
 
-/// Rows with their columns in line: the first to the left, the others to the right where `right` says so. Two blanks
-/// between columns, none at the end of a line.
+/// Writes aligned columns with two blanks between them, to the right where `right` returns true.
 pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> io::Result<()> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |k: usize| rows.iter().filter_map(|r| r.get(k)).map(|c| c.chars().count()).max().unwrap_or(0);
@@ -27,12 +26,12 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(u
     Ok(())
 }
 
-/// One document on standard output, and nothing else.
+/// Prints a JSON document to standard output.
 pub(crate) fn json(document: &Value) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{document:#}")
 }
 
-/// Progress and time left on standard error, if that is a terminal.
+/// Returns a progress bar with the remaining time, on a terminal's standard error.
 pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len}, {eta} left");
     let bar = ProgressBar::new(of).with_prefix(what.to_owned());
@@ -41,7 +40,7 @@ pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     bar
 }
 
-/// A count that rises, on standard error, if that is a terminal: for work of unknown size.
+/// Returns a counter for work of unknown size, on a terminal's standard error.
 pub(crate) fn counter(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{pos} {prefix}, {per_sec:.0}/s");
     let bar = ProgressBar::no_length().with_prefix(what.to_owned());
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_in_line() {
+    fn table_aligns_columns() {
         let rows = [["a", "10", "x"], ["bbb", "2", ""]].map(|r| r.map(str::to_owned).to_vec());
         let mut out = Vec::new();
         table(&mut out, &rows, |k| k == 1).unwrap();

@@ -1,8 +1,11 @@
 //! `ludex rate`.
 
 mod metric;
+pub(super) mod report;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use ludex_referee::GameResult;
 use ludex_referee::rating::table::Interval;
@@ -12,29 +15,39 @@ use serde_json::json;
 use super::print::{self, number};
 use super::records;
 
-/// What `ludex rate` takes.
 #[derive(clap::Args)]
+#[command(mut_arg("files", |arg| arg.help("Read files of records, one JSON object per line; - is standard input; with --report \
+    also runs (names below DATA/runs, folders or bundles) [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
     #[command(flatten)]
-    rated: records::Rated,
-    /// Rate each agent apart in each role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
+    rating: records::RatingArgs,
+    /// Rate each agent per role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
     #[arg(long)]
     by_role: bool,
+    /// Write a report (HTML, CSV and JSON) into this folder, with transcripts of runs, instead of printing ratings
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["by_role", "metric"])]
+    report: Option<PathBuf>,
+    /// Omit the transcripts of runs from the report
+    #[arg(long, requires = "report")]
+    no_transcripts: bool,
     #[command(flatten)]
-    measured: metric::Measure,
-    /// Print one JSON document: {ratings, records, refused}, or with --metric {metric, args, values}
+    metric: metric::MetricArgs,
+    /// Print one JSON document: {ratings, records, refused}, with --metric {metric, args, values}, with --report {files}
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    if args.measured.metric.is_some() {
+    if args.metric.metric.is_some() {
         return metric::run(&args);
     }
-    let options = args.rated.options()?;
-    let (mut good, refused) = args.rated.read(&args.from, &options)?;
+    let options = args.rating.options()?;
+    if let Some(folder) = &args.report {
+        return report::run(&args, folder, options);
+    }
+    let (mut good, refused) = args.rating.read(&args.from, &options, BTreeSet::new())?;
     if args.by_role {
         good.iter_mut().for_each(GameResult::by_role);
     }
@@ -47,13 +60,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         if k > 0 {
             writeln!(out)?;
         }
-        show(&mut out, scale)?;
+        print_scale(&mut out, scale)?;
     }
     Ok(())
 }
 
-/// One scale as a table.
-pub(super) fn show(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
+/// Prints a scale as a table.
+fn print_scale(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
     let (games, blocks) = (scale.games, scale.blocks);
     writeln!(out, "{}", scale.name)?;
     let many = print::count(games, "episode", "episodes");
@@ -63,11 +76,11 @@ pub(super) fn show(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
     rows.extend(scale.agents.iter().map(row));
     print::table(out, &rows, |k| k > 0)?;
     if scale.agents.iter().any(|a| a.blocks_for_30.is_some()) {
-        writeln!(out, "for +-30: blocks like these that would give an interval of 30 points to either side")?;
+        writeln!(out, "for +-30: number of such blocks for a half width of 30 points")?;
     }
-    let free = scale.agents.iter().any(|a| a.rating.is_some() && !a.anchored);
-    if free {
-        writeln!(out, "* relative: no games lead to an agent whose rating is a constant (--anchor NAME=RATING)")?;
+    let has_relative = scale.agents.iter().any(|a| a.rating.is_some() && !a.anchored);
+    if has_relative {
+        writeln!(out, "* relative: not connected by games to an agent with a fixed rating (--anchor NAME=RATING)")?;
     }
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! What commands over records share: where records come from (files, or the store), which game is meant, and which
-//! records count.
+//! Shared arguments of commands over records: their source (files or the store), game and rating rules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::File;
@@ -16,70 +15,103 @@ use ludex_referee::read::{
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, VerifiedRecord, Verifier};
 
-use super::print;
+use super::{block_on, print};
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::report_files;
 use ludex_play::runs::run_files::RUN;
 use ludex_server::store::{MatchFilter, Store};
 
-/// Records that are read from the store at a time.
-const PAGE: u32 = 500;
+/// Records per read of the store.
+const PAGE_SIZE: u32 = 500;
 
-/// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct RecordSource {
-    /// Files of records, one JSON object per line (- for standard input), or runs where a command says so [default: the store]
+    /// Read files of records, one JSON object per line; - is standard input [default: the store]
     files: Vec<PathBuf>,
-    /// Folder of the store
-    #[arg(long, default_value = "./ludex-data")]
+    /// Use the store in this folder
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
 }
 
 impl RecordSource {
-    /// Every record; lines that are not records are in `refused`.
+    /// Reads every record; lines that are not records are in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<RecordLines> {
+        let mut records = RecordLines::default();
         if self.files.is_empty() {
-            return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
-                .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()));
+            let parse = |row: RawLine| match RecordParts::parse(&row.text) {
+                Ok(parts) => records.found.push(SourcedRecord { source: row.source, parts }),
+                Err(e) => {
+                    let message = e.to_string();
+                    records.refused.push(RejectedRecord { source: row.source, episode: row.episode, message });
+                }
+            };
+            self.read_store(|lines| lines.flatten().for_each(parse))?;
+            return Ok(records);
         }
-        let mut lines = RecordLines::default();
         for file in &self.files {
-            lines.append(read(file)?);
+            records.append(read(file)?);
         }
-        Ok(lines)
+        Ok(records)
     }
 
-    /// Verifies records while they are read, those of the game `which` if there is one. `each` gets the results.
-    /// Returns what was refused, in the order of reading. The results keep `marks`.
+    /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results with `marks` to `each`.
+    /// Returns the refused records in reading order.
     pub(super) fn verify(
         &self,
-        which: Option<&Which>,
+        game: Option<&GameFilter>,
         marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
     ) -> anyhow::Result<Vec<RejectedRecord>> {
         let (verifier, bar) = (Verifier::new(ludex_games::builtin()).with_marks(marks), print::counter("verified"));
-        let wanted = |game: &str, params: &Params| which.is_none_or(|which| which.means(game, params));
+        let fits = |id: &str, params: &Params| game.is_none_or(|game| game.fits(id, params));
         let mut refused = Vec::new();
-        let judged = |judged: Result<GameResult, RejectedRecord>| {
+        let on_verdict = |verdict: Result<GameResult, RejectedRecord>| {
             bar.inc(1);
-            match judged {
+            match verdict {
                 Ok(result) => each(result),
                 Err(why) => refused.push(why),
             }
         };
         if self.files.is_empty() {
-            verify_store(&self.data, |lines| verifier.verify_stream(lines, wanted, judged))
-                .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()))?;
+            self.read_store(|lines| verifier.verify_stream(lines, fits, on_verdict))?;
         } else {
-            // A wrong file name is an error before anything is read.
+            // A wrong file name fails before the first record is read.
             self.files.iter().filter(|file| *file != STANDARD_INPUT).try_for_each(|file| check(file))?;
-            verifier.verify_stream(self.files.iter().flat_map(|file| lines_of(file)), wanted, judged);
+            verifier.verify_stream(self.files.iter().flat_map(|file| raw_lines_of(file)), fits, on_verdict);
         }
         bar.finish_and_clear();
         Ok(refused)
     }
 
-    /// The run that is named, if there is exactly one argument and it is not a file of records.
+    /// Passes the released records of the store to `work`.
+    fn read_store(
+        &self,
+        work: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
+    ) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let store = runtime.block_on(Store::open_shared(&self.data));
+        let store = store
+            .with_context(|| format!("expected files of records, since {} cannot be read", self.data.display()))?;
+        let source = Source { file: store.path().display().to_string(), line: 0 };
+        let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
+        let mut lines = std::iter::from_fn(|| {
+            if page.is_empty() && failed.is_none() {
+                match runtime.block_on(store.records(&MatchFilter::default(), after, PAGE_SIZE)) {
+                    Ok(rows) => page.extend(rows),
+                    Err(e) => failed = Some(e),
+                }
+            }
+            let row = page.pop_front()?;
+            after = row.seq;
+            Some(Ok(RawLine { source: source.clone(), episode: Some(row.id), text: row.record }))
+        });
+        work(&mut lines);
+        let closed = runtime.block_on(store.close());
+        failed.map_or(Ok(()), Err)?;
+        Ok(closed?)
+    }
+
+    /// Opens the run if the only argument names one.
     ///
     /// # Errors
     /// The run cannot be read, or a bare name is neither a run nor a file.
@@ -91,13 +123,13 @@ impl RecordSource {
             return Archive::open(text, &self.data).map(Some);
         }
         if bare && !name.exists() {
-            let neither = || format!("{text} is neither a file nor a run");
-            return Archive::open(text, &self.data).with_context(neither).map(Some);
+            let expected = || format!("expected a file or a run, got {text}");
+            return Archive::open(text, &self.data).with_context(expected).map(Some);
         }
         Ok(None)
     }
 
-    /// The runs that are named, if there is one or more and nothing else.
+    /// Opens the runs if all arguments name runs.
     ///
     /// # Errors
     /// A run that cannot be read.
@@ -110,20 +142,19 @@ impl RecordSource {
         names.into_iter().map(|name| Archive::open(name, &self.data)).collect::<anyhow::Result<_>>().map(Some)
     }
 
-    /// The one file that is named.
+    /// Returns the file if the only argument names one.
     pub(super) fn only_file(&self) -> Option<&Path> {
         let [file] = self.files.as_slice() else { return None };
         file.is_file().then_some(file)
     }
 
-    /// The places of episodes in the plans of the runs whose records were named, and whether they were replayed; none for records of no
-    /// run.
+    /// Returns the position of each episode in its run's plan, and true if the episode was replayed; empty without runs.
     fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
         folders.flat_map(report_files::order).collect()
     }
 
-    /// What records were read from, for messages.
+    /// Returns the names of the source, for messages.
     pub(super) fn name(&self) -> String {
         if self.files.is_empty() {
             return self.data.display().to_string();
@@ -132,10 +163,10 @@ impl RecordSource {
         names.join(", ")
     }
 
-    /// The arguments that name the same records again.
+    /// Returns arguments for the same source.
     pub(super) fn arguments(&self) -> Vec<String> {
         let mut out: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
-        // A run's name says nothing without the folder that holds it.
+        // A run's name needs the folder of its run.
         if self.files.iter().all(|f| !f.exists()) {
             out.extend(["--data".to_owned(), self.data.display().to_string()]);
         }
@@ -143,7 +174,7 @@ impl RecordSource {
     }
 }
 
-/// The records of one file.
+/// Reads the records of one file.
 pub(super) fn read(file: &Path) -> anyhow::Result<RecordLines> {
     if file == STANDARD_INPUT {
         return Ok(read_lines("standard input", io::stdin().lock()));
@@ -152,18 +183,22 @@ pub(super) fn read(file: &Path) -> anyhow::Result<RecordLines> {
     read_file(file).with_context(|| format!("{} cannot be opened", file.display()))
 }
 
-/// The argument that means standard input.
+/// Argument for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Refuses what cannot be a file of records.
+/// Refuses folders and missing files.
 fn check(file: &Path) -> anyhow::Result<()> {
     let about = file.metadata().with_context(|| format!("{} cannot be opened", file.display()))?;
-    anyhow::ensure!(!about.is_dir(), "{0} is a folder; a store is named by --data {0}", file.display());
+    anyhow::ensure!(
+        !about.is_dir(),
+        "expected a file, got the folder {0}; use --data {0} for its store",
+        file.display()
+    );
     Ok(())
 }
 
-/// The lines of one file, which is opened when the first is asked for.
-fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send> {
+/// Iterates over the lines of one file, opened at the first call.
+fn raw_lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send> {
     if file == STANDARD_INPUT {
         return Box::new(raw_lines("standard input", BufReader::new(io::stdin())));
     }
@@ -178,136 +213,88 @@ fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, RejectedReco
     }
 }
 
-/// Gives the released records of the store in `folder` to `verify`, page by page.
-fn verify_store(
-    folder: &Path,
-    verify: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
-) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let store = runtime.block_on(Store::open_shared(folder))?;
-    let source = Source { file: store.path().display().to_string(), line: 0 };
-    let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
-    let mut lines = std::iter::from_fn(|| {
-        if page.is_empty() && failed.is_none() {
-            match runtime.block_on(store.records(&MatchFilter::default(), after, PAGE)) {
-                Ok(rows) => page.extend(rows),
-                Err(e) => failed = Some(e),
-            }
-        }
-        let row = page.pop_front()?;
-        after = row.seq;
-        Some(Ok(RawLine { source: source.clone(), episode: Some(row.id), text: row.record }))
-    });
-    verify(&mut lines);
-    // A write that did not reach the disk is told by the call that made it.
-    let closed = runtime.block_on(store.close());
-    failed.map_or(Ok(()), Err)?;
-    Ok(closed?)
-}
-
-/// Does something with the store in `folder`, even while a server owns it.
-pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+/// Runs `work` on the store in `folder`, even while a server uses it.
+pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    block_on(async {
         let store = Store::open_shared(folder).await?;
-        let done = work(store.clone()).await;
-        // A write that did not reach the disk is told by the call that made it.
+        let result = work(store.clone()).await;
         let closed = store.close().await;
-        let done = done?;
+        let value = result?;
         closed?;
-        Ok(done)
+        Ok(value)
     })
 }
 
-/// The records of a store that `filter` lets through.
-pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Result<RecordLines> {
-    let mut lines = RecordLines::default();
-    let source = Source { file: store.path().display().to_string(), line: 0 };
-    let mut after = 0;
-    loop {
-        let rows = store.records(filter, after, PAGE).await?;
-        let Some(last) = rows.last() else { return Ok(lines) };
-        after = last.seq;
-        for row in rows {
-            match RecordParts::parse(&row.record) {
-                Ok(parts) => lines.found.push(SourcedRecord { source: source.clone(), parts }),
-                Err(e) => lines.refused.push(RejectedRecord {
-                    source: source.clone(),
-                    episode: Some(row.id),
-                    message: e.to_string(),
-                }),
-            }
-        }
-    }
-}
-
-/// Which game is meant: a game string with parameters means these parameters, a plain name means any.
-pub(super) struct Which {
+/// Filter by game: a game string with parameters fits exactly these, a plain name fits all parameters.
+pub(super) struct GameFilter {
     id: String,
-    /// The game with its parameters, if the text gave some.
+    /// Game with exact parameters, if any.
     exactly: Option<GameRef>,
 }
 
-impl Which {
-    pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<Which>> {
+impl GameFilter {
+    pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<GameFilter>> {
         let Some(text) = text else { return Ok(None) };
         let game = ludex_games::load(text)?;
-        Ok(Some(Which { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
+        Ok(Some(GameFilter { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
-    /// Whether a record is of the game.
-    pub(super) fn is_of(&self, parts: &RecordParts) -> bool {
+    /// Returns true if a record is of the game.
+    pub(super) fn fits_record(&self, parts: &RecordParts) -> bool {
         let game = parts.header.get("game").and_then(|g| g.as_str()).unwrap_or_default();
         match parts.header.get("params").and_then(|p| p.as_object()) {
-            Some(params) => self.means(game, params),
-            None => self.means(game, &Params::new()),
+            Some(params) => self.fits(game, params),
+            None => self.fits(game, &Params::new()),
         }
     }
 
-    /// Whether the game with these parameters is meant.
-    fn means(&self, game: &str, params: &Params) -> bool {
-        let Some(meant) = &self.exactly else { return game == self.id };
-        // Most records hold all parameters as they are; others are completed first.
+    /// Returns true if the game with these parameters fits.
+    fn fits(&self, game: &str, params: &Params) -> bool {
+        let Some(exact) = &self.exactly else { return game == self.id };
+        // Most records hold all parameters; others are completed first.
         let same =
-            || ludex_games::load_with(&self.id, params).is_ok_and(|game| game.spec().string == meant.spec().string);
-        game == self.id && (*params == meant.spec().params || same())
+            || ludex_games::load_with(&self.id, params).is_ok_and(|game| game.spec().string == exact.spec().string);
+        game == self.id && (*params == exact.spec().params || same())
     }
 }
 
-/// Verifies what was read and shows progress: the true records that are of the game, and what was refused.
-pub(super) fn verified(mut lines: RecordLines, which: Option<&Which>) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
-    if let Some(which) = which {
-        lines.found.retain(|f| which.is_of(&f.parts));
+/// Verifies records with a progress bar. Returns the verified ones of the game and the refused ones.
+pub(super) fn verify_records(
+    mut lines: RecordLines,
+    game: Option<&GameFilter>,
+) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
+    if let Some(game) = game {
+        lines.found.retain(|f| game.fits_record(&f.parts));
     }
     let bar = print::progress(lines.found.len() as u64, "verifying");
-    let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_each(&lines.found, || bar.inc(1));
+    let (good, faulty) = Verifier::new(ludex_games::builtin()).verify_each(&lines.found, || bar.inc(1));
     bar.finish_and_clear();
-    (good, [lines.refused, untrue].concat())
+    (good, [lines.refused, faulty].concat())
 }
 
-/// Which records count, and which ratings are constants.
+/// Selection of records and of constant ratings.
 #[derive(clap::Args)]
-pub(super) struct Rated {
-    /// Only this game; if parameters are given, only with these
+pub(super) struct RatingArgs {
+    /// Rate only this game, with exactly its parameters if given [default: all]
     #[arg(long)]
     game: Option<String>,
-    /// Count unrated records too, such as those of `ludex match`
+    /// Include unrated records, such as those of `ludex match`
     #[arg(long)]
     unrated: bool,
-    /// An agent whose rating is a constant; may be repeated [default: the anchors of each game's ladder]
+    /// Fix the rating of an agent; may be repeated [default: the anchors of each game]
     #[arg(long = "anchor", value_name = "NAME=RATING")]
     anchors: Vec<String>,
 }
 
-impl Rated {
+impl RatingArgs {
     pub(super) fn options(&self) -> anyhow::Result<RatingOptions> {
         let anchor = |text: &String| {
-            // Names may hold `=`: mcts sims=100.
+            // Names may contain `=`: mcts sims=100.
             let pair =
                 text.rsplit_once('=').and_then(|(name, rating)| Some((name.trim(), rating.trim().parse().ok()?)));
             match pair {
                 Some((name, rating)) if !name.is_empty() && f64::is_finite(rating) => Ok((name.to_owned(), rating)),
-                _ => anyhow::bail!("--anchor {text:?} is not NAME=RATING, such as \"mcts sims=100=450\""),
+                _ => anyhow::bail!("--anchor: expected NAME=RATING such as \"mcts sims=100=450\", got {text:?}"),
             }
         };
         let fixed = self.anchors.iter().map(anchor).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
@@ -318,30 +305,24 @@ impl Rated {
         })
     }
 
-    /// Whether records of all games count.
-    pub(super) fn all_games(&self) -> bool {
+    /// Returns true without a filter by game.
+    pub(super) fn includes_all_games(&self) -> bool {
         self.game.is_none()
     }
 
-    /// The results of the true records, and what was refused; an error if nothing counts.
+    /// Returns the results of the verified records with `marks`, and the refused records.
+    ///
+    /// # Errors
+    /// No record counts.
     pub(super) fn read(
-        &self,
-        from: &RecordSource,
-        options: &RatingOptions,
-    ) -> anyhow::Result<(Vec<GameResult>, Vec<RejectedRecord>)> {
-        self.read_with(from, options, BTreeSet::new())
-    }
-
-    /// As [`read`](Self::read), with the marks of these names.
-    pub(super) fn read_with(
         &self,
         from: &RecordSource,
         options: &RatingOptions,
         marks: BTreeSet<String>,
     ) -> anyhow::Result<(Vec<GameResult>, Vec<RejectedRecord>)> {
-        let which = Which::parse(self.game.as_deref())?;
+        let filter = GameFilter::parse(self.game.as_deref())?;
         let mut good = Vec::new();
-        let refused = from.verify(which.as_ref(), marks, |result| good.push(result))?;
+        let refused = from.verify(filter.as_ref(), marks, |result| good.push(result))?;
         warn(&refused);
         let order = from.order();
         for game in &mut good {
@@ -353,10 +334,9 @@ impl Rated {
             let all = RatingOptions { unrated: true, ..options.clone() };
             let unrated = good.iter().filter(|g| all.discards(*g).is_none()).count();
             match (unrated, refused.len()) {
-                (0, 0) => anyhow::bail!(
-                    "there is no record{of} to rate in {}; `ludex match --out FILE` makes some",
-                    from.name()
-                ),
+                (0, 0) => {
+                    anyhow::bail!("{} has no record{of} to rate; `ludex match --out FILE` writes records", from.name())
+                }
                 (0, n) => anyhow::bail!("nothing to rate: {} refused", print::count(n, "record was", "records were")),
                 (n, _) => anyhow::bail!(
                     "nothing to rate: {} unrated; --unrated counts them",
@@ -367,7 +347,7 @@ impl Rated {
         Ok((good, refused))
     }
 
-    /// The arguments that mean the same again.
+    /// Returns arguments for the same selection.
     pub(super) fn arguments(&self) -> Vec<String> {
         let mut out = Vec::new();
         if let Some(game) = &self.game {
@@ -379,7 +359,7 @@ impl Rated {
     }
 }
 
-/// Lists on standard error what is left out.
+/// Prints refused records to standard error.
 pub(super) fn warn(refused: &[RejectedRecord]) {
-    refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
+    refused.iter().for_each(|r| eprintln!("ludex: refused: {r}"));
 }

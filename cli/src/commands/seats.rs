@@ -1,13 +1,11 @@
-//! Seats by their names, and `--seat` of the commands that play on this machine.
+//! Seat names, and `--seat` of commands that play locally.
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
 use ludex_play::local::Participant;
 
-use super::print;
-
-/// Which agent each seat was given: all seats in order, or some by name, as in `white=human`.
-pub(super) fn read(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Option<String>>> {
+/// Parses the agent of each seat: all in order, or some by name as in `white=human`.
+pub(super) fn parse(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Option<String>>> {
     let spec = game.spec();
     let seats = spec.players as usize;
     let mut named = vec![None; seats];
@@ -17,51 +15,49 @@ pub(super) fn read(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Optio
             named.iter_mut().zip(given).for_each(|(seat, text)| *seat = Some(text.clone()));
             return Ok(named);
         }
-        let [count, given] = [(seats, "seat", "seats"), (given.len(), "--seat was", "--seat were")]
-            .map(|(n, one, many)| print::count(n, one, many));
         let (names, first) = (spec.seats.join(", "), spec.seats.first().map(String::as_str).unwrap_or_default());
         anyhow::bail!(
-            "{} has {count} ({names}), and {given} given; name an agent for each, e.g. --seat human --seat \"mcts sims=100\", or \
-             some by their seats, e.g. --seat {first}=human",
-            spec.game
+            "expected --seat for each of the {seats} seats of {} ({names}), got {}; e.g. --seat human --seat \"mcts sims=100\", \
+             or some by name, e.g. --seat {first}=human",
+            spec.game,
+            given.len()
         );
     }
     for (found, text) in by_name.into_iter().zip(given) {
-        let (seat, agent) = found.with_context(|| {
-            format!("--seat {text:?} names no seat, but others do; the seats are {}", spec.seats.join(", "))
-        })?;
-        let before = named[seat].replace(agent.to_owned());
-        anyhow::ensure!(before.is_none(), "--seat {}=... is given twice", spec.seats[seat]);
+        let (seat, agent) = found
+            .with_context(|| format!("--seat: expected SEAT=AGENT, got {text:?}; seats: {}", spec.seats.join(", ")))?;
+        let earlier = named[seat].replace(agent.to_owned());
+        anyhow::ensure!(earlier.is_none(), "--seat: duplicate {}", spec.seats[seat]);
     }
     Ok(named)
 }
 
-/// `white=human` as a seat and its agent. Names of arguments never stand first in an agent, so nothing else looks like it.
+/// Splits `white=human` into seat and agent. A spec never starts with an argument, so the form is unambiguous.
 fn split<'a>(seats: &[String], text: &'a str) -> Option<(usize, &'a str)> {
     let (name, agent) = text.split_once('=')?;
     Some((position(seats, name)?, agent.trim()))
 }
 
-/// Which seat has this name.
+/// Returns the seat of this name.
 pub(super) fn position(seats: &[String], name: &str) -> Option<usize> {
     seats.iter().position(|seat| seat.eq_ignore_ascii_case(name.trim()))
 }
 
-/// An agent for each seat.
+/// Creates the agent of each seat.
 pub(super) fn players(game: &GameRef, texts: &[String]) -> anyhow::Result<Vec<Participant>> {
     let player = |text: &String| Participant::new(text, game).with_context(|| format!("--seat {text:?}"));
     texts.iter().map(player).collect()
 }
 
-/// The same for commands that leave no seat free.
-pub(super) fn all(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<String>> {
-    let named = read(game, given)?;
+/// Parses the agent of each seat and requires all.
+pub(super) fn parse_all(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<String>> {
+    let named = parse(game, given)?;
     let spec = game.spec();
     let free: Vec<&str> =
         named.iter().zip(&spec.seats).filter(|(agent, _)| agent.is_none()).map(|(_, seat)| seat.as_str()).collect();
     anyhow::ensure!(
         free.is_empty(),
-        "no agent is given for {}; name an agent for each seat of {}, e.g. --seat random --seat \"mcts sims=100\"",
+        "expected an agent for {} of {}, e.g. --seat random --seat \"mcts sims=100\"",
         free.join(", "),
         spec.game
     );

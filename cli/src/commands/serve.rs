@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use super::block_on;
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, Humans, PairMode, TlsFiles};
 use ludex_server::limits;
@@ -20,110 +21,105 @@ use ludex_server::seasons::SuiteSeasons;
 use ludex_server::standing_ladders::LadderTerms;
 use ludex_server::suites::Suites;
 
-/// What `ludex serve` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Address and port; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:7878")]
+    /// Listen at this address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// Folder of the store
-    #[arg(long, default_value = "./ludex-data")]
+    /// Use the store in this folder
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Remove the folder of the store at the end; it must be new or empty
+    /// Remove the folder of the store at exit; it must be new or empty
     #[arg(long)]
     temporary: bool,
-    /// Print one JSON document when ready, for programs
+    /// Print one JSON document when ready
     #[arg(long)]
     json: bool,
-    /// Stop when the standard input ends, for programs that start a server and may be killed
+    /// Exit when standard input ends, for programs that start a server and may be killed
     #[arg(long)]
     until_stdin_closes: bool,
-    /// How the log on standard error is written
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    log: log::LogFormat,
-    /// Threads that serve connections [default: one for each core]
-    #[arg(long)]
+    /// Format the log on standard error
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    log_format: log::LogFormat,
+    /// Serve connections with this many threads [default: one per core]
+    #[arg(long, value_name = "N")]
     workers: Option<usize>,
-    /// Certificate with its chain (PEM); with --tls-key the server speaks TLS
-    #[arg(long, requires = "tls_key")]
+    /// Serve TLS with this certificate and its chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Private key of the certificate (PEM)
-    #[arg(long, requires = "tls_cert")]
+    /// Serve TLS with this private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// An agent that clients may seat by name, even if it starts a program: house="uci cmd=stockfish"
+    /// Let clients seat an agent by name, even if it starts a program, e.g. house="uci cmd=stockfish"; may be repeated
     #[arg(long = "agent", value_name = "NAME=SPEC")]
     agents: Vec<String>,
-    /// Origin of web pages that may connect, e.g. https://example.org, or * for all; pages of this machine may always connect
-    #[arg(long = "origin", value_name = "ORIGIN")]
+    /// Accept connections of web pages from this origin, e.g. https://example.org, or * for all; may be repeated [default: this machine]
+    #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
-    /// Name by which clients reach a server that listens on loopback, e.g. behind a proxy; localhost is always known
-    #[arg(long = "host", value_name = "NAME")]
+    /// Accept this host name at a server on loopback, e.g. behind a proxy; may be repeated [default: localhost]
+    #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// A limit for clients, e.g. window=64; may be repeated
+    /// Set a limit for clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// Most simulations per move for an agent that a client seats
-    #[arg(long, default_value_t = SearchLimits::default().sims)]
+    /// Limit agents that clients seat to this many simulations per move
+    #[arg(long, value_name = "N", default_value_t = SearchLimits::default().sims)]
     max_sims: u64,
-    /// Greatest search depth for an agent that a client seats
-    #[arg(long, default_value_t = SearchLimits::default().depth)]
+    /// Limit agents that clients seat to this search depth
+    #[arg(long, value_name = "N", default_value_t = SearchLimits::default().depth)]
     max_depth: u64,
-    /// Most positions per move for an agent that a client seats
-    #[arg(long, default_value_t = SearchLimits::default().nodes)]
+    /// Limit agents that clients seat to this many positions per move
+    #[arg(long, value_name = "N", default_value_t = SearchLimits::default().nodes)]
     max_nodes: u64,
-    /// Most milliseconds per move for an agent that a client seats
-    #[arg(long, default_value_t = SearchLimits::default().ms)]
+    /// Limit agents that clients seat to this many milliseconds per move
+    #[arg(long, value_name = "MS", default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
-    /// Which matches come in pairs (one seed, seats swapped) where the client does not say it
+    /// Play these matches in pairs (one seed, seats swapped) unless the client sets it
     #[arg(long, value_enum, default_value = "rated")]
-    pairs: Pairs,
-    /// How matches of people (the kind human) are rated: like all others, or on a scale of their own and on no standing ladder
+    paired: PairedMatches,
+    /// Rate matches of people with all others, or apart on a separate scale and without standing ladders
     #[arg(long, value_enum, default_value = "together")]
-    humans: RatedHumans,
-    /// A suite that agents may enrol for: a built-in one, or a TOML file; may be repeated; none offers none [default: the built-in ones]
+    rate_humans: RateHumans,
+    /// Offer a built-in suite, a TOML file, or none; may be repeated [default: all built-in suites]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
-    /// Seasons of a suite, as a TOML file says them: all runs have the same deals, and each agent enrols once; may be repeated
+    /// Offer seasons of a suite (shared seeds, one run per agent) from a TOML file; may be repeated
     #[arg(long = "season", value_name = "FILE")]
     seasons: Vec<String>,
-    /// A standing ladder that agents enter with `queue = "ladder"`: a game, or a TOML file that describes it; may be repeated
+    /// Offer a standing ladder, a game or a TOML file, which agents enter with `queue = "ladder"`; may be repeated
     #[arg(long = "ladder", value_name = "GAME|FILE")]
     ladders: Vec<String>,
-    /// Days after its first enrolment at which a run ends, done or not
-    #[arg(long, value_name = "N", default_value_t = 30.0)]
-    run_days: f64,
-    /// Seconds that running matches have to finish when the server is told to stop
-    #[arg(long, default_value_t = 30)]
-    drain: u64,
+    /// End a run this many days after its first enrolment
+    #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
+    run_timeout_days: f64,
+    /// Let running matches finish for this many seconds at exit
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    drain_timeout: u64,
 }
 
-/// Which matches come in pairs.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Pairs {
+enum PairedMatches {
     Off,
     Rated,
     All,
 }
 
-/// How matches of people are rated.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum RatedHumans {
+enum RateHumans {
     Together,
     Apart,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    log::start(args.log);
+    log::start(args.log_format);
     let config = config(&args)?;
     if args.temporary {
         let used = std::fs::read_dir(&args.data).is_ok_and(|mut entries| entries.next().is_some());
-        anyhow::ensure!(!used, "--temporary would remove {}, which is not empty", args.data.display());
+        anyhow::ensure!(!used, "--temporary: expected a new or empty folder, got {}", args.data.display());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let served = runtime.block_on(async {
-        let bound = TcpListener::bind(args.listen).await;
-        let listener = bound.with_context(|| format!("cannot listen on {}; try another --listen", args.listen))?;
-        // From here on, signals are not lost.
+    let served = block_on(async {
+        let listener = bind(args.listen).await?;
+        // No signal is lost from here on.
         let signal = stop_signal()?;
         let stdin = args.until_stdin_closes.then(stdin_closed);
         let stop = async move {
@@ -142,7 +138,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     served
 }
 
-/// Ends when the standard input does. The thread is not joined, because nothing can wake it from reading.
+/// Resolves at the end of standard input. The thread is never joined, since its read cannot be interrupted.
 fn stdin_closed() -> oneshot::Receiver<()> {
     let (closed, receiver) = oneshot::channel();
     std::thread::spawn(move || {
@@ -152,41 +148,49 @@ fn stdin_closed() -> oneshot::Receiver<()> {
     receiver
 }
 
+/// Binds a listener for --listen.
+pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.with_context(|| format!("cannot listen on {address}; use another --listen"))
+}
+
 fn config(args: &Args) -> anyhow::Result<Config> {
     let mut config = Config::new(&args.data);
     for limit in &args.limits {
         limits::set(&mut config.limits, limit).map_err(|e| anyhow::anyhow!("--limit: {e}"))?;
     }
     if let Some(workers) = args.workers {
-        anyhow::ensure!(workers > 0, "--workers must be at least 1");
+        anyhow::ensure!(workers > 0, "--workers: expected at least 1, got 0");
         config.workers = workers;
     }
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         config.tls = Some(TlsFiles { cert: cert.clone(), key: key.clone() });
     }
     let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
-    config.opponents = Opponents { named: named(&args.agents)?, search, ..Opponents::default() };
+    config.opponents = Opponents { named: parse_agents(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
-    config.pairs = match args.pairs {
-        Pairs::Off => PairMode::Off,
-        Pairs::Rated => PairMode::Rated,
-        Pairs::All => PairMode::All,
+    config.pairs = match args.paired {
+        PairedMatches::Off => PairMode::Off,
+        PairedMatches::Rated => PairMode::Rated,
+        PairedMatches::All => PairMode::All,
     };
-    config.humans = match args.humans {
-        RatedHumans::Together => Humans::Together,
-        RatedHumans::Apart => Humans::Apart,
+    config.humans = match args.rate_humans {
+        RateHumans::Together => Humans::Together,
+        RateHumans::Apart => Humans::Apart,
     };
-    config.drain = Duration::from_secs(args.drain);
-    config.suites = suites(&args.suites)?;
+    config.drain = Duration::from_secs(args.drain_timeout);
+    config.suites = offered_suites(&args.suites)?;
     config.seasons = args.seasons.iter().map(|file| season(file)).collect::<anyhow::Result<_>>()?;
     config.ladders = args.ladders.iter().map(|text| ladder(text)).collect::<anyhow::Result<_>>()?;
-    let days = Duration::try_from_secs_f64(args.run_days * 86_400.0).ok().filter(|time| !time.is_zero());
-    config.run_time = days.with_context(|| format!("--run-days {} is not a number of days", args.run_days))?;
+    let days = Duration::try_from_secs_f64(args.run_timeout_days * 86_400.0).ok().filter(|time| !time.is_zero());
+    config.run_time = days.with_context(|| {
+        format!("--run-timeout-days: expected a number of days above 0, got {}", args.run_timeout_days)
+    })?;
     Ok(config)
 }
 
-/// A ladder by its game, or from a file.
+/// Returns the ladder of a game or a file.
 fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
     if !text.ends_with(".toml") {
         return Ok(LadderTerms::of(text));
@@ -200,23 +204,24 @@ fn season(file: &str) -> anyhow::Result<SuiteSeasons> {
     read.and_then(|text| SuiteSeasons::parse(&text)).with_context(|| format!("--season {file}"))
 }
 
-/// The suites that are offered.
-fn suites(given: &[String]) -> anyhow::Result<Suites> {
+/// Returns the offered suites.
+fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
     if given.is_empty() {
         return Ok(Suites::builtin());
     }
-    let named = given.iter().filter(|name| *name != "none");
-    named.into_iter().try_fold(Suites::default(), |all, name| {
+    let names = given.iter().filter(|name| *name != "none");
+    names.into_iter().try_fold(Suites::default(), |all, name| {
         all.with(&suite_text(name)?).with_context(|| format!("--suite {name}"))
     })
 }
 
-fn named(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let one = |text: &String| {
-        let (name, spec) = text.split_once('=').with_context(|| format!("--agent {text:?} is not NAME=SPEC"))?;
+        let (name, spec) =
+            text.split_once('=').with_context(|| format!("--agent: expected NAME=SPEC, got {text:?}"))?;
         anyhow::ensure!(
             ludex_protocol::is_agent_name(name),
-            "--agent {name:?} is not a valid agent name: use 1 to 40 characters of A-Za-z0-9._-"
+            "--agent: expected a name of 1 to 40 characters of A-Za-z0-9._-, got {name:?}"
         );
         ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
         Ok((name.to_owned(), spec.to_owned()))
@@ -240,7 +245,7 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
     Ok(out.flush()?)
 }
 
-/// Resolves on SIGTERM or Ctrl-C. A second signal ends the program at once.
+/// Resolves on SIGTERM or Ctrl-C; a second signal exits the program.
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut signals = Signals::new()?;
     Ok(async move {
@@ -253,7 +258,7 @@ pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The signals that stop a program.
+/// Signals that stop the program.
 struct Signals {
     #[cfg(unix)]
     term: tokio::signal::unix::Signal,

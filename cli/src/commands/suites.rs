@@ -14,18 +14,17 @@ use serde_json::{Value, json};
 
 use super::print;
 
-/// What `ludex suites` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// A built-in suite, or a TOML file, to explain [default: list the built-in ones]
+    /// Explain a built-in suite, or a TOML file [default: list the built-in suites]
     suite: Option<String>,
-    /// How many candidates it is planned for; some parts need two
+    /// Plan the suite for this many candidates; some parts need two
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     candidates: u32,
     /// Fill a role of the suite with an agent; repeat it for a role of several agents
     #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
     roles: Vec<String>,
-    /// Folder of the named agents
+    /// Read named agents from this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document
@@ -35,19 +34,19 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    let explained = |name: &str, text: &str| Explained::new(name, text, &args);
+    let explain = |name: &str, text: &str| ExplainedSuite::new(name, text, &args);
     let Some(name) = &args.suite else {
         let all =
-            SUITES.iter().map(|(name, text)| explained(name, text)).collect::<anyhow::Result<Vec<Explained>>>()?;
+            SUITES.iter().map(|(name, text)| explain(name, text)).collect::<anyhow::Result<Vec<ExplainedSuite>>>()?;
         if args.json {
-            return Ok(print::json(&json!({ "suites": all.iter().map(Explained::line).collect::<Vec<_>>() }))?);
+            return Ok(print::json(&json!({ "suites": all.iter().map(ExplainedSuite::line).collect::<Vec<_>>() }))?);
         }
         let mut rows = vec![["suite", "version", "parts", "matches", "title"].map(str::to_owned).to_vec()];
         rows.extend(all.iter().map(|suite| {
             let plan = &suite.plan;
             let Suite { name, version, title, .. } = &plan.suite;
             let matches = plan.matches_at_most();
-            // A suite in which candidates meet each other has no matches for one.
+            // Where candidates only play each other, one has no matches.
             let matches = if matches > 0 { matches.to_string() } else { "-".to_owned() };
             let parts = plan.parts.len().to_string();
             vec![name.clone(), version.to_string(), parts, matches, title.clone()]
@@ -55,47 +54,47 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         print::table(&mut out, &rows, |k| (1..=3).contains(&k))?;
         return Ok(writeln!(
             out,
-            "matches: at most, of one candidate, - where candidates play each other only; `ludex suites NAME` explains a suite, \
+            "matches: at most, of one candidate; - if candidates only play each other. `ludex suites NAME` explains a suite, \
              `--candidates N` plans it for more"
         )?);
     };
-    let suite = explained(name, &suite_text(name)?)?;
+    let suite = explain(name, &suite_text(name)?)?;
     if args.json { Ok(print::json(&suite.document())?) } else { Ok(suite.show(&mut out)?) }
 }
 
-/// A suite with what it plans.
-struct Explained {
+/// Suite with its plan.
+struct ExplainedSuite {
     text: String,
     plan: Plan,
-    /// The roles that nobody fills.
+    /// Roles without an agent.
     open: Vec<String>,
     candidates: u32,
 }
 
-impl Explained {
+impl ExplainedSuite {
     fn new(name: &str, text: &str, args: &Args) -> anyhow::Result<Self> {
         let games = ludex_games::builtin();
         let mut suite =
             Suite::parse(text, &games).map_err(|e| anyhow::anyhow!("the suite {name} cannot be used: {e}"))?;
         suite.fill(&parse_roles(&args.roles, &args.data)?)?;
-        // How many matches there are does not depend on who fills a role, so that its name stands for each of its agents.
+        // The number of matches is independent of the agents of a role, so placeholders fill open roles.
         let known = suite.assigned_roles();
         let open: Vec<(String, usize)> = suite.roles.iter().map(|role| (role.name.clone(), role.count)).collect();
         let open: Vec<(String, usize)> = open.into_iter().filter(|(name, _)| !known.contains_key(name)).collect();
-        let stand_in = |(name, count): &(String, usize)| {
+        let placeholder = |(name, count): &(String, usize)| {
             let agent = |k: usize| RoleAgent { name: format!("@{name}"), spec: format!("@{name} {k}") };
             (name.clone(), (1..=*count).map(agent).collect())
         };
-        suite.fill(&open.iter().map(stand_in).collect::<RoleAssignment>())?;
+        suite.fill(&open.iter().map(placeholder).collect::<RoleAssignment>())?;
         let candidates: Vec<(String, String)> =
             (1..=args.candidates).map(|k| (format!("candidate {k}"), format!("candidate {k}"))).collect();
         let plan = Plan::new(suite, &candidates, 1.0, &games)?;
         preflight::check(&plan).with_context(|| format!("the suite {name} cannot be used"))?;
         let open = open.into_iter().map(|(name, _)| name).collect();
-        Ok(Explained { text: text.to_owned(), plan, open, candidates: args.candidates })
+        Ok(ExplainedSuite { text: text.to_owned(), plan, open, candidates: args.candidates })
     }
 
-    /// The suite in a line of a list.
+    /// Returns the suite as an entry of the list.
     fn line(&self) -> Value {
         let Suite { name, version, title, about, .. } = &self.plan.suite;
         json!({
@@ -104,7 +103,7 @@ impl Explained {
         })
     }
 
-    /// Everything, as JSON: the suite as it is read, with what is planned of each part.
+    /// Returns the suite with the plan of each part.
     fn document(&self) -> Value {
         let suite = &self.plan.suite;
         let mut all = self.line();
@@ -130,7 +129,7 @@ impl Explained {
         all
     }
 
-    /// The figures of the suite, if its format has them.
+    /// Returns the figures of the suite.
     fn figures(&self) -> Vec<Value> {
         json!(self.plan.suite)["figure"].as_array().cloned().unwrap_or_default()
     }
@@ -152,8 +151,8 @@ impl Explained {
                 if of.stop.is_some() { "-".to_owned() } else { of.blocks.to_string() },
                 part.matches_at_most().to_string(),
                 if of.schedule == Schedule::Against { of.opponents.join(", ") } else { "-".to_owned() },
-                listed(of.metrics.iter().map(ToString::to_string)),
-                listed(of.groups.iter().cloned()),
+                comma_list(of.metrics.iter().map(ToString::to_string)),
+                comma_list(of.groups.iter().cloned()),
             ]);
         }
         print::table(out, &rows, |k| (3..=4).contains(&k))?;
@@ -169,14 +168,14 @@ impl Explained {
             facts.extend((of.seats != Default::default()).then(|| format!("seats {}", word(&of.seats))));
             facts.extend((of.order != Default::default()).then(|| format!("order {}", word(&of.order))));
             facts.extend((of.cycles > 1).then(|| format!("{} cycles", of.cycles)));
-            facts.extend(of.itself.then(|| "a candidate among the opponents meets itself".to_owned()));
+            facts.extend(of.itself.then(|| "candidates among the opponents meet themselves".to_owned()));
             if !of.sweep.is_empty() {
                 let games: Vec<&str> = part.games.iter().map(|game| game.spec().string.as_str()).collect();
                 facts.push(format!("sweeps {}", games.join(" and ")));
             }
             facts.extend(of.starts.as_ref().map(|file| format!("starts of {file}")));
             facts.extend(of.moves.map(|n| format!("truncated after {}", print::count(n as usize, "move", "moves"))));
-            facts.extend((!of.once.is_empty()).then(|| format!("asked once: {}", of.once.join(", "))));
+            facts.extend((!of.once.is_empty()).then(|| format!("answers cached: {}", of.once.join(", "))));
             facts.extend(of.stop.as_ref().map(|stop| format!("stop {}", arguments(stop))));
             facts.extend((!of.llm.is_empty()).then(|| format!("llm {}", arguments(&of.llm))));
             facts.extend((!of.variants.is_empty()).then(|| variants(&of.variants)));
@@ -194,7 +193,7 @@ impl Explained {
             let count = print::count(role.count, "agent", "agents");
             let filled = match (self.open.contains(&role.name), suite.assigned_roles().get(&role.name)) {
                 (false, Some(agents)) => agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>().join(", "),
-                _ => format!("nobody yet: --role {}=AGENT", role.name),
+                _ => format!("open: --role {}=AGENT", role.name),
             };
             writeln!(out, "role {}: {count}: {filled}", role.name)?;
         }
@@ -217,10 +216,10 @@ impl Explained {
     }
 }
 
-/// What differs between two policies, or all of one beside an empty document.
-fn policy(own: &MatchPolicy, beside: &impl serde::Serialize) -> String {
-    let (own, beside) = (json!(own), json!(beside));
-    let fields = own.as_object().into_iter().flatten().filter(|(name, value)| beside[name.as_str()] != **value);
+/// Returns the fields of a policy that differ from `other`.
+fn policy(own: &MatchPolicy, other: &impl serde::Serialize) -> String {
+    let (own, other) = (json!(own), json!(other));
+    let fields = own.as_object().into_iter().flatten().filter(|(name, value)| other[name.as_str()] != **value);
     fields.map(|(name, value)| format!("{name} {}", plain(value))).collect::<Vec<_>>().join(", ")
 }
 
@@ -243,12 +242,12 @@ fn arguments(llm: &impl serde::Serialize) -> String {
         .join(" ")
 }
 
-fn listed(all: impl Iterator<Item = String>) -> String {
+fn comma_list(all: impl Iterator<Item = String>) -> String {
     let all: Vec<String> = all.collect();
     if all.is_empty() { "-".to_owned() } else { all.join(", ") }
 }
 
-/// A word of the format, as it is written there.
+/// Returns the word of a value in suite files.
 fn word(value: &impl serde::Serialize) -> String {
     plain(&json!(value))
 }

@@ -26,59 +26,59 @@ use ludex_report::Report;
 use ludex_report::ReportAbout;
 use ludex_report::runs::results;
 use serde_json::json;
-use tables::Outcome;
+use tables::TournamentTable;
 
-use super::{print, report};
+use super::print;
+use super::rate::report;
 
-/// What `ludex tournament` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The entrants: a folder of bots, or a file such as agents.toml
+    /// Enter the agents of a folder of bots, or of a file such as agents.toml
     #[arg(long, value_name = "FILE|DIR")]
     agents: PathBuf,
-    /// The game, e.g. connect_four or "kuhn_poker(players=3)"
+    /// Play this game, e.g. connect_four or "kuhn_poker(players=3)"
     #[arg(long)]
     game: String,
-    /// The format: who meets whom
+    /// Pair entrants by this format
     #[arg(long, value_enum)]
-    format: Shape,
-    /// Rounds of a Swiss tournament [default: ceil(log2 entrants) + 2]
+    format: FormatArg,
+    /// Play this many rounds of a Swiss tournament [default: ceil(log2 entrants) + 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     rounds: Option<u64>,
-    /// Seeds for each meeting
+    /// Play this many blocks per pairing
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     blocks: u64,
-    /// Disqualify an entrant after this many matches lost by its own failure (0 = never)
+    /// Disqualify an entrant after this many failures of its own; 0 is never
     #[arg(long, value_name = "N", default_value_t = 3)]
-    strikes: u64,
-    /// Seconds for a move; programs have limits of their own besides [default: 30, with a language model 300]
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_failures: u64,
+    /// Limit each move to this many seconds [default: 30, with a language model 300]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     move_seconds: Option<u64>,
-    /// Name of the run: small letters, digits, _ and -; the same command again continues it [default: GAME-FORMAT]
+    /// Name the run: a-z, 0-9, _ and -; the same command again continues it [default: GAME-FORMAT]
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
-    /// Folder that holds the runs
+    /// Store the run in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Matches at a time; within a match, only one program computes at a time [default: one for each core; 1024 with a language model that is asked in batches]
+    /// Play this many matches at a time [default: one per core; 1024 with a batched language model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Seed of the draws and of the games
+    /// Set the seed of pairings and games
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
-    /// Serve the tournament at this address; entrants whose spec is remote connect there
-    #[arg(long, value_name = "ADDR", conflicts_with_all = ["estimate", "jobs"])]
-    serve: Option<SocketAddr>,
-    /// Have the tournament held by a server that runs; it needs a token with the scope admin
-    #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "serve"])]
+    /// Listen at this address for entrants whose spec is remote
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["estimate", "jobs"])]
+    listen: Option<SocketAddr>,
+    /// Run the tournament on this server, with a token of scope admin
+    #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "listen"])]
     server: Option<String>,
-    /// The token for --server [default: the environment variable LUDEX_TOKEN]
+    /// Authenticate at --server with this token [default: LUDEX_TOKEN from the environment]
     #[arg(long, requires = "server")]
     token: Option<String>,
-    /// Seconds that a tournament on a server waits for its entrants to come, and for one that is away
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=604_800))]
-    grace: u64,
-    /// Try the entrants, estimate how long the tournament will take, and play nothing
+    /// Wait this many seconds for absent entrants of a tournament on a server
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    absence_timeout: u64,
+    /// Check the entrants and estimate the duration, without playing
     #[arg(long)]
     estimate: bool,
     /// Print one JSON document
@@ -86,30 +86,30 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A format as it is typed.
+/// Format of a tournament.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Shape {
-    /// Every two entrants meet in one match
+enum FormatArg {
+    /// One match per pair of entrants
     RoundRobin,
-    /// Every two entrants meet twice: one seed, seats swapped
+    /// Two matches per pair: one seed, seats swapped
     DoubleRoundRobin,
-    /// In each round, entrants with about the same points meet
+    /// Pairs with about equal points in each round
     Swiss,
-    /// Newcomers challenge their way up the table
+    /// Challenges up the table
     Ladder,
 }
 
-impl Shape {
+impl FormatArg {
     fn format(self, rounds: Option<u64>, entrants: usize) -> anyhow::Result<TournamentFormat> {
-        anyhow::ensure!(rounds.is_none() || self == Shape::Swiss, "--rounds is for --format swiss");
+        anyhow::ensure!(rounds.is_none() || self == FormatArg::Swiss, "--rounds: expected --format swiss");
         Ok(match self {
-            Shape::RoundRobin => TournamentFormat::RoundRobin,
-            Shape::DoubleRoundRobin => TournamentFormat::DoubleRoundRobin,
-            Shape::Swiss => {
+            FormatArg::RoundRobin => TournamentFormat::RoundRobin,
+            FormatArg::DoubleRoundRobin => TournamentFormat::DoubleRoundRobin,
+            FormatArg::Swiss => {
                 rounds.map_or_else(|| TournamentFormat::swiss(entrants), |rounds| TournamentFormat::Swiss { rounds })
             }
-            Shape::Ladder => TournamentFormat::Ladder,
+            FormatArg::Ladder => TournamentFormat::Ladder,
         })
     }
 }
@@ -118,18 +118,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = load(&args.game)?;
     let agents = agents_file::read(&args.agents)?;
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
-    anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
-    if let Some(address) = args.serve {
+    anyhow::ensure!(is_word(&run), "--run: expected a-z, 0-9, _ and -, got {run:?}");
+    if let Some(address) = args.listen {
         return served::serve(&args, address, &run, &agents);
     }
     if let Some(url) = &args.server {
-        return served::ask(&args, url, &run, &agents);
+        return served::submit(&args, url, &run, &agents);
     }
     for entry in &agents.entries {
         if let AgentSource::Spec(spec) = &entry.source
             && spec.class() == AgentClass::Remote
         {
-            bail!("{} is remote: hold the tournament on a server, with --serve or --server", entry.name);
+            bail!("{} is remote: expected --listen or --server", entry.name);
         }
     }
     let entrants = agents.entries.len();
@@ -141,19 +141,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         format: args.format.format(args.rounds, entrants)?,
         blocks: args.blocks,
         seed: args.seed,
-        strikes: args.strikes,
+        strikes: args.max_failures,
         move_seconds: args.move_seconds,
         jobs: args.jobs.map(usize::from),
         secret: None,
         deals: Deals::Paired,
         left_out: BTreeMap::new(),
     })?;
-    let temporary = tempfile::tempdir().context("no folder to compile in can be created")?;
-    let bar = print::progress(entrants as u64, "trying");
+    let temporary = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let bar = print::progress(entrants as u64, "checking");
     let ready = contest.ready(args.estimate.then(|| temporary.path()), || bar.inc(1))?;
     bar.finish_and_clear();
     for (name, why) in &ready.left_out {
-        eprintln!("ludex: {name} is left out: {}", why.replace('\n', "\n    "));
+        eprintln!("ludex: {name} is excluded: {}", why.replace('\n', "\n    "));
     }
     if let Some(estimate) = &ready.estimate {
         if args.estimate {
@@ -167,17 +167,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let (path, terms) = (&ready.contest.path, &ready.contest.terms);
     let about = ReportAbout {
         title: format!("{}: {} of {entrants}", game.spec().title, name_of(args.format)),
-        command: format!("ludex report {}", path.join("episodes.jsonl").display()),
+        command: format!("ludex rate {}", path.join("episodes.jsonl").display()),
         ..ReportAbout::default()
     };
     let report = Report::build(&ready.games(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;
-    let look = RunStatus::at(path)?;
-    let outcome = Outcome::of(&look, &ready.schedule, terms);
+    let status = RunStatus::at(path)?;
+    let table = TournamentTable::of(&status, &ready.schedule, terms);
     if args.json {
-        print::json(&outcome.document(&files, played.played))?;
+        print::json(&table.document(&files, played.played))?;
     } else {
-        outcome.show(&mut io::stdout().lock())?;
+        table.show(&mut io::stdout().lock())?;
     }
     match played.end {
         StopReason::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
@@ -194,19 +194,19 @@ fn show_estimate(args: &Args, estimate: &TournamentEstimate, left_out: &[(String
     Ok(writeln!(io::stdout().lock(), "{estimate}")?)
 }
 
-/// `ludex status` of a tournament: its table as it stands.
-pub(super) fn status(look: &RunStatus, as_json: bool) -> anyhow::Result<()> {
-    let terms = TournamentTerms::parse(&look.suite)?;
-    let names: Vec<String> = look.settings.agents.iter().map(|agent| agent.name.clone()).collect();
+/// Prints the current table of a tournament.
+pub(super) fn print_status(status: &RunStatus, as_json: bool) -> anyhow::Result<()> {
+    let terms = TournamentTerms::parse(&status.suite)?;
+    let names: Vec<String> = status.settings.agents.iter().map(|agent| agent.name.clone()).collect();
     let seats = load(&terms.game)?.spec().players as usize;
-    let schedule = TournamentSchedule::new(&look.settings.run, &terms, &names, seats)?;
-    let outcome = Outcome::of(look, &schedule, &terms);
+    let schedule = TournamentSchedule::new(&status.settings.run, &terms, &names, seats)?;
+    let table = TournamentTable::of(status, &schedule, &terms);
     if as_json {
-        return Ok(print::json(&outcome.document(&[], 0))?);
+        return Ok(print::json(&table.document(&[], 0))?);
     }
-    Ok(outcome.show(&mut io::stdout().lock())?)
+    Ok(table.show(&mut io::stdout().lock())?)
 }
 
-fn name_of(shape: Shape) -> String {
-    shape.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+fn name_of(format: FormatArg) -> String {
+    format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

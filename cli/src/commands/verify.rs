@@ -13,34 +13,33 @@ use serde_json::json;
 
 use super::{print, records};
 
-/// What `ludex verify` takes.
 #[derive(clap::Args)]
 #[command(override_usage = "ludex verify [FILES]... [OPTIONS]\n       ludex verify RUN|BUNDLE [OPTIONS]")]
-#[command(mut_arg("files", |arg| arg.help("Files of records, one JSON object per line (- for standard input), or one run (its name below \
-    DATA/runs, or its folder), or one bundle [default: the store]")))]
+#[command(mut_arg("files", |arg| arg.help("Verify files of records, one JSON object per line (- is standard input), or one run (a name below \
+    DATA/runs, or a folder), or one bundle [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
-    /// The public key of the bundle's maker, as `minisign` writes it: BUNDLE.minisig must be their signature of the bundle
+    /// Check the signature BUNDLE.minisig with this public key in the format of `minisign`
     #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    public_key: Option<PathBuf>,
     /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}; for a run also {whole, notes, calls, cut,
     /// unfinished}
     #[arg(long)]
     json: bool,
 }
 
-/// A run, and what is wrong with its sums.
-struct Read {
+/// Run with the faults of its checksums.
+struct OpenRun {
     run: Archive,
     files: bundle::Files,
     sums: Vec<RejectedRecord>,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let signed = args.key.as_deref().map(|key| signer(&args.from, key)).transpose()?;
-    let Some(read) = read(&args.from)? else {
-        return of_records(&args);
+    let signed = args.public_key.as_deref().map(|key| check_signature(&args.from, key)).transpose()?;
+    let Some(read) = open_run(&args.from)? else {
+        return verify_files(&args);
     };
     let bar = print::progress(read.run.found.len() as u64, "verifying");
     let Audit { good, mut refused, mut whole, notes } = audit(&read.run, &read.files, || bar.inc(1));
@@ -61,32 +60,31 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "{}: {records}, {calls}", run.about.run)?;
         signed.iter().try_for_each(|who| writeln!(out, "signed: {who}"))?;
         if read.files.contains_key(bundle::SUMS) && read.sums.is_empty() {
-            writeln!(out, "all sums of {} are right", bundle::SUMS)?;
+            writeln!(out, "all checksums of {} match", bundle::SUMS)?;
         }
         let cut = run.cut.iter();
-        cut.map(|at| format!("{at}: cut off, as a killed process leaves it: passed over"))
+        cut.map(|at| format!("{at}: truncated by a killed process; skipped"))
             .chain(notes)
             .try_for_each(|line| writeln!(out, "{line}"))?;
         if !unfinished.is_empty() {
             let many = print::count(unfinished.len(), "match has", "matches have");
-            writeln!(out, "{many} calls and not yet a record")?;
+            writeln!(out, "{many} calls but no record yet")?;
         }
         refused.iter().try_for_each(|r| writeln!(out, "{r}"))?;
         writeln!(out, "{} verified", print::count(good, "episode", "episodes"))?;
         if whole.complete {
-            writeln!(out, "complete: all {} that the plan asks for", print::count(whole.planned, "match", "matches"))?;
+            writeln!(out, "complete: all {} of the plan", print::count(whole.planned, "match", "matches"))?;
         } else {
             whole.why.iter().try_for_each(|why| writeln!(out, "NOT COMPLETE: {why}"))?;
         }
     }
-    match refused.len() {
-        0 => Ok(()),
-        n => anyhow::bail!("{} wrong with the run", print::count(n, "thing is", "things are")),
-    }
+    let faults = print::count(refused.len(), "fault", "faults");
+    anyhow::ensure!(refused.is_empty(), "the run has {faults}");
+    Ok(())
 }
 
-/// Verifies records that belong to no run.
-fn of_records(args: &Args) -> anyhow::Result<()> {
+/// Verifies records outside runs.
+fn verify_files(args: &Args) -> anyhow::Result<()> {
     let mut good = 0;
     let refused = args.from.verify(None, Default::default(), |_| good += 1)?;
     if args.json {
@@ -96,29 +94,27 @@ fn of_records(args: &Args) -> anyhow::Result<()> {
         refused.iter().try_for_each(|r| writeln!(out, "{r}"))?;
         writeln!(out, "{} verified", print::count(good, "episode", "episodes"))?;
     }
-    match refused.len() {
-        0 => Ok(()),
-        n => anyhow::bail!("{} refused", print::count(n, "record was", "records were")),
-    }
+    anyhow::ensure!(refused.is_empty(), "{} refused", print::count(refused.len(), "record", "records"));
+    Ok(())
 }
 
-/// Whose signature a bundle has.
-fn signer(from: &records::RecordSource, key: &std::path::Path) -> anyhow::Result<String> {
+/// Checks the signature of a bundle and returns its signer.
+fn check_signature(from: &records::RecordSource, key: &std::path::Path) -> anyhow::Result<String> {
     let file = from.only_file().filter(|file| bundle::is_bundle(file));
-    let file = file.context("--key checks the signature of a bundle: name the file of one bundle")?;
+    let file = file.context("--public-key: expected the file of one bundle")?;
     signature::check(file, key)
 }
 
-/// The run or bundle that is named; `None` if neither is.
-fn read(from: &records::RecordSource) -> anyhow::Result<Option<Read>> {
+/// Opens the run or bundle; `None` for files of records.
+fn open_run(from: &records::RecordSource) -> anyhow::Result<Option<OpenRun>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));
         anyhow::ensure!(summed, "{} is not a complete bundle: {} is missing", file.display(), bundle::SUMS);
-        return Ok(Some(Read { run: Archive::of_files(file, files.clone())?, files, sums }));
+        return Ok(Some(OpenRun { run: Archive::of_files(file, files.clone())?, files, sums }));
     }
     let Some(run) = from.run()? else { return Ok(None) };
-    // A folder that was unpacked from a bundle has its sums too.
+    // A folder unpacked from a bundle has its checksums too.
     let files = bundle::unpacked(&run.place)?;
-    Ok(Some(Read { sums: bundle::check(&run.place, &files), files, run }))
+    Ok(Some(OpenRun { sums: bundle::check(&run.place, &files), files, run }))
 }

@@ -1,8 +1,8 @@
-"""Recomputes the marks of a game of plans, and compares them with `ludex replay --marks`.
+"""Recomputes the marks of a game of plans, and compares them with `ludex show --marks`.
 
     python3 marks.py RECORDS [LUDEX]
 
-It uses the record, the answers of `ludex analyze` and the tables on the game's page. It exits with 1 if
+It uses the record, the answers of `ludex games analyze` and the tables on the game's page. It exits with 1 if
 a mark differs.
 """
 
@@ -84,7 +84,7 @@ class Game:
         question = {key: self.params[key] for key in terms if key in self.params}
         question |= {side: plan or {"none": True} for side, plan in zip(SIDES[self.name], plans)}
         question["log"] = True
-        return json.loads(run(self.ludex, "analyze", self.name, text=json.dumps(question)))
+        return json.loads(run(self.ludex, "games", "analyze", self.name, text=json.dumps(question)))
 
     def value(self, plans, answer):
         """Returns the value of a battle for side 0."""
@@ -255,7 +255,7 @@ def marks(record, ludex):
 def told(path, episode, ludex):
     """Returns the marks that the program prints, under the same keys."""
     out, key, initial = {}, {}, Counter()
-    for line in run(ludex, "replay", path, "--marks").splitlines():
+    for line in run(ludex, "show", path, "--marks").splitlines():
         mark = json.loads(line)
         if mark["episode"] != episode:
             continue

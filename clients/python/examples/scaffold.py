@@ -8,7 +8,7 @@ the same command continues after an interruption.
 Every answer reports its calls, tokens and dollars in the notes of the move. The record of the
 match keeps them as what the agent says about itself; the server cannot check them.
 
-    ludex llm-stub --listen 127.0.0.1:8000          # or any OpenAI-compatible endpoint
+    ludex check llm-stub --listen 127.0.0.1:8000          # or any OpenAI-compatible endpoint
     python scaffold.py --endpoint http://127.0.0.1:8000/v1 --model little
 """
 

@@ -14,7 +14,7 @@ from ludex import aio
 
 @pytest.fixture(scope="module")
 def url(program: str) -> Iterator[str]:
-    with ludex.serve(args=["--drain", "0"]) as server:
+    with ludex.serve(args=["--drain-timeout", "0"]) as server:
         yield server.url
 
 

@@ -95,7 +95,7 @@ def every(uninterrupted: tuple[dict[str, Any], int]) -> int:
 
 @pytest.fixture(scope="module")
 def url(program: str) -> Iterator[str]:
-    with ludex.serve(args=["--drain", "0"]) as server:
+    with ludex.serve(args=["--drain-timeout", "0"]) as server:
         yield server.url
 
 
@@ -300,7 +300,7 @@ def test_two_agents_meet_in_a_suite_of_ones_own(program: str, tmp_path: Path) ->
     assert alone.report_url is None
     assert "<html" in alone.report_html
     verdicts: list[Any] = []
-    with ludex.serve(args=["--drain", "0", "--suite", str(suite)]) as server:
+    with ludex.serve(args=["--drain-timeout", "0", "--suite", str(suite)]) as server:
 
         def play(name: str) -> None:
             result = ludex.evaluate(server.url, "two-games", first, "pair", name=name, candidates=2)

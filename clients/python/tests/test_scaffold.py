@@ -12,11 +12,11 @@ SCAFFOLD = Path(__file__).parent.parent / "examples" / "scaffold.py"
 
 
 class Stub:
-    """Run ``ludex llm-stub``, which optionally exits after a number of requests."""
+    """Run ``ludex check llm-stub``, which optionally exits after a number of requests."""
 
     def __init__(self, program: str, *args: str) -> None:
         pipe = subprocess.PIPE
-        command = [program, "llm-stub", "--json", *args]
+        command = [program, "check", "llm-stub", "--json", *args]
         self._process = subprocess.Popen(command, stdout=pipe, stderr=subprocess.DEVNULL)
         assert self._process.stdout is not None
         self.url = str(json.loads(self._process.stdout.readline())["url"])

@@ -1,4 +1,4 @@
-// Runs `ludex check-client` on the example bot: cuts at every message, resync, restarts, refusals, slow replies.
+// Runs `ludex check client` on the example bot: cuts at every message, resync, restarts, refusals, slow replies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,8 +14,8 @@ const transports = {
   'JSON and the WebSocket of Node': { LUDEX_ENCODING: 'json', NODE_OPTIONS: '--experimental-websocket --no-warnings' },
 };
 for (const [name, env] of Object.entries(transports)) {
-  test(`example bot passes ludex check-client: ${name}`, { skip: withoutServer }, async () => {
-    const { stdout } = await ludex(['check-client', '--', process.execPath, bot, '{url}'], env);
+  test(`example bot passes ludex check client: ${name}`, { skip: withoutServer }, async () => {
+    const { stdout } = await ludex(['check', 'client', '--', process.execPath, bot, '{url}'], env);
     assert.match(stdout, /^ok section 7: comes back after a cut at every message$/m);
   });
 }

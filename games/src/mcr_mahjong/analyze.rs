@@ -1,4 +1,4 @@
-//! Replies of `ludex analyze mcr_mahjong`: fans of a winning hand, shanten and useful tiles of any other hand.
+//! Replies of `ludex games analyze mcr_mahjong`: fans of a winning hand, shanten and useful tiles of any other hand.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Replies of `ludex analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
+//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
 
 use ludex_env::draw::Stream;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Compares twenty battles of each plan game with `tests/data/battles/<game>.txt`.
 //!
-//! A file contains queries for `ludex analyze`, each followed by the events of the reply: one line for each tick, turn or
+//! A file contains queries for `ludex games analyze`, each followed by the events of the reply: one line for each tick, turn or
 //! skill. The queries are written by hand; `LUDEX_REGENERATE=1` rewrites the events.
 
 use std::path::PathBuf;

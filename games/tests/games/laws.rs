@@ -214,7 +214,7 @@ fn ladder_tables_match_current_anchors() {
         let there = entry.info.page.contains(&format!("<!-- ladder {scale} -->"));
         assert!(
             there && rated == wanted,
-            "{}: the page has no table for the current ladder; run ludex ladder {} --write games/src",
+            "{}: the page has no table for the current ladder; run ludex measure-anchors {} --write games/src",
             entry.info.id,
             entry.info.id
         );

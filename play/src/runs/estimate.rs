@@ -147,7 +147,7 @@ pub fn of(
         ));
     }
     if plays_for_models && like.is_none() {
-        guesses.push("length of the matches: between a random agent and the middle of the ladder; --like AGENT names a similar agent".into());
+        guesses.push("length of the matches: between a random agent and the middle of the ladder; --stand-in AGENT names a similar agent".into());
     }
     if total.batched > 0.0 {
         // A batch has one question of each match that is under way.

@@ -39,7 +39,7 @@ pub fn card(run: &Archive, command: &str, file: &Described) -> String {
     let _ = write!(
         out,
         "The matches were played by {}; this file was made by {} with\n\n```sh\n{command}\n```\n\nRules and formats of the games: \
-         `ludex games NAME --page`. Every match can be played again from its record: `ludex verify`.\n",
+         `ludex games explain NAME --page`. Every match can be played again from its record: `ludex verify`.\n",
         program(&run.about),
         crate::PROGRAM
     );

@@ -23,7 +23,7 @@ fn sample() -> Report {
     let refused = vec![RejectedRecord { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
     let about = ReportAbout {
         title: "A <test>".into(),
-        command: "ludex report x.jsonl".into(),
+        command: "ludex rate x.jsonl --report out".into(),
         secret: None,
         notes: vec!["among: needs 2 <candidates>".into()],
     };
@@ -42,7 +42,7 @@ fn page_is_complete_and_escaped() {
         "m_x: events[2]: no",
         "<p>among: needs 2 &lt;candidates&gt;.</p>",
         "no_show",
-        "ludex report x.jsonl",
+        "ludex rate x.jsonl --report out",
         "Mean over games",
         "Kuhn",
         "prefers-color-scheme: dark",

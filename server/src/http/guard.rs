@@ -35,7 +35,7 @@ pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String])
         return Err((
             StatusCode::MISDIRECTED_REQUEST,
             "host",
-            "expected a known host name; the operator can allow more (serve --host NAME)",
+            "expected a known host name; the operator can allow more (serve --allowed-host NAME)",
         ));
     }
     Ok(())
@@ -72,7 +72,7 @@ fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRe
     if headers.get_all(header::ORIGIN).iter().all(fits) {
         return Ok(());
     }
-    let why = "expected an allowed web origin; the operator can allow more (serve --origin)";
+    let why = "expected an allowed web origin; the operator can allow more (serve --allowed-origin)";
     Err((StatusCode::FORBIDDEN, "origin", why))
 }
 

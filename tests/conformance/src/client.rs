@@ -1,4 +1,4 @@
-//! `ludex check-client`: a server of its own that leads a client through scripts.
+//! `ludex check client`: a server of its own that leads a client through scripts.
 //!
 //! Every script starts the client again and plays one match of tic_tac_toe with it, or a run of several, by the real rules; a match of
 //! free_style, where it answers with documents. A `Disturbance` disturbs it. In every script alike, the `host` watches that the client does nothing it may not do.

@@ -1,7 +1,7 @@
 //! The protocol kit: checks for clients and for servers that others wrote.
 //!
 //! [`server::check`] is a client that checks whether a server keeps the protocol. [`client::check`] is a server that leads a
-//! client through scripts. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
+//! client through scripts. [`llm_stub`] stands in for the endpoint of a language model. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
 //! if there is one.
 //!
 //! ```no_run
@@ -35,6 +35,7 @@
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod client;
+pub mod llm_stub;
 pub mod server;
 
 use std::fmt;

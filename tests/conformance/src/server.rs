@@ -1,4 +1,4 @@
-//! `ludex conformance`: a client that checks from outside whether a server keeps protocol 1.
+//! `ludex check server`: a client that checks from outside whether a server keeps protocol 1.
 //!
 //! It knows only the server's address: games, sizes and limits are what the server says. A `Law` is one line of the report.
 //! Each theme has a list of laws beside the code that checks them.

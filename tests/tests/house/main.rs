@@ -38,7 +38,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "ludex-server",
         &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-report", "ludex-play"],
     ),
-    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"]),
+    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
         "ludex-cli",

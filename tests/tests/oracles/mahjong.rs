@@ -1,5 +1,5 @@
 //! International mahjong against PyMahjongGB 1.4.0: the fans of 3,000 hands (`data/oracles/mcr_fans.json.gz`), and shanten and useful tiles
-//! of 500 (`data/oracles/mcr_shanten.json.gz`), through the question that `ludex analyze` asks.
+//! of 500 (`data/oracles/mcr_shanten.json.gz`), through the question that `ludex games analyze` asks.
 
 use std::collections::BTreeSet;
 

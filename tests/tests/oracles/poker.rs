@@ -34,7 +34,7 @@ fn hand_ranks_equal_phevaluator() {
     assert!(ours.len() > 3_000 && ours.windows(2).all(|w| w[0] > w[1]));
 }
 
-/// The same through the question that `ludex analyze` asks.
+/// The same through the question that `ludex games analyze` asks.
 #[test]
 fn showdown_winners_equal_phevaluator() {
     let game = load("texas_holdem").unwrap();

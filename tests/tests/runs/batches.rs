@@ -79,7 +79,7 @@ fn batched_run_equals_plain_run() {
 #[test]
 fn requests_without_reply_are_repeated() {
     let place = Place::new();
-    let scale = ["--only", "nim"];
+    let scale = ["--part", "nim"];
     for api in APIS {
         let good = Stub::start(&place, &["--agent", "random"]);
         let whole = good.model("m", &format!("api={api} format=text"));
@@ -142,7 +142,7 @@ fn killed_run_resumes_its_batches() {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", "mcts sims=10", "--batch-latency", "400"]);
         let model = stub.model("m", &format!("api={api} price_in=1 price_out=2 {SOON}"));
-        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--only", "nim"];
+        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--part", "nim"];
         for _ in 0..4 {
             let mut child = until_a_batch_is_sent(&place, "cut", &line);
             child.kill().unwrap();
@@ -152,7 +152,7 @@ fn killed_run_resumes_its_batches() {
         let all = calls(&place, "cut");
         assert_eq!(questions(&batches(&stub, api)), all.len() as u64, "{api}: nothing was asked twice");
         let single = stub.model("m", &format!("api={api} price_in=1 price_out=2"));
-        assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--only", "nim"])), "{api}");
+        assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--part", "nim"])), "{api}");
     }
 }
 
@@ -164,7 +164,7 @@ fn forgotten_batches_are_sent_again() {
         let args = ["--agent", "random", "--batch-latency", "400"];
         let first = Stub::start(&place, &args);
         let model = first.model("m", &format!("api={api} retries=20 {SOON}"));
-        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--only", "nim"];
+        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--part", "nim"];
         let address = first.url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
         let again = || Stub::start(&place, &[&args[..], &["--listen", &address]].concat());
         let mut child = until_a_batch_is_sent(&place, "cut", &line);
@@ -250,7 +250,7 @@ fn estimates_matches_and_tournaments_accept_batches() {
 
     let model = stub.model("m", SOON);
     let matched =
-        place.ludex(&["match", "nim", "--seat", &model, "--seat", "random", "--pairs", "20", "--json"]).json();
+        place.ludex(&["match", "nim", "--seat", &model, "--seat", "random", "--blocks", "20", "--json"]).json();
     assert_eq!(matched["pairs"], 20);
     let sent = batches(&stub, "openai");
     assert!(questions(&sent) > 40 && (sent.len() as u64) * 4 < questions(&sent), "{} batches", sent.len());

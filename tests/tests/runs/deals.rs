@@ -85,7 +85,7 @@ fn deals_are_unique_and_seats_alternate() {
     play("second", &[]);
     let same = place.ludex(&["compare", "first", "second", "--json"]).json();
     assert_eq!((&same["unpaired"], &same["all"]["score"]["value"]), (&serde_json::json!([0, 0]), &0.0.into()));
-    play("paired", &["--deals", "paired"]);
+    play("paired", &["--seed-sharing", "paired"]);
     assert!(records(&place, "paired").iter().all(|record| record["pair"].is_string()));
     let refused = place.ludex(&["compare", "first", "paired"]);
     let why = "the deals of first are once and those of paired are paired";
@@ -93,9 +93,9 @@ fn deals_are_unique_and_seats_alternate() {
 
     // Deals are a setting of the run.
     let line = ["evaluate", "--agent", "mcts sims=10", "--suite", "dealt.toml", "--run"];
-    let other = place.ludex(&[&line[..], &["paired", "--deals", "once"]].concat());
+    let other = place.ludex(&[&line[..], &["paired", "--seed-sharing", "once"]].concat());
     assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
-    let bad = place.ludex(&[&line[..], &["x", "--deals", "twice"]].concat());
+    let bad = place.ludex(&[&line[..], &["x", "--seed-sharing", "twice"]].concat());
     assert!(bad.fails().contains("expected once or paired"), "{}", bad.err);
     fs::write(place.path("bad.toml"), SUITE.replace("\"once\"", "\"twice\"")).unwrap();
     let bad = place.ludex(&["evaluate", "--agent", "random", "--suite", "bad.toml", "--run", "x"]);

@@ -76,7 +76,7 @@ fn block_starts_at_its_line_for_given_decisions() {
     for (line, record) in
         (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))
     {
-        let shown = place.ludex(&["replay", &format!("{file}:{line}"), "--marks"]);
+        let shown = place.ludex(&["show", &format!("{file}:{line}"), "--marks"]);
         let plies = shown
             .well()
             .lines()

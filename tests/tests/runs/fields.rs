@@ -189,8 +189,8 @@ fn matches_follow_fields_of_suite() {
 fn part_for_two_candidates_requires_both() {
     let place = place();
     let plain =
-        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--only", "cup"];
-    let line = [&plain[..], &["--only", "itself"]].concat();
+        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
+    let line = [&plain[..], &["--part", "itself"]].concat();
     let why = "cup: needs 2 candidates, and the run has 1: nothing is played";
     let estimate = place.ludex(&[&line[..], &["--estimate"]].concat());
     assert!(estimate.well().contains(why) && !estimate.out.contains("681"), "{}", estimate.out);
@@ -268,9 +268,9 @@ fn suites_are_listed_and_explained() {
     for text in [
         "at most 79 matches of 2 candidates",
         "nim: sweeps nim(",
-        "itself: a candidate among the opponents meets itself",
+        "itself: candidates among the opponents meet themselves",
         "cup: seats drawn; order shuffled; 3 cycles",
-        "role reference: 1 agent: nobody yet: --role reference=AGENT",
+        "role reference: 1 agent: open: --role reference=AGENT",
         "variants: plain in nim, brief (rules=short) in nim",
         "summary share: percent of best of score_rate over the parts",
         "policy: ",

@@ -18,7 +18,7 @@ pub(super) struct Stub {
 
 impl Stub {
     pub(super) fn start(place: &Place, args: &[&str]) -> Stub {
-        let mut child = place.start(&[&["llm-stub", "--json"], args].concat());
+        let mut child = place.start(&[&["check", "llm-stub", "--json"], args].concat());
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
@@ -157,7 +157,7 @@ fn estimates_are_near_usage() {
         let checked = place.ludex(&["agents", "check", "little", "--json"]);
         assert!(checked.ok, "{}{}", checked.out, checked.err);
         let estimate =
-            ["evaluate", "--agent", "little", "--suite", "small.toml", "--estimate", "--like", plays, "--json"];
+            ["evaluate", "--agent", "little", "--suite", "small.toml", "--estimate", "--stand-in", plays, "--json"];
         let estimate = place.ludex(&estimate).json();
         assert_eq!(estimate["guesses"].as_array().unwrap().len(), 0, "{estimate}");
         assert!(!place.of_run("r", "run.json").exists());
@@ -203,10 +203,10 @@ fn pilot_measures_usage_per_move() {
         place.ludex(&all).json()
     };
     line(&["--run", "pilot", "--scale", "0.5"]);
-    let plain = line(&["--estimate", "--like", "random"]);
-    let piloted = line(&["--estimate", "--like", "random", "--pilot", "pilot"]);
+    let plain = line(&["--estimate", "--stand-in", "random"]);
+    let piloted = line(&["--estimate", "--stand-in", "random", "--pilot", "pilot"]);
     // Figures of whole matches do not depend on the model's substitute.
-    let other = line(&["--estimate", "--like", "always_defect", "--pilot", "pilot", "--only", "dilemma"]);
+    let other = line(&["--estimate", "--stand-in", "always_defect", "--pilot", "pilot", "--part", "dilemma"]);
     let part =
         |estimate: &Value| estimate["parts"].as_array().unwrap().iter().find(|p| p["part"] == "dilemma").cloned();
     for name in ["moves", "calls", "tokens_in", "tokens_out", "usd"] {
@@ -224,8 +224,8 @@ fn pilot_measures_usage_per_move() {
     }
     assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is not that good");
     // A part that the pilot did not play is guessed, and named.
-    line(&["--run", "half", "--only", "dilemma", "--scale", "0.1"]);
-    let half = line(&["--estimate", "--like", "random", "--pilot", "half"]);
+    line(&["--run", "half", "--part", "dilemma", "--scale", "0.1"]);
+    let half = line(&["--estimate", "--stand-in", "random", "--pilot", "half"]);
     assert!(half["guesses"][0].as_str().unwrap().contains(" in auction:"), "{half}");
     let bare = ["evaluate", "--agent", "random", "--suite", "ways.toml", "--run", "bare"];
     place.ludex(&bare).well();
@@ -290,9 +290,8 @@ fn stopped_endpoint_costs_nothing() {
     let falling = Stub::start(&place, &["--agent", "random", "--down-after", "60"]);
     let down = place.evaluate(&model(&falling.url), "r", &[]);
     assert!(
-        down.fails().contains(
-            "stopped, because one match after another failed by the infrastructure. These matches do not count"
-        ),
+        down.fails()
+            .contains("stopped, since the infrastructure failed in several consecutive matches. These do not count"),
         "{}",
         down.err
     );
@@ -384,7 +383,7 @@ fn cached_replies_require_equal_requests() {
     let verified = place.ludex(&["verify", "r"]);
     assert!(verified.ok, "{}{}", verified.out, verified.err);
     // Each answer that was used stands behind a prompt that shows the position of the record.
-    let told = place.ludex(&["transcript", "r"]);
+    let told = place.ludex(&["show", "r"]);
     assert!(told.ok && told.out.contains("verdict: ok"), "{}", told.err);
 }
 
@@ -558,7 +557,7 @@ fn shards_of_model_merge_into_one_run() {
         place.ludex(&[&line[..], &["--shard", shard]].concat()).json();
     }
     let whole = place.ludex(&[&line[..], &["--data", "whole"]].concat()).json();
-    let merged = place.ludex(&["merge", "r.2-of-2", "r.1-of-2", "--json"]).json();
+    let merged = place.ludex(&["evaluate", "--merge", "r.2-of-2", "r.1-of-2", "--json"]).json();
     assert_eq!(merged["matches"], whole["matches"]);
     for (file, name) in [("episodes.jsonl", "episode"), ("calls.jsonl", "key"), ("calls.jsonl", "episode")] {
         let named = |folder: &str| -> Vec<Value> {

@@ -92,7 +92,7 @@ fn damaged_documents_forfeit_a_round() {
         }
     }
     assert!(forced[0] > 0 && forced[1] > 0 && both > 0 && kept > 0, "{forced:?} forced, {both} mixed, {kept} kept");
-    let told = place.ludex(&["transcript", "r1"]);
+    let told = place.ludex(&["show", "r1"]);
     let told = told.well();
     for part in ["\nattempt 2\n", "additionalProperties", "your answer was refused", "Round 1: "] {
         assert!(told.contains(part), "the transcript lacks {part:?}");

@@ -48,7 +48,7 @@ fn record_with_other_rules_is_not_counted() {
     let record: Value = serde_json::from_str(first).unwrap();
     let rules = record["rules"].as_u64().unwrap();
     fs::write(&file, format!("{}\n{rest}", first.replacen(&format!("\"rules\":{rules}"), "\"rules\":99", 1))).unwrap();
-    let ran = place.ludex(&["report", "a", "--out", "r", "--json"]);
+    let ran = place.ludex(&["rate", "a", "--report", "r", "--json"]);
     let page = read_in(&place, "r");
     assert!(page.contains(&format!("{} verified episodes", all - 1)) && page.contains("1 refused"), "{}", ran.err);
     assert!(page.contains("played by rules 99"), "the report says why");
@@ -66,7 +66,7 @@ fn report_joins_two_runs() {
     assert!(own.contains("Run a") && own.contains("id=\"figure-scores\"") && !own.contains("transcripts-"));
     assert!(place.of_run("a", "figures/scores.csv").exists());
 
-    let files = place.ludex(&["report", "a", "b", "--out", "both", "--json"]).json();
+    let files = place.ludex(&["rate", "a", "b", "--report", "both", "--json"]).json();
     let files: Vec<&str> = files["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
     assert!(files.iter().all(|file| place.path(file).is_file()), "{files:?}");
     let read = |name: &str| fs::read_to_string(place.path("both").join(name)).unwrap();
@@ -115,15 +115,17 @@ fn report_joins_two_runs() {
     let suite = place.of_run("b", "suite.toml");
     let text = fs::read_to_string(&suite).unwrap();
     fs::write(&suite, "name = 1").unwrap();
-    place.ludex(&["report", "b", "--out", "alone"]).well();
+    place.ludex(&["rate", "b", "--report", "alone"]).well();
     assert!(read_in(&place, "alone").contains("b: its matches are rated without its plan"));
     fs::write(&suite, text).unwrap();
 
-    place.ludex(&["report", "a", "b", "--out", "again"]).well();
+    place.ludex(&["rate", "a", "b", "--report", "again"]).well();
     let again = read_in(&place, "again");
     assert_eq!(page.replace("both", "again"), again, "the same runs, the same page");
 
-    assert!(place.ludex(&["report", "a", "b", "--game", "nim", "--out", "no"]).fails().contains("--game is for files"));
+    assert!(
+        place.ludex(&["rate", "a", "b", "--game", "nim", "--report", "no"]).fails().contains("--game: expected files")
+    );
     fs::write(place.path("small.toml"), [SUITE, &FIGURES.replace("scatter", "scater")].concat()).unwrap();
     let wrong = place.evaluate("random", "c", &[]);
     assert!(

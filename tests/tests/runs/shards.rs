@@ -40,11 +40,11 @@ fn shards(place: &Place, suite: &str, data: &str, of: usize, more: &[&str]) {
     }
 }
 
-/// `ludex merge` of shards by their numbers.
+/// `ludex evaluate --merge` of shards by their numbers.
 fn merge(place: &Place, data: &str, of: usize, numbers: &[usize], more: &[&str]) -> Ran {
     let names: Vec<String> = numbers.iter().map(|number| format!("r.{number}-of-{of}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    place.ludex(&[&["merge", "--data", data], &names[..], more].concat())
+    place.ludex(&[&["evaluate", "--data", data, "--merge"], &names[..], more].concat())
 }
 
 /// The files of a run but for times.
@@ -74,13 +74,13 @@ fn eight_shards_are_the_whole(place: &Place, suite: &str, more: &[&str]) {
 fn merged_shards_equal_whole_run() {
     let place = Place::new();
     fs::write(place.path("more.toml"), [SUITE, MORE].concat()).unwrap();
-    eight_shards_are_the_whole(&place, "more.toml", &["--deals", "once"]);
+    eight_shards_are_the_whole(&place, "more.toml", &["--seed-sharing", "once"]);
     let at = |data: &str| place.path(data).join("runs/r").display().to_string();
     let same = place.ludex(&["compare", &at("parts"), &at("whole"), "--json"]).json();
     assert_eq!(same["unpaired"], json!([0, 0]), "{same}");
     place.ludex(&["export", "r", "--data", "parts", "--bundle", "r.tar.gz"]).well();
     assert!(place.ludex(&["verify", "r.tar.gz"]).well().contains("complete: all "));
-    let report = ["report", "parts/runs/r/episodes.jsonl", "--out", "report"];
+    let report = ["rate", "parts/runs/r/episodes.jsonl", "--report", "report"];
     assert!(place.ludex(&report).ok && place.path("parts/runs/r/report.html").exists());
 
     // A shard says what it is.
@@ -122,7 +122,6 @@ fn incomplete_shards_are_named() {
     let both = ["r.2-of-3", "again"].map(|name| place.path("d/runs").join(name));
     let named = |path: &std::path::Path| path.file_name().unwrap().to_string_lossy().into_owned();
     assert!(both.iter().all(|path| twice.fails().contains(&named(path))), "{}", twice.err);
-    fails(&[1, 2, 3], &["--run", "s"], "is a shard of r, and the names of its matches say so: write --run r");
 
     // Shards of other runs, and runs that are not shards.
     let foreign = |data: &str, more: &[&str], why: &str| {
@@ -132,8 +131,8 @@ fn incomplete_shards_are_named() {
         fails(&[1, 2], &[&path], why);
     };
     foreign("scaled", &["--scale", "0.5"], "scale: was 1, is 0.5");
-    foreign("dealt", &["--deals", "once"], "deals: was paired, is once");
-    foreign("secret", &["--secret", "00ff"], "seeds: was open (0), is a secret");
+    foreign("dealt", &["--seed-sharing", "once"], "deals: was paired, is once");
+    foreign("secret", &["--seed-secret", "00ff"], "seeds: was open (0), is a secret");
     fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
     foreign("suite", &[], "suite: was small version 1");
     fs::write(place.path("small.toml"), SUITE).unwrap();
@@ -186,11 +185,12 @@ fn incomplete_shards_are_named() {
         place.ludex(&["export", &run, "--data", "d", "--bundle", &file]).well();
         file
     });
-    let into = [&["merge"][..], &bundles.each_ref().map(String::as_str)[..], &["--into", "made/here"]].concat();
+    let into =
+        [&["evaluate", "--merge"][..], &bundles.each_ref().map(String::as_str)[..], &["--into", "made/here"]].concat();
     place.ludex(&into).well();
     assert!(place.ludex(&["verify", "made/here"]).well().contains("complete: all "));
     assert!(place.ludex(&into).fails().contains("holds a run already"));
-    let told = merge(&place, "d", 3, &[1, 2, 3], &["--run", "r"]);
+    let told = merge(&place, "d", 3, &[1, 2, 3], &[]);
     assert!(told.well().contains("3 shards, "), "{}", told.out);
 }
 
@@ -201,10 +201,10 @@ fn shard_option_is_checked() {
         let ran = evaluate(&place, "small.toml", "d", &["--shard", bad]);
         assert!(ran.fails().contains("is not a shard; 1/8 is the first of eight shards"), "{bad}: {}", ran.err);
     }
-    for other in [&["--ci", "60"][..], &["--estimate"]] {
+    for other in [&["--stop-at-ci", "60"][..], &["--estimate"]] {
         let ran = evaluate(&place, "small.toml", "d", &[&["--shard", "1/8"], other].concat());
         assert!(ran.fails().contains("cannot be used with"), "{}", ran.err);
     }
     assert!(!place.path("d").exists());
-    assert!(place.ludex(&["merge", "nothing"]).fails().contains("there is no run \"nothing\""));
+    assert!(place.ludex(&["evaluate", "--merge", "nothing"]).fails().contains("there is no run \"nothing\""));
 }

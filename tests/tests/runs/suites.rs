@@ -46,7 +46,7 @@ impl Small {
         for agent in ["random", "anchor level=1", &models[0], &models[1]] {
             line.extend(["--agent", agent]);
         }
-        self.only.iter().for_each(|part| line.extend(["--only", part]));
+        self.only.iter().for_each(|part| line.extend(["--part", part]));
         let ran = place.ludex(&line);
         let all = ran.json();
         assert_eq!(all["end"], "done", "{}", ran.err);

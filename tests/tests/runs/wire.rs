@@ -123,7 +123,7 @@ fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let name = about["run"].as_str().expect("a name").to_owned();
     let (suite, data_text) = (suite_file(folder), data.display().to_string());
     let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
-    let told = ludex(&[&words[..], &["--secret", &secret, "--deals", "once", "--json"]].concat());
+    let told = ludex(&[&words[..], &["--seed-secret", &secret, "--seed-sharing", "once", "--json"]].concat());
     (records(&data, &name), verdict(&told["parts"]))
 }
 
@@ -137,7 +137,7 @@ fn same(far: &BTreeMap<String, String>, near: &BTreeMap<String, String>) {
 fn join(address: SocketAddr, run: &str) -> Command {
     let mut command = Command::new(PROGRAM);
     let url = format!("ws://{address}");
-    command.args(["join", &url, "--suite", "little", "--run", run, "--agent", AGENT, "--name", "cand", "--slots", "3"]);
+    command.args(["join", &url, "--suite", "little", "--run", run, "--agent", AGENT, "--name", "cand", "--jobs", "3"]);
     command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -416,7 +416,7 @@ fn remote_tournament_equals_local_tournament() {
     let far = entrants(folder.path(), "far.toml", |_| "remote".to_owned(), many + 1);
     let data = folder.path().join("far").display().to_string();
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    let more = ["--serve", &free.to_string(), "--grace", "10"].map(str::to_owned);
+    let more = ["--listen", &free.to_string(), "--absence-timeout", "10"].map(str::to_owned);
     let cup = Command::new(PROGRAM)
         .args(["tournament", "--agents", &far])
         .args(terms)

@@ -36,7 +36,7 @@ fn document(text: &str) -> Value {
 async fn remote_and_local_matches_are_equal_for_equal_seeds() {
     let server = Server::start(|_| {}).await;
     let words = |seed: &'static str| {
-        ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--count", "4", "--json"]
+        ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--matches", "4", "--json"]
             .into_iter()
             .chain(["--seed", seed])
             .collect::<Vec<_>>()
@@ -50,7 +50,7 @@ async fn remote_and_local_matches_are_equal_for_equal_seeds() {
 
     // Match n of --seed 5 is the one that the agent with seed=5+n plays.
     let fixed = ["--game", "tic_tac_toe", "--against", "random seed=9", "--seat", "0", "--json", "--agent"];
-    let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--count", "3"]].concat();
+    let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--matches", "3"]].concat();
     let (_, series, _) = join(&server, &series, "").await;
     for n in 0..3 {
         let agent = format!("mcts sims=20 seed={}", 5 + n);
@@ -62,6 +62,18 @@ async fn remote_and_local_matches_are_equal_for_equal_seeds() {
 }
 
 /// The action ids of a match. An unrated match may reach the store shortly after its end.
+#[tokio::test]
+async fn joined_match_has_the_requested_clock() {
+    let server = Server::start(|_| {}).await;
+    for (seconds, clock) in [("7", json!({"move_ms": 7_000})), ("0", json!({}))] {
+        let words = ["--game", "nim", "--agent", "random", "--against", "random", "--json", "--move-seconds", seconds];
+        let (code, out, err) = join(&server, &words, "").await;
+        assert_eq!(code, Some(0), "{err}");
+        let record = whole(&server, &document(&out)["matches"][0]).await;
+        assert_eq!(record["clock"], clock, "{record}");
+    }
+}
+
 async fn moves(server: &Server, played: &Value) -> Vec<u64> {
     let record = whole(server, played).await;
     let events = record["events"].as_array().expect("events").iter();
@@ -102,7 +114,7 @@ async fn person_plays_and_resigns() {
     let (code, out, err) = join(&server, &words, "what\nb2\nquit\n").await;
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("to move"), "{out}");
-    assert!(out.contains("lost, return -1 (resign, seat 0 is to blame)"), "{out}");
+    assert!(out.contains("lost, return -1 (resign, seat 0 at fault)"), "{out}");
 }
 
 /// A server that restarts without its store has forgotten the session and its match. A client that reclaims nothing joins
@@ -162,7 +174,8 @@ async fn botzone_programs_play_mahjong_remotely() {
     for (words, io, count) in [("simple", "simple", "6"), ("", "json", "3"), ("once simple", "simple", "1")] {
         let agent = format!("botzone cmd=\"python3 {bot} {words}\" io={io} sandbox=false");
         let fixed = ["--game", "mcr_mahjong", "--against", "anchor level=1", "--seed", "1", "--json"];
-        let (code, out, err) = join(&server, &[&fixed[..], &["--count", count, "--agent", &agent]].concat(), "").await;
+        let (code, out, err) =
+            join(&server, &[&fixed[..], &["--matches", count, "--agent", &agent]].concat(), "").await;
         assert_eq!(code, Some(0), "{err}");
         let played = document(&out);
         let all = played["matches"].as_array().expect("matches");

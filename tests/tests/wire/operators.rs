@@ -35,7 +35,7 @@ fn against_random(game: &str, rated: bool) -> Value {
 async fn log_has_one_line_per_start_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
-    let more = ["--log", "json", "--limit", "grace_ms=100"];
+    let more = ["--log-format", "json", "--limit", "grace_ms=100"];
     let server = Process::start(env!("CARGO_BIN_EXE_ludex-tests"), &data, &log, None, &more);
     let mut stranger = Client::mute(server.address).await;
     stranger.say(&json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0", "token": "lx_wrong"})).await;

@@ -123,7 +123,7 @@ async fn foreign_host_names_are_refused() {
     }
     for host in ["evil.example", "evil.example:7878", "localhost.evil.example", ""] {
         let (line, body) = answer_to(&server, &health(&format!("Host: {host}\r\n"))).await;
-        assert!(line.contains("421") && body.contains("--host"), "{host}: {line} {body}");
+        assert!(line.contains("421") && body.contains("--allowed-host"), "{host}: {line} {body}");
     }
     for hosts in ["", "Host: localhost\r\nHost: evil.example\r\n"] {
         let (line, body) = answer_to(&server, &health(hosts)).await;

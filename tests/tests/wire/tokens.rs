@@ -25,7 +25,7 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
 #[tokio::test]
 async fn revoked_token_ends_permissions_of_its_connections() {
     let server = Server::start(|_| {}).await;
-    // As `ludex token` does it: beside the server.
+    // As `ludex admin token` does it: beside the server.
     let store = Store::open_shared(&server.data).await.unwrap();
     let tokens = add(&store, &[token_of("ann", None), token_of("ann", None), token_of("bob", None)], 0).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});

@@ -14,7 +14,7 @@ use crate::commands::print;
 use ludex_play::agents_file::{self, AgentSource};
 use ludex_play::local::{Participant, check};
 
-/// Whether all agents passed. Language models are asked at their endpoints; they play only if a game is named.
+/// Returns true if all agents passed. Without a game, a language model is checked at its endpoint.
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
@@ -23,14 +23,14 @@ pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) 
     {
         return probe::run(name, spec, data, as_json);
     }
-    if let ([Candidate::Nobody { why, .. }], None) = (candidates.as_slice(), game) {
+    if let ([Candidate::Unknown { why, .. }], None) = (candidates.as_slice(), game) {
         anyhow::bail!("{why}");
     }
-    let game = game.context("--game is missing: name the game that they play, e.g. --game connect_four")?;
-    played(&candidates, &ludex_games::load(game)?, as_json)
+    let game = game.context("expected --game, e.g. --game connect_four")?;
+    check_all(&candidates, &ludex_games::load(game)?, as_json)
 }
 
-fn played(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Result<bool> {
+fn check_all(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Result<bool> {
     let mut passed = 0;
     let mut results = Vec::new();
     for candidate in candidates {
@@ -56,7 +56,7 @@ fn played(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Re
     Ok(failed == 0)
 }
 
-/// An agent to check. Bots of files are compiled first.
+/// Agent to check; bots of files are compiled first.
 enum Candidate {
     Spec {
         name: String,
@@ -66,14 +66,14 @@ enum Candidate {
         name: String,
         bot: BotProgram,
     },
-    /// Neither a name, nor a file, nor an agent; and why.
-    Nobody {
+    /// Neither a name, a file nor a spec, with the reason.
+    Unknown {
         text: String,
         why: String,
     },
 }
 
-/// A name comes before a file of that name; anything else is read as a spec.
+/// Returns the agents of a name, else of a file or folder, else of a spec.
 fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     let text = agents.trim();
     let known = agents_file::of_data(data)?;
@@ -85,7 +85,7 @@ fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
         None if path.exists() => {
             let bots = programs::bots(&path).with_context(|| format!("{text} cannot be read"))?;
             if bots.is_empty() {
-                anyhow::bail!("{text} is not a bot and contains no bots: {}", agents_file::BOTS);
+                anyhow::bail!("{text}: expected a bot or a folder of bots: {}", agents_file::BOTS);
             }
             return Ok(bots.into_iter().map(|bot| Candidate::File { name: bot.name.clone(), bot }).collect());
         }
@@ -93,7 +93,7 @@ fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     }
     Ok(vec![match known.resolve(text, data) {
         Ok((name, spec)) => Candidate::Spec { name, spec },
-        Err(e) => Candidate::Nobody { text: text.to_owned(), why: format!("{e:#}") },
+        Err(e) => Candidate::Unknown { text: text.to_owned(), why: format!("{e:#}") },
     }])
 }
 
@@ -101,30 +101,30 @@ impl Candidate {
     fn name(&self) -> &str {
         match self {
             Candidate::Spec { name, .. } | Candidate::File { name, .. } => name,
-            Candidate::Nobody { text, .. } => text,
+            Candidate::Unknown { text, .. } => text,
         }
     }
 
-    /// What is wrong with the agent.
+    /// Checks the agent and returns its fault, if any.
     fn fault(&self, game: &GameRef) -> Option<String> {
         match self {
             Candidate::Spec { spec, .. } => play(&spec.to_string(), game),
             Candidate::File { bot, .. } => {
-                let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be created: {e}"));
+                let folder = tempfile::tempdir().map_err(|e| format!("cannot create a temporary folder: {e}"));
                 let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.build(folder.path()));
                 match line {
                     Ok(line) => play(&agents_file::program(&line), game),
                     Err(why) => Some(why),
                 }
             }
-            Candidate::Nobody { why, .. } => Some(why.clone()),
+            Candidate::Unknown { why, .. } => Some(why.clone()),
         }
     }
 }
 
 fn play(text: &str, game: &GameRef) -> Option<String> {
     match Participant::new(text, game) {
-        Ok(player) if player.spec.class() == AgentClass::Person => Some("a person cannot be checked".to_owned()),
+        Ok(player) if player.spec.class() == AgentClass::Person => Some("expected an agent, got a person".to_owned()),
         Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),
     }

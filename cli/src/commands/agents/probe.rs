@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::commands::print;
 use ludex_play::agents_file::{self, MeasuredCalls};
 
-/// Whether the endpoint is there and answers with moves; an endpoint without JSON schemas is asked for text. What was
-/// measured is kept under the agent's name, if it has one.
+/// Returns true if the endpoint answers with moves, as text if it rejects JSON schemas. Writes the measurements under the agent's
+/// name, if any.
 pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     if io::stderr().is_terminal() {
-        eprintln!("asking {name} five times; a call that fails is tried again, which takes a while");
+        eprintln!("calling {name} five times; failed calls are retried, which takes a while");
     }
     let probe = match llm::probe(spec) {
         Ok(probe) => probe,
@@ -36,8 +36,8 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
         at: ludex_play::time::now_text(),
     };
     let agents = agents_file::of_data(data)?;
-    let kept = passed && agents.find(name).is_some();
-    if kept {
+    let is_named = passed && agents.find(name).is_some();
+    if is_named {
         agents_file::keep_measured(&agents.path, name, &measured)?;
     }
     if as_json {
@@ -45,13 +45,13 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
         return Ok(passed);
     }
     show(&mut io::stdout().lock(), name, &probe, usd(spec, &probe), passed)?;
-    if kept {
-        writeln!(io::stdout().lock(), "kept in {}", agents.path.display())?;
+    if is_named {
+        writeln!(io::stdout().lock(), "measurements written to {}", agents.path.display())?;
     }
     Ok(passed)
 }
 
-/// USD of a question, where the prices are known.
+/// Returns the dollars per request if the prices are known.
 fn usd(spec: &AgentSpec, probe: &Probe) -> Option<f64> {
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| tokens.round() as u64);
     llm::usd(spec, tokens_in, 0, tokens_out).ok().flatten()
@@ -68,7 +68,7 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
             print::number(call.seconds, 2),
             call.tokens.input.to_string(),
             call.tokens.out.to_string(),
-            // What went wrong is told whole.
+            // Errors are printed in full.
             if call.ok { ludex_protocol::error::truncate_text(first) } else { call.message.trim().replace('\n', " ") },
         ]
     });
@@ -77,7 +77,7 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
     let schema = if probe.schema {
         "the endpoint accepts JSON schemas"
     } else {
-        "the endpoint accepts no JSON schemas, so it is asked for text"
+        "the endpoint rejects JSON schemas, so answers are text"
     };
     let cost = usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("{} USD", print::number(usd, 6)));
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
@@ -86,9 +86,9 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
         let mut failed: Vec<&str> =
             probe.calls.iter().filter(|call| !call.ok && call.what != "schema").map(|call| call.what).collect();
         failed.dedup();
-        writeln!(out, "what failed: {}", failed.join(", "))?;
+        writeln!(out, "failed: {}", failed.join(", "))?;
     }
-    writeln!(out, "{schema}; a question takes {tokens_in} + {tokens_out} tokens and {seconds} s, {cost}")
+    writeln!(out, "{schema}; per request {tokens_in} + {tokens_out} tokens, {seconds} s, {cost}")
 }
 
 fn document(name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> Value {

@@ -1,4 +1,4 @@
-//! `ludex join --suite` and `--run`: an agent plays a run of a server.
+//! `ludex join --run`.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::commands::print;
 
-/// Plays a run to its end, or until it is told to stop; `None` if it was.
+/// Plays a run to its end, or until `stop` resolves (`None`).
 pub(super) async fn play(
     url: &str,
     options: Options,
@@ -20,21 +20,21 @@ pub(super) async fn play(
     stop: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
-    let handler = Watched { agent, bar: print::progress(0, "playing") };
+    let handler = ProgressAgent { agent, bar: print::progress(0, "playing") };
     let over = Player::for_run(client.clone(), events, enrol, handler).run_to_end(stop).await;
     client.close().await;
     Ok(over?)
 }
 
-/// An agent whose progress is shown.
-struct Watched {
+/// Agent with a progress bar.
+struct ProgressAgent {
     agent: RemoteAgent,
     bar: ProgressBar,
 }
 
-impl Handler for Watched {
-    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
-        self.agent.turn(ask)
+impl Handler for ProgressAgent {
+    fn turn(&self, request: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
+        self.agent.turn(request)
     }
 
     fn started(&self, start: &Arc<MatchStart>) {
@@ -59,7 +59,7 @@ impl Handler for Watched {
     }
 }
 
-/// Prints how a run ended.
+/// Prints the end of a run.
 pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return Ok(print::json(&json!(over))?);

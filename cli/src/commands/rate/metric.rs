@@ -1,4 +1,4 @@
-//! `ludex rate --metric`: any metric, of records or of a table of results that were made elsewhere.
+//! `ludex rate --metric`: a metric of records or of a table of results from elsewhere.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,86 +13,84 @@ use serde_json::json;
 use super::Args;
 use crate::commands::print::{self, number};
 
-/// What `ludex rate` measures beside ratings.
 #[derive(clap::Args)]
-pub(super) struct Measure {
-    /// Measure the results of this table instead of records; .csv or .json
+pub(super) struct MetricArgs {
+    /// Measure the results of this table (.csv or .json) instead of records
     #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "files")]
     from_table: Option<PathBuf>,
-    /// Print this metric instead of ratings; docs/metrics.md lists all
+    /// Print this metric (see docs/metrics.md) instead of ratings
     #[arg(long, value_name = "ID")]
     pub(super) metric: Option<String>,
-    /// An argument of the metric, NAME=VALUE; may be repeated
-    #[arg(long = "arg", value_name = "NAME=VALUE", requires = "metric")]
+    /// Set an argument of the metric; may be repeated
+    #[arg(long = "metric-arg", value_name = "NAME=VALUE", requires = "metric")]
     args: Vec<String>,
-    /// Take A against B and B against A as different matches, even if they contradict each other
+    /// Count A against B and B against A as different matches
     #[arg(long, requires = "from_table")]
     directed: bool,
-    /// Labels of moves for the metric `labels`: JSON lines {episode, seat, turn, label}
+    /// Read labels of moves for the metric `labels`: JSON lines {episode, seat, turn, label}
     #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "from_table")]
     labels: Option<PathBuf>,
 }
 
-impl Measure {
-    fn asked(&self) -> anyhow::Result<(MetricSpec, MetricQuery)> {
-        let mut ask = MetricSpec::plain(self.metric.as_deref().unwrap_or_default());
+impl MetricArgs {
+    fn query(&self) -> anyhow::Result<(MetricSpec, MetricQuery)> {
+        let mut spec = MetricSpec::plain(self.metric.as_deref().unwrap_or_default());
         for arg in &self.args {
             let (name, value) =
-                arg.split_once('=').with_context(|| format!("--arg {arg}: it has the form NAME=VALUE"))?;
-            let before = ask.args.insert(name.to_owned(), value.into());
-            ensure!(before.is_none(), "--arg {arg}: {name} is given twice");
+                arg.split_once('=').with_context(|| format!("--metric-arg: expected NAME=VALUE, got {arg:?}"))?;
+            let before = spec.args.insert(name.to_owned(), value.into());
+            ensure!(before.is_none(), "--metric-arg: duplicate {name}");
         }
-        let asked = MetricQuery::new(&ask).map_err(anyhow::Error::msg)?;
-        Ok((ask, asked))
+        let query = MetricQuery::new(&spec).map_err(anyhow::Error::msg)?;
+        Ok((spec, query))
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let measure = &args.measured;
-    let (ask, asked) = measure.asked()?;
-    let found = match &measure.from_table {
-        Some(file) => of_table(file, &asked, measure.directed)?,
+    let own = &args.metric;
+    let (spec, query) = own.query()?;
+    let found = match &own.from_table {
+        Some(file) => measure_table(file, &query, own.directed)?,
         None => {
-            let options = args.rated.options()?;
-            let (mut good, _) = args.rated.read_with(&args.from, &options, asked.marks())?;
-            if let Some(file) = &measure.labels {
+            let options = args.rating.options()?;
+            let (mut good, _) = args.rating.read(&args.from, &options, query.marks())?;
+            if let Some(file) = &own.labels {
                 let name = file.display();
                 let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
                 labels::put(&text, &mut good).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
             }
-            asked.everywhere(&scale::rows(&good, &options))
+            query.everywhere(&scale::rows(&good, &options))
         }
     };
     if args.json {
-        return Ok(print::json(&json!({ "metric": ask.id, "args": ask.args, "values": found }))?);
+        return Ok(print::json(&json!({ "metric": spec.id, "args": spec.args, "values": found }))?);
     }
     let mut out = io::stdout().lock();
     writeln!(
         out,
         "{}{}",
-        asked.metric.title,
-        if asked.metric.unit.is_empty() { String::new() } else { format!(", {}", asked.metric.unit) }
+        query.metric.title,
+        if query.metric.unit.is_empty() { String::new() } else { format!(", {}", query.metric.unit) }
     )?;
     if found.is_empty() {
         return Ok(writeln!(out, "nothing to measure")?);
     }
     let mut rows = vec![["part", "agent", "", "value", "95 %", "n"].map(str::to_owned).to_vec()];
-    found.iter().for_each(|one| rows.extend(lines(one, asked.metric.digits)));
+    found.iter().for_each(|one| rows.extend(lines(one, query.metric.digits)));
     Ok(print::table(&mut out, &rows, |k| k > 2)?)
 }
 
-/// The measurements of a table.
-fn of_table(file: &Path, asked: &MetricQuery, directed: bool) -> anyhow::Result<Vec<MetricResult>> {
+fn measure_table(file: &Path, query: &MetricQuery, directed: bool) -> anyhow::Result<Vec<MetricResult>> {
     let name = file.display().to_string();
-    let format = ImportFormat::of_name(&name).with_context(|| format!("{name}: a table ends in .csv or .json"))?;
+    let format = ImportFormat::of_name(&name).with_context(|| format!("{name}: expected a table in .csv or .json"))?;
     let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
     let wrong = |why| anyhow::anyhow!("{name}: {why}");
     let import = Import::read(&text, format, directed).map_err(wrong)?;
-    import.feeds(asked).map_err(wrong)?;
-    Ok(asked.everywhere(&import.rows()))
+    import.feeds(query).map_err(wrong)?;
+    Ok(query.everywhere(&import.rows()))
 }
 
-/// The lines of a measurement.
+/// Returns the rows of a measurement.
 fn lines(of: &MetricResult, digits: usize) -> Vec<Vec<String>> {
     let line = |name: String, measure: Option<&value::Measurement>, value: Option<f64>| {
         let value = value.or(measure.map(|m| m.value)).map_or_else(|| "-".to_owned(), |v| number(v, digits));
@@ -131,7 +129,6 @@ fn lines(of: &MetricResult, digits: usize) -> Vec<Vec<String>> {
             let name = |k: usize| graph.nodes.get(k).map_or("", String::as_str);
             graph.edges.iter().map(|e| plain(&format!("{} > {}", name(e.from), name(e.to)), e.weight)).collect()
         }
-        // The kinds of values may grow.
         _ => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Tournaments whose entrants connect: on a server of one's own, or on one that runs.
+//! Tournaments whose entrants connect: to a server of this command, or to a running one.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,13 +16,18 @@ use ludex_protocol::ServerMessage;
 use ludex_protocol::message::{Organise, Organised, TournamentEntrant};
 use ludex_server::Config;
 use ludex_server::matches::Hub;
-use tokio::net::TcpListener;
 
-use super::{Args, status};
-use crate::commands::print;
+use super::{Args, print_status};
+use crate::commands::serve::{bind, stop_signal};
+use crate::commands::{block_on, environment_token, log_warnings, print};
 
-/// The tournament as a server is asked for it; `named` are the specs of the agents that it plays itself, by the names that it knows.
-fn cup(args: &Args, run: &str, agents: &Agents, named: &mut BTreeMap<String, String>) -> anyhow::Result<Organise> {
+/// Returns the request for a tournament, and adds the specs of agents without a connection to `named`.
+fn tournament_request(
+    args: &Args,
+    run: &str,
+    agents: &Agents,
+    named: &mut BTreeMap<String, String>,
+) -> anyhow::Result<Organise> {
     let mut entrants = Vec::new();
     for entry in &agents.entries {
         let spec = entry.spec(&args.data.join("programs"))?;
@@ -40,48 +45,45 @@ fn cup(args: &Args, run: &str, agents: &Agents, named: &mut BTreeMap<String, Str
         format: args.format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default(),
         rounds: args.rounds,
         blocks: u32::try_from(args.blocks)?,
-        strikes: u32::try_from(args.strikes)?,
+        strikes: u32::try_from(args.max_failures)?,
         move_ms: args.move_seconds.map(|s| s * 1_000),
-        grace_ms: Some(args.grace * 1_000),
+        grace_ms: Some(args.absence_timeout * 1_000),
         entrants,
     })
 }
 
-/// Serves the tournament at `address` until it is over, and prints its table.
+/// Serves the tournament at `address` to its end and prints its table.
 pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    log_warnings();
     let mut config = Config::new(&args.data);
-    let mut cup = cup(args, run, agents, &mut config.opponents.named)?;
-    // The server knows its own agents by their names here, whatever they start.
-    cup.entrants.iter_mut().filter(|e| e.agent.is_some()).for_each(|e| e.agent = Some(e.name.clone()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let bound = TcpListener::bind(address).await;
-        let listener = bound.with_context(|| format!("cannot listen on {address}; try another --serve"))?;
+    let mut request = tournament_request(args, run, agents, &mut config.opponents.named)?;
+    // The server seats its own agents by their names, even if they start programs.
+    request.entrants.iter_mut().filter(|e| e.agent.is_some()).for_each(|e| e.agent = Some(e.name.clone()));
+    block_on(async {
+        let listener = bind(address).await?;
         let url = format!("ws://{}", listener.local_addr()?);
-        let signal = crate::commands::serve::stop_signal()?;
+        let signal = stop_signal()?;
         ludex_server::run_while(listener, config, |hub| async {
             let hub = hub;
             tokio::select! {
-                held = hold(&hub, &cup, &url) => held,
+                result = play(&hub, &request, &url) => result,
                 () = signal => Ok(()),
             }
         })
         .await
     })?;
-    status(&RunStatus::at(&path_of(&args.data, run))?, args.json)
+    print_status(&RunStatus::at(&path_of(&args.data, run))?, args.json)
 }
 
-/// Begins or continues the tournament, and waits for its end.
-async fn hold(hub: &Arc<Hub>, cup: &Organise, url: &str) -> anyhow::Result<()> {
-    match hub.run(&cup.run).await {
-        None => tickets(&hub.organise(cup).await?, url),
-        Some(_) => eprintln!("ludex: {} continues at {url}", cup.run),
+/// Starts or continues the tournament and waits for its end.
+async fn play(hub: &Arc<Hub>, request: &Organise, url: &str) -> anyhow::Result<()> {
+    match hub.run(&request.run).await {
+        None => print_tickets(&hub.organise(request).await?, url),
+        Some(_) => eprintln!("ludex: {} continues at {url}", request.run),
     }
     let bar = print::progress(0, "playing");
     loop {
-        let page = hub.run(&cup.run).await.context("the run is gone")?;
+        let page = hub.run(&request.run).await.context("the run was removed")?;
         if page["state"] != "open" {
             bar.finish_and_clear();
             return Ok(());
@@ -93,15 +95,14 @@ async fn hold(hub: &Arc<Hub>, cup: &Organise, url: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Asks a server that runs to hold the tournament.
-pub(super) fn ask(args: &Args, url: &str, run: &str, agents: &Agents) -> anyhow::Result<()> {
-    let cup = cup(args, run, agents, &mut BTreeMap::new())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let token = args.token.clone().or_else(crate::commands::token_of_environment);
+/// Submits the tournament to a running server.
+pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyhow::Result<()> {
+    let request = tournament_request(args, run, agents, &mut BTreeMap::new())?;
+    block_on(async {
+        let token = args.token.clone().or_else(environment_token);
         let options = Options { token, client: ludex_play::PROGRAM.into(), ..Options::default() };
         let (client, _) = Client::connect(url, options).await?;
-        let reply = client.request(ClientMessage::Organise(Box::new(cup))).await?;
+        let reply = client.request(ClientMessage::Organise(Box::new(request))).await?;
         client.close().await;
         let ServerMessage::Organised(organised) = reply else {
             anyhow::bail!("the server answered with {}", reply.kind());
@@ -109,15 +110,15 @@ pub(super) fn ask(args: &Args, url: &str, run: &str, agents: &Agents) -> anyhow:
         if args.json {
             return Ok(print::json(&serde_json::json!(organised))?);
         }
-        tickets(&organised, url);
+        print_tickets(&organised, url);
         let page = url.replacen("ws", "http", 1);
         println!("standings: {}/runs/{run}", page.trim_end_matches('/'));
         Ok(())
     })
 }
 
-/// Says how clients come in.
-fn tickets(organised: &Organised, url: &str) {
+/// Prints how clients enter.
+fn print_tickets(organised: &Organised, url: &str) {
     let run = &organised.run;
     eprintln!(
         "ludex: clients enter with `ludex join {url} --run {run} --name NAME --agent AGENT`, or with their tickets:"

@@ -1,4 +1,4 @@
-//! What `ludex tournament` prints: the table, who is out and why, what was discarded.
+//! Output of `ludex tournament`: table, disqualified entrants with reasons, discarded matches.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,46 +13,46 @@ use serde_json::{Value, json};
 use super::print::{self, points};
 use super::{RunStatus, TournamentSchedule, TournamentTerms, results};
 
-/// A tournament as it stands.
-pub(super) struct Outcome<'a> {
-    look: &'a RunStatus,
+/// Current table of a tournament.
+pub(super) struct TournamentTable<'a> {
+    status: &'a RunStatus,
     terms: &'a TournamentTerms,
     standings: Vec<Standing>,
     discarded: usize,
     over: bool,
 }
 
-/// A number of an entrant. Its column is shown if it is above 0 for somebody.
+/// Count of an entrant; its column is printed if above 0 for any entrant.
 type Count = fn(&Standing) -> u64;
 
-impl<'a> Outcome<'a> {
-    pub fn of(look: &'a RunStatus, schedule: &TournamentSchedule, terms: &'a TournamentTerms) -> Self {
-        let records = &look.past.records;
-        let (done, _) = results(&look.settings.run, schedule, records);
+impl<'a> TournamentTable<'a> {
+    pub fn of(status: &'a RunStatus, schedule: &TournamentSchedule, terms: &'a TournamentTerms) -> Self {
+        let records = &status.past.records;
+        let (done, _) = results(&status.settings.run, schedule, records);
         let mut standings = schedule.tournament.standings(&schedule.results(&done, records));
-        let said = last_words(look);
+        let failures = last_failures(status);
         for line in &mut standings {
-            let words = said.get(look.settings.agents[line.entrant].name.as_str());
-            if let (Some(why), Some(words), true) = (&mut line.out, words, line.failures > 0) {
-                *why = format!("{why}; the last: {words}");
+            let last = failures.get(status.settings.agents[line.entrant].name.as_str());
+            if let (Some(why), Some(last), true) = (&mut line.out, last, line.failures > 0) {
+                *why = format!("{why}; the last: {last}");
             }
         }
         let discarded = done.values().filter(|&&d| d == MatchScore::Discarded).count();
-        Outcome { look, terms, standings, discarded, over: schedule.next(&done, records).is_empty() }
+        TournamentTable { status, terms, standings, discarded, over: schedule.next(&done, records).is_empty() }
     }
 
     pub fn document(&self, files: &[PathBuf], played: usize) -> Value {
         let entrant = |line: &Standing| {
-            let agent = &self.look.settings.agents[line.entrant];
+            let agent = &self.status.settings.agents[line.entrant];
             let mut out = json!(line);
             out["name"] = agent.name.clone().into();
             out["spec"] = agent.spec.clone().into();
             out
         };
         json!({
-            "run": self.look.settings.run, "game": self.terms.game, "format": self.terms.format,
-            "tie_break": self.terms.format.tie_break(), "over": self.over, "playing": self.look.playing,
-            "matches": self.look.past.records.len(), "played": played, "discarded": self.discarded,
+            "run": self.status.settings.run, "game": self.terms.game, "format": self.terms.format,
+            "tie_break": self.terms.format.tie_break(), "over": self.over, "playing": self.status.playing,
+            "matches": self.status.past.records.len(), "played": played, "discarded": self.discarded,
             "entrants": self.standings.iter().map(entrant).collect::<Vec<_>>(), "files": files,
         })
     }
@@ -87,32 +87,29 @@ impl<'a> Outcome<'a> {
             writeln!(out, "{} is out: {}", self.name(line), why.replace('\n', "\n    "))?;
         }
         if any(|l| l.walkovers) {
-            writeln!(
-                out,
-                "walkovers: matches with an entrant that is out; they do not count, even if they were played"
-            )?;
+            writeln!(out, "walkovers: matches with a disqualified entrant; they do not count, even if played")?;
         }
         if self.discarded > 0 {
             let many = print::count(self.discarded, "match was", "matches were");
-            writeln!(out, "{many} discarded, because an endpoint failed twice; they give no points")?;
+            writeln!(out, "{many} discarded without points, because an endpoint failed twice")?;
         }
-        let all = print::count(self.look.past.records.len(), "match", "matches");
+        let all = print::count(self.status.past.records.len(), "match", "matches");
         let state = if self.over { "over" } else { "not over; run the same `ludex tournament` command to continue" };
         writeln!(out, "{all}; {state}")
     }
 
     fn name(&self, line: &Standing) -> &str {
-        &self.look.settings.agents[line.entrant].name
+        &self.status.settings.agents[line.entrant].name
     }
 }
 
-/// The last failure of each entrant, in its own words, from the log.
-fn last_words(look: &RunStatus) -> BTreeMap<&str, &str> {
+/// Returns the last failure of each entrant from the log.
+fn last_failures(status: &RunStatus) -> BTreeMap<&str, &str> {
     let at_fault = |episode: &str| {
-        let record = look.past.records.iter().rfind(|record| record.header.episode == episode)?;
+        let record = status.past.records.iter().rfind(|record| record.header.episode == episode)?;
         Some(record.header.seats.get(failed(record)?)?.name.as_str())
     };
-    let forfeits = look.past.log.iter().filter(|line| line.what == "forfeit");
+    let forfeits = status.past.log.iter().filter(|line| line.what == "forfeit");
     let words = forfeits.filter_map(|line| Some((at_fault(line.episode.as_deref()?)?, line.why.as_deref()?)));
     words.collect()
 }

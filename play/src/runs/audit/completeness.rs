@@ -102,7 +102,9 @@ pub(super) fn whole(
     }
     if !missing.is_empty() {
         let how = match (state, last.and_then(|line| line.why.as_deref())) {
-            (RunState::Done, _) => ci.map_or_else(String::new, |points| format!(": cut short by --ci {points}")),
+            (RunState::Done, _) => {
+                ci.map_or_else(String::new, |points| format!(": cut short by --stop-at-ci {points}"))
+            }
             (RunState::Stopped, Some(why)) => format!(": stopped, {why}"),
             (RunState::Stopped, None) => ": stopped".to_owned(),
             (RunState::Open, _) => ": the log does not say that the run has ended".to_owned(),

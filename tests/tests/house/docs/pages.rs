@@ -68,7 +68,7 @@ fn range([least, most]: [u32; 2]) -> String {
 
 fn index() -> String {
     let mut page = format!(
-        "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games <id>`, `describe` on the wire and the library's \
+        "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games explain <id>`, `describe` on the wire and the library's \
          documentation show the same text.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
     );
     for e in ludex_games::games() {
@@ -90,7 +90,7 @@ fn marks(e: &RegisteredGame) -> String {
     let row = |d: &MarkDoc| format!("| `{}` | {} | {} | {} |\n", d.name, d.unit, d.formula, d.source);
     let rows: String = docs.iter().map(row).collect();
     format!(
-        "\n## Marks\n\nWhat the rules count of each step, for metrics. `ludex replay RECORD --marks` prints it.\n\n\
+        "\n## Marks\n\nWhat the rules count of each step, for metrics. `ludex show RECORD --marks` prints it.\n\n\
          | mark | unit | what | source |\n|---|---|---|---|\n{rows}"
     )
 }
@@ -99,7 +99,7 @@ fn marks(e: &RegisteredGame) -> String {
 fn metrics() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Metrics\n\nA suite asks for metrics by id, `metrics = [\"score_rate\", {{ id = \"nra\", form = \"reward\" }}]`. \
-         `ludex rate --from-table FILE --metric ID --arg NAME=VALUE` computes them of a [table](#tables). A formula exists once and \
+         `ludex rate --from-table FILE --metric ID --metric-arg NAME=VALUE` computes them of a [table](#tables). A formula exists once and \
          serves both.\n\nA metric with arguments is `{{ id = \"mean\", of = \"missed_block\" }}` in `metrics` and in `[[summary]]`, or as \
          results name it, `\"mean of=missed_block\"`. In figures it is `{{ metric = \"mean\", of = \"missed_block\" }}`.\n\nThe scope \
          says what a metric is of: an agent, all agents of a part (pool), or all parts (suite). A parameter \

@@ -51,7 +51,7 @@ fn bundle_verifies_without_other_files() {
     assert_eq!([&packed["verified"], &packed["whole"]], [&folder["verified"], &folder["whole"]]);
     let text = ludex(alone.path(), &["verify", "b.tar.gz"]).well();
     let ends = "12 episodes verified\ncomplete: all 12 matches that the plan asks for\n";
-    assert!(text.contains("all sums of SHA256SUMS are right") && text.ends_with(ends), "{text}");
+    assert!(text.contains("all checksums of SHA256SUMS match") && text.ends_with(ends), "{text}");
     // Runs of earlier builds did not bind calls, and that is said.
     assert!(text.contains("calls are not bound to the records: the run was begun by an older build"), "{text}");
     let files = unpacked(&alone.path().join("b.tar.gz"));
@@ -77,12 +77,12 @@ fn bundle_verifies_without_other_files() {
     std::fs::create_dir(&folder).unwrap();
     files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
     let text = ludex(alone.path(), &["verify", "unpacked"]).well();
-    assert!(text.contains("all sums of SHA256SUMS are right"), "{text}");
+    assert!(text.contains("all checksums of SHA256SUMS match"), "{text}");
     std::fs::write(folder.join("suite.toml"), "").unwrap();
     let found = wrong(alone.path(), "unpacked");
     assert!(found[0].contains("suite.toml:0: was changed") && found.len() > 1, "{found:?}");
-    let told = ludex(alone.path(), &["transcript", "b.tar.gz"]).well();
-    assert_eq!(told, ludex(at.path(), &["transcript", "one"]).well());
+    let told = ludex(alone.path(), &["show", "b.tar.gz"]).well();
+    assert_eq!(told, ludex(at.path(), &["show", "one"]).well());
     let report: Value = serde_json::from_slice(&files["report.json"]).unwrap();
     assert_eq!(report["records"], 12);
 }
@@ -182,7 +182,7 @@ fn export_refuses_files_with_keys() {
         (done.status.code(), String::from_utf8(done.stderr).unwrap())
     };
     for args in
-        [&["export", "one", "--bundle", "b.tar.gz"][..], &["export", "one", "--what", "calls", "--out", "c.jsonl"]]
+        [&["export", "one", "--bundle", "b.tar.gz"][..], &["export", "one", "--table", "calls", "--out", "c.jsonl"]]
     {
         let (code, err) = run(args);
         assert_eq!(code, Some(1), "{err}");

@@ -36,9 +36,9 @@ fn exported_tables_read_back_equal() {
     let at = one();
     for what in ["episodes", "decisions", "calls"] {
         let file = format!("{what}.parquet");
-        ludex(at.path(), &["export", "one", "--what", what, "--format", "parquet", "--out", &file]).well();
+        ludex(at.path(), &["export", "one", "--table", what, "--format", "parquet", "--out", &file]).well();
         let read = rows(&at.path().join(&file));
-        let lines = parsed(&ludex(at.path(), &["export", "one", "--what", what]).well());
+        let lines = parsed(&ludex(at.path(), &["export", "one", "--table", what]).well());
         if what == "episodes" {
             // As lines these are the records themselves.
             let records: Vec<Value> =
@@ -69,7 +69,7 @@ fn exported_episodes_equal_records() {
 fn decision_row_has_prompt_reply_and_verdict() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
-    let decisions = parsed(&ludex(at.path(), &["export", "one", "--what", "decisions"]).well());
+    let decisions = parsed(&ludex(at.path(), &["export", "one", "--table", "decisions"]).well());
     let own: usize = lines(&run, "episodes.jsonl")
         .iter()
         .map(|r| {
@@ -102,7 +102,7 @@ fn decision_row_has_prompt_reply_and_verdict() {
 #[test]
 fn data_card_describes_exported_tables() {
     let at = one();
-    ludex(at.path(), &["export", "one", "--what", "decisions", "--format", "parquet", "--out", "d.parquet"]).well();
+    ludex(at.path(), &["export", "one", "--table", "decisions", "--format", "parquet", "--out", "d.parquet"]).well();
     let card = std::fs::read_to_string(at.path().join("d.parquet.card.md")).unwrap();
     let bytes = std::fs::read(at.path().join("d.parquet")).unwrap();
     let sum = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(&bytes));
@@ -112,7 +112,7 @@ fn data_card_describes_exported_tables() {
         &format!("`{sum}`"),
         &format!("| holds | {} decisions |", rows.len()),
         "| `ms` | integer | time of the decision, milliseconds |",
-        "ludex export one --data ./ludex-data --what decisions --format parquet --out d.parquet",
+        "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
         "## Licence",
         "model-a",
     ] {
@@ -141,16 +141,16 @@ fn stone_games_export_as_sgf() {
     let result = go.split("RE[").nth(1).unwrap().split(']').next().unwrap();
     assert!(result.ends_with(".5") && (result.starts_with("B+") || result.starts_with("W+")), "{result}");
     let err = ludex(at.path(), &["export", "stones", "--format", "pgn"]).fails();
-    assert!(err.contains("stones has no verified game of chess"), "{err}");
+    assert!(err.contains("expected a verified game of chess, got none in stones"), "{err}");
 }
 
 #[test]
 fn invalid_export_errors_name_remedy() {
     let at = one();
     for (args, said) in [
-        (&["export", "one", "--format", "sgf", "--what", "calls"][..], "leave out --what"),
+        (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet for --table"),
         (&["export", "one", "--out", "no/x.jsonl"], "no/x.jsonl cannot be written"),
-        (&["export", "ludex-data/runs/one/episodes.jsonl", "--what", "calls"], "only runs have decisions"),
+        (&["export", "ludex-data/runs/one/episodes.jsonl", "--table", "calls"], "expected a run for decisions"),
         (&["export", "tow"], "there is no run \"tow\": runs in ./ludex-data/runs are one"),
         (&["export", "tow.jsonl"], "tow.jsonl cannot be opened"),
     ] {

@@ -48,7 +48,7 @@ impl Drop for Stub {
 /// A bundle of a run of the stand-in, in `folder`.
 fn bundled(folder: &Path, more: &[&str]) -> Files {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
-    let stub = command.args(["llm-stub", "--json", "--agent", "random", "--prose", "0.1"]);
+    let stub = command.args(["check", "llm-stub", "--json", "--agent", "random", "--prose", "0.1"]);
     let mut stub = Stub(stub.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
     BufReader::new(stub.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -253,7 +253,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
     let public =
         format!("untrusted comment: a key\n{}\n", STANDARD.encode([b"Ed12345678", key.public_key().as_ref()].concat()));
     std::fs::write(at.path().join("key.pub"), public).unwrap();
-    let check = |what: &str| ludex(at.path(), &["verify", what, "--key", "key.pub"]);
+    let check = |what: &str| ludex(at.path(), &["verify", what, "--public-key", "key.pub"]);
     assert!(check("r.tar.gz").fails().contains("the bundle is not signed"));
     // The form of minisign: the signature of the file, and one of that signature with the comment.
     let own = key.sign(&std::fs::read(at.path().join("r.tar.gz")).unwrap());
@@ -262,10 +262,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
     let signature = format!("untrusted comment: a signature\n{}\ntrusted comment: by me\n{}\n", lines[0], lines[1]);
     std::fs::write(at.path().join("r.tar.gz.minisig"), signature).unwrap();
     let told = check("r.tar.gz").well();
-    assert!(
-        told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches that the plan asks for\n"),
-        "{told}"
-    );
+    assert!(told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches of the plan\n"), "{told}");
 
     // Forged reasoning, with new digests of the calls and the record, and new sums.
     line(&mut files, CALLS, 0, |v| v["call"]["reasoning"] = json!("I am sure."));

@@ -6,7 +6,7 @@ use super::{Ran, ludex, one};
 #[test]
 fn plan_without_run_uses_kind_of_game() {
     let at = tempfile::tempdir().expect("a temporary folder");
-    let plan = |args: &[&str]| ludex(at.path(), &[&["plan", "--json", "--game"], args].concat());
+    let plan = |args: &[&str]| ludex(at.path(), &[&["power", "--json", "--game"], args].concat());
     // The deviation of a block of two independent matches is 1600 / ln 10 / sqrt(8) = 245.67 points:
     // (1.96 * 245.67 / 30)^2 = 257.6, and (2.80 * 245.67 / 30)^2 = 526.3.
     let pig = plan(&["pig"]).json();
@@ -14,7 +14,7 @@ fn plan_without_run_uses_kind_of_game() {
         (&pig["half_width"], &pig["plans"][0]["width"]),
         (&json!(30.0), &json!({"blocks": 258, "matches": 516}))
     );
-    assert_eq!(plan(&["pig", "--games-for", "15"]).json()["plans"][0]["width"]["blocks"], 1031);
+    assert_eq!(plan(&["pig", "--half-width", "15"]).json()["plans"][0]["width"]["blocks"], 1031);
     let two = plan(&["pig", "--difference", "30"]).json();
     assert_eq!(two["plans"][0]["difference"]["meeting"], json!({"blocks": 527, "matches": 1054}));
     assert_eq!(two["plans"][0]["difference"]["unpaired"], json!({"blocks": 1053, "matches": 2106}));
@@ -22,7 +22,7 @@ fn plan_without_run_uses_kind_of_game() {
     assert!(sure["plans"][0]["difference"]["meeting"]["blocks"].as_u64() > Some(800), "{sure}");
     // Draws leave less to vary: two of three games of tic-tac-toe between equals are drawn.
     assert!(plan(&["tic_tac_toe"]).json()["plans"][0]["width"]["blocks"].as_u64() < Some(120));
-    let text = ludex(at.path(), &["plan", "--game", "pig", "--difference", "30"]).well();
+    let text = ludex(at.path(), &["power", "--game", "pig", "--difference", "30"]).well();
     for said in ["known to 30 points", "258", "516", "they meet each other", "assumed: two equals who draw 0.000"] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -35,7 +35,8 @@ fn plan_uses_variance_of_run() {
     let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
     Run { name: "both", models, parts, seeds: 12 }.write(&at.path().join("ludex-data"));
     let got =
-        ludex(at.path(), &["plan", "--game", "kuhn_poker", "--like", "both", "--difference", "50", "--json"]).json();
+        ludex(at.path(), &["power", "--game", "kuhn_poker", "--from-run", "both", "--difference", "50", "--json"])
+            .json();
     let plans = got["plans"].as_array().unwrap();
     let agents: Vec<&str> = plans.iter().map(|p| p["agent"].as_str().unwrap()).collect();
     assert!(plans.len() == 2 && agents.contains(&"good") && agents.contains(&"poor"), "{got}");
@@ -55,24 +56,24 @@ fn plan_uses_variance_of_run() {
         assert_eq!((&row["blocks"], &row["blocks_for_30"]), (&json!(12), &plan["width"]["blocks"]));
     }
     let text = ludex(at.path(), &["rate", file]).well();
-    assert!(text.contains("for +-30") && text.contains("blocks like these"), "{text}");
+    assert!(text.contains("for +-30") && text.contains("number of such blocks"), "{text}");
 }
 
 #[test]
 fn invalid_plan_errors_name_reason() {
     let at = one();
-    let plan = |args: &[&str]| -> Ran { ludex(at.path(), &[&["plan", "--game"], args].concat()) };
+    let plan = |args: &[&str]| -> Ran { ludex(at.path(), &[&["power", "--game"], args].concat()) };
     for (args, said) in [
-        (&["pig", "--games-for", "0"][..], "--games-for is a number of points above 0"),
-        (&["pig", "--games-for=-30"], "--games-for is a number of points above 0"),
-        (&["pig", "--games-for", "NaN"], "--games-for is a number of points above 0"),
-        (&["pig", "--difference", "0"], "--difference is a number of points above 0"),
-        (&["pig", "--difference", "30", "--power", "1"], "--power is a probability above 0.05 and below 1"),
-        (&["pig", "--difference", "30", "--power", "0"], "--power is a probability above 0.05 and below 1"),
+        (&["pig", "--half-width", "0"][..], "--half-width: expected points above 0"),
+        (&["pig", "--half-width=-30"], "--half-width: expected points above 0"),
+        (&["pig", "--half-width", "NaN"], "--half-width: expected points above 0"),
+        (&["pig", "--difference", "0"], "--difference: expected points above 0"),
+        (&["pig", "--difference", "30", "--power", "1"], "--power: expected above 0.05 and below 1"),
+        (&["pig", "--difference", "30", "--power", "0"], "--power: expected above 0.05 and below 1"),
         (&["pigg"], "did you mean pig?"),
-        (&["hanabi"], "hanabi has no rating: its agents do not fight each other"),
-        (&["pig", "--like", "nothing"], "there is no run \"nothing\": runs in"),
-        (&["pig", "--like", "one"], "one has no verified match of pig; it plays kuhn_poker"),
+        (&["hanabi"], "hanabi has no ratings, since its agents do not compete"),
+        (&["pig", "--from-run", "nothing"], "there is no run \"nothing\": runs in"),
+        (&["pig", "--from-run", "one"], "one has no verified match of pig; games: kuhn_poker"),
     ] {
         let err = plan(args).fails();
         assert!(err.contains(said), "{args:?}: {err}");

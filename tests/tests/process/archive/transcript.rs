@@ -5,7 +5,7 @@ use super::{change, ludex, one, write};
 #[test]
 fn transcript_has_moves_prompts_and_refusals() {
     let at = one();
-    let text = ludex(at.path(), &["transcript", "one"]).well();
+    let text = ludex(at.path(), &["show", "one"]).well();
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
     for record in &records {
@@ -24,21 +24,21 @@ fn transcript_has_moves_prompts_and_refusals() {
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
     // The end shows what followed the last decision, not the whole match again.
-    let kuhn = ludex(at.path(), &["transcript", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
+    let kuhn = ludex(at.path(), &["show", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
     let end = kuhn.split("\n-- end").nth(1).unwrap();
     assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");
     // One match can be shown alone.
     let id = records[0]["episode"].as_str().unwrap();
-    let alone = ludex(at.path(), &["transcript", "one", "--episode", id]).well();
+    let alone = ludex(at.path(), &["show", "one", "--episode", id]).well();
     assert!(text.starts_with(alone.trim_end()), "{alone}");
-    let other = ludex(at.path(), &["transcript", "one", "--episode", id, "--seat", "1"]).well();
+    let other = ludex(at.path(), &["show", "one", "--episode", id, "--seat", "1"]).well();
     assert!(!other.contains(SYSTEM) && other.contains("o (random)"), "{other}");
 }
 
 #[test]
 fn transcript_shows_mover_view() {
     let at = one();
-    let text = ludex(at.path(), &["transcript", "one", "--game", "kuhn_poker"]).well();
+    let text = ludex(at.path(), &["show", "one", "--game", "kuhn_poker"]).well();
     assert!(!text.contains("tic_tac_toe"));
     // The player's own card is named, the opponent's is not.
     for part in text.split("\n-- move ").skip(1) {
@@ -68,20 +68,20 @@ fn transcript_result_is_the_model_result() {
         own.count()
     };
     for (flag, word) in [("--lost", "loss"), ("--won", "win")] {
-        let shown = ludex(at.path(), &["transcript", "one", flag]).well();
+        let shown = ludex(at.path(), &["show", "one", flag]).well();
         assert_eq!(shown.lines().filter(|l| l.starts_with("== ")).count(), count(word), "{flag}");
         assert!(count(word) > 0);
     }
-    let both = ludex(at.path(), &["transcript", "one", "--lost", "--won", "--agent", "random"]).well();
+    let both = ludex(at.path(), &["show", "one", "--lost", "--won", "--agent", "random"]).well();
     assert!(!both.contains("kuhn_poker"));
-    let err = ludex(at.path(), &["transcript", "one", "--agent", "rndom"]).fails();
+    let err = ludex(at.path(), &["show", "one", "--agent", "rndom"]).fails();
     assert!(err.contains("model-a, random, anchor level=1"), "{err}");
 }
 
 #[test]
 fn transcript_page_is_escaped_and_complete() {
     let at = one();
-    let said = ludex(at.path(), &["transcript", "one", "--html"]).well();
+    let said = ludex(at.path(), &["show", "one", "--html"]).well();
     assert_eq!(said, "one.html: 12 matches\n");
     let page = std::fs::read_to_string(at.path().join("one.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
@@ -101,8 +101,8 @@ fn transcript_page_is_escaped_and_complete() {
 fn control_characters_are_replaced_in_terminal_and_page() {
     let at = one();
     change(at.path(), "calls.jsonl", |text| text.replace("<i>hard", "h\\u001b[2J\\u0007\\u0000\\u202eard"));
-    let text = ludex(at.path(), &["transcript", "one"]).well();
-    ludex(at.path(), &["transcript", "one", "--html"]).well();
+    let text = ludex(at.path(), &["show", "one"]).well();
+    ludex(at.path(), &["show", "one", "--html"]).well();
     let page = std::fs::read_to_string(at.path().join("one.html")).unwrap();
     for shown in [text, page] {
         assert!(shown.contains("h\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}ard"), "{shown}");
@@ -114,17 +114,21 @@ fn control_characters_are_replaced_in_terminal_and_page() {
 fn transcript_errors_name_reason() {
     let at = one();
     write(at.path(), "two", "model-b", "random");
-    let err = ludex(at.path(), &["transcript", "tow"]).fails();
-    assert!(err.contains("there is no run \"tow\"") && err.contains("are one, two"), "{err}");
-    let err = ludex(at.path(), &["transcript", "one", "--data", "elsewhere"]).fails();
+    let err = ludex(at.path(), &["show", "tow"]).fails();
+    assert!(err.contains("got tow") && err.contains("runs: one, two"), "{err}");
+    let err = ludex(at.path(), &["show", "one", "--ply", "1"]).fails();
+    assert!(err.contains("expected an episode with --ply"), "{err}");
+    let err = ludex(at.path(), &["show", "ludex-data/runs/one/episodes.jsonl", "--lost"]).fails();
+    assert!(err.contains("expected a run with --lost"), "{err}");
+    let err = ludex(at.path(), &["show", "one", "--data", "elsewhere"]).fails();
     assert!(err.contains("--data"), "{err}");
-    let err = ludex(at.path(), &["transcript", "one", "--episode", "x"]).fails();
+    let err = ludex(at.path(), &["show", "one", "--episode", "x"]).fails();
     assert!(err.contains("it has 12 matches"), "{err}");
     // A match that was interrupted has only calls; a cut line is ignored.
     change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
     let broken = "one.kuhn.0-2.2.1";
-    let err = ludex(at.path(), &["transcript", "one", "--episode", broken]).fails();
+    let err = ludex(at.path(), &["show", "one", "--episode", broken]).fails();
     assert!(err.contains("has calls but no result yet"), "{err}");
-    let rest = ludex(at.path(), &["transcript", "one"]).well();
+    let rest = ludex(at.path(), &["show", "one"]).well();
     assert!(!rest.contains(broken));
 }

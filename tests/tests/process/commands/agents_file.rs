@@ -70,7 +70,7 @@ fn agents_check_accepts_names() {
     let text = ludex(here.path(), &["agents", "check", "searcher", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
-    assert!(without.code == 2 && without.err.contains("--game is missing"), "{}", without.err);
+    assert!(without.code == 2 && without.err.contains("expected --game"), "{}", without.err);
     let misspelled = ludex(here.path(), &["agents", "check", "searchr"]);
     assert!(misspelled.code == 2 && misspelled.err.contains("did you mean searcher?"), "{}", misspelled.err);
     let misspelled = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
@@ -98,13 +98,16 @@ fn added_model_is_probed_and_stored() {
     let usd = (measured.tokens_in.round() + 2.0 * measured.tokens_out.round()) / 1e6;
     assert!((told["usd"].as_f64().unwrap() - usd).abs() < 1e-9, "{told}");
     let shown = ludex(at, &["agents", "check", "little"]).well();
-    assert!(shown.starts_with("passed  little: stub at http://") && shown.contains("kept in"), "{shown}");
+    assert!(
+        shown.starts_with("passed  little: stub at http://") && shown.contains("measurements written to"),
+        "{shown}"
+    );
     let wrong = ludex(at, &["agents", "check", &spec.replace("model=stub", "model=missing")]);
     assert!(wrong.code == 1 && wrong.out.starts_with("FAILED") && wrong.out.contains("missing"), "{}", wrong.out);
     // An endpoint that answers without a move: what failed stands in a line of its own.
     let mute = Stub::start(&["--empty", "1"]);
     let failed = ludex(at, &["agents", "check", &format!("llm model=stub base_url=http://{}/v1", mute.address)]);
-    assert!(failed.code == 1 && failed.out.contains("\nwhat failed: move\n"), "{}", failed.out);
+    assert!(failed.code == 1 && failed.out.contains("\nfailed: move\n"), "{}", failed.out);
 }
 
 #[test]

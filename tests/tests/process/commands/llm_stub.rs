@@ -1,4 +1,4 @@
-//! `ludex llm-stub`, as any client of such an endpoint sees it: plain HTTP.
+//! `ludex check llm-stub`, as any client of such an endpoint sees it: plain HTTP.
 
 use ludex_env::{DynState, Viewer};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ impl Reply {
 impl Stub {
     pub(super) fn start(more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
-            .args(["llm-stub", "--json"])
+            .args(["check", "llm-stub", "--json"])
             .args(more)
             .stdout(Stdio::piped())
             .spawn()
@@ -355,7 +355,7 @@ fn bad_requests_get_reason() {
         (body("?", json!({ "metadata": { "ludex": 7 } })), "metadata.ludex"),
         (body("?", json!({ "metadata": { "ludex": "{" } })), "metadata.ludex"),
         (about(&|q| q["game"] = json!("tic_tac_to")), "did you mean tic_tac_toe?"),
-        (about(&|q| q["seat"] = json!(2)), "seat 2"),
+        (about(&|q| q["seat"] = json!(2)), "expected a seat below 2"),
         (about(&|q| q["view"] = json!(null)), "view"),
         (about(&|q| q["legal"] = json!([])), "legal"),
         (about(&|q| q["legal"] = json!([0])), "legal"),
@@ -421,7 +421,7 @@ fn stub_stops_after_given_number_of_calls() {
 #[test]
 fn stub_prints_agent_spec() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
-        .args(["llm-stub", "--agent", "solver", "--down-after", "1"])
+        .args(["check", "llm-stub", "--agent", "solver", "--down-after", "1"])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program");
@@ -429,7 +429,7 @@ fn stub_prints_agent_spec() {
     let at = lines.next().expect("where it is");
     let url = at.rsplit(' ').next().expect("its address");
     let said = lines.next().expect("what a spec needs");
-    assert!(said.contains(&format!("base_url={url} stub=true; else their moves are random")), "{said}");
+    assert!(said.contains(&format!("base_url={url} stub=true; others get random moves")), "{said}");
     child.kill().expect("its end");
     child.wait().expect("its end");
 }
@@ -438,10 +438,10 @@ fn stub_prints_agent_spec() {
 fn stub_options_are_checked() {
     let at = folder();
     for (args, code, said) in [
-        (&["llm-stub", "--agent", "randon"][..], 1, "did you mean random?"),
-        (&["llm-stub", "--prose", "1.5"], 2, "a probability from 0 to 1"),
-        (&["llm-stub", "--fail", "NaN"], 2, "a probability from 0 to 1"),
-        (&["llm-stub", "--listen", "192.0.2.1:1"], 1, "--listen"),
+        (&["check", "llm-stub", "--agent", "randon"][..], 1, "did you mean random?"),
+        (&["check", "llm-stub", "--prose", "1.5"], 2, "a probability from 0 to 1"),
+        (&["check", "llm-stub", "--fail", "NaN"], 2, "a probability from 0 to 1"),
+        (&["check", "llm-stub", "--listen", "192.0.2.1:1"], 1, "--listen"),
     ] {
         let ran = ludex(at.path(), args);
         assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
@@ -507,7 +507,7 @@ fn openai_batches_are_files() {
         }),
     );
     assert_eq!(twice["status"], "failed");
-    assert!(twice["errors"]["data"][0]["message"].as_str().unwrap().contains("twice"), "{twice}");
+    assert!(twice["errors"]["data"][0]["message"].as_str().unwrap().contains("duplicate"), "{twice}");
     assert_eq!(create("file-nowhere").status, 404);
     assert_eq!(stub.send("GET", "/v1/batches/nowhere", "", "").status, 404);
 }

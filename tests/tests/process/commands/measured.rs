@@ -16,7 +16,7 @@ fn measure_prints_tables() {
     let write = |name: &str, text: &str| fs::write(at.path().join(name), text).unwrap();
     write("ladder.csv", LADDER);
     let rate = |args: &[&str]| ludex(at.path(), &[&["rate", "--from-table"], args].concat());
-    let told = rate(&["ladder.csv", "--metric", "level", "--arg", "of=progress", "--json"]).json();
+    let told = rate(&["ladder.csv", "--metric", "level", "--metric-arg", "of=progress", "--json"]).json();
     assert_eq!((&told["metric"], &told["args"]), (&json!("level"), &json!({"of": "progress"})));
     let value = &told["values"][0];
     assert_eq!((&value["part"], &value["agent"], &value["kind"]), (&json!("gomoku"), &json!("M"), &json!("number")));
@@ -37,9 +37,12 @@ fn measure_prints_tables() {
         (&["both.csv", "--metric", "wdl"], "both.csv: row 3, column wins: B against A is 2-0-0, but row 2 says 1-0-1"),
         (&["ladder.csv", "--metric", "elo"], "elo needs columns that this table of results lacks: cycle, order"),
         (&["ladder.csv", "--metric", "levl"], "unknown metric \"levl\"; did you mean level?"),
-        (&["ladder.csv", "--metric", "level", "--arg", "form=new"], "form = \"new\" is not one of paper, corrected"),
-        (&["ladder.csv", "--metric", "level", "--arg", "form"], "--arg form: it has the form NAME=VALUE"),
-        (&["ladder.txt", "--metric", "level"], "ladder.txt: a table ends in .csv or .json"),
+        (
+            &["ladder.csv", "--metric", "level", "--metric-arg", "form=new"],
+            "form = \"new\" is not one of paper, corrected",
+        ),
+        (&["ladder.csv", "--metric", "level", "--metric-arg", "form"], "--metric-arg: expected NAME=VALUE"),
+        (&["ladder.txt", "--metric", "level"], "ladder.txt: expected a table in .csv or .json"),
         (&["none.csv", "--metric", "level"], "none.csv cannot be read"),
     ] {
         let err = rate(args).fails();
@@ -53,14 +56,14 @@ fn measure_prints_tables() {
 fn measure_uses_marks_and_labels() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
-    let play = [&["match", "connect_four"][..], &seats, &["--pairs", "1", "--out", "games.jsonl"]].concat();
+    let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();
     ludex(at.path(), &play).well();
     let records = fs::read_to_string(at.path().join("games.jsonl")).unwrap();
     let first: serde_json::Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
     let label = json!({"episode": first["episode"], "seat": 0, "turn": 1, "label": "endgame"});
     fs::write(at.path().join("labels.jsonl"), format!("{label}\n")).unwrap();
     let rate = |args: &[&str]| ludex(at.path(), &[&["rate", "games.jsonl", "--unrated"], args].concat());
-    let told = rate(&["--metric", "share", "--arg", "of=missed_win", "--json"]).json();
+    let told = rate(&["--metric", "share", "--metric-arg", "of=missed_win", "--json"]).json();
     assert_eq!(told["values"][0]["kind"], "shares", "{told}");
     let told = rate(&["--metric", "labels", "--labels", "labels.jsonl", "--json"]).json();
     assert_eq!(told["values"][0]["value"][0][0], "endgame");

@@ -34,16 +34,16 @@ fn prompt_names_seats() {
     assert!(shown.contains(": black human, white random; "), "{shown}");
     let at = folder();
     for (args, said) in [
-        (&["play", "chess", "--seat", "white=random", "--seat", "random"][..], "names no seat, but others do"),
-        (&["play", "chess", "--seat", "white=random", "--seat", "white=human"], "white=... is given twice"),
-        (&["play", "chess", "--seat", "human"], "some by their seats, e.g. --seat black=human"),
-        (&["match", "chess", "--seat", "white=random"], "no agent is given for black"),
+        (&["play", "chess", "--seat", "white=random", "--seat", "random"][..], "expected SEAT=AGENT, got"),
+        (&["play", "chess", "--seat", "white=random", "--seat", "white=human"], "--seat: duplicate white"),
+        (&["play", "chess", "--seat", "human"], "some by name, e.g. --seat black=human"),
+        (&["match", "chess", "--seat", "white=random"], "expected an agent for black"),
     ] {
         let err = ludex(at.path(), args).fails();
         assert!(err.contains(said), "{args:?}: {err}");
     }
     let swapped =
-        ["match", "chess(max_plies=2)", "--pairs", "1", "--seat", "white=random", "--seat", "black=mcts sims=2"];
+        ["match", "chess(max_plies=2)", "--blocks", "1", "--seat", "white=random", "--seat", "black=mcts sims=2"];
     let document = ludex(at.path(), &[&swapped[..], &["--json"]].concat()).json();
     assert_eq!(document["seats"][0]["agent"], "mcts sims=2");
 }
@@ -136,13 +136,13 @@ fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
 fn ctrl_c_stores_the_record() {
     let at = folder();
     let err = interrupted(at.path(), &["--out", "mine.jsonl"]);
-    assert!(err.contains("the match was stopped before its end") && !err.contains("--out"), "{err}");
+    assert!(err.contains("the match was stopped") && !err.contains("--out"), "{err}");
     let text = std::fs::read_to_string(at.path().join("mine.jsonl")).expect("the record");
     let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(record["reason"], "aborted", "{record}");
     assert_eq!(record["events"].as_array().map(Vec::len), Some(2));
     ludex(at.path(), &["verify", "mine.jsonl"]).well();
-    ludex(at.path(), &["replay", "mine.jsonl"]).well();
+    ludex(at.path(), &["show", "mine.jsonl"]).well();
     let err = interrupted(at.path(), &[]);
-    assert!(err.contains("--out FILE keeps the record"), "{err}");
+    assert!(err.contains("--out FILE writes the record"), "{err}");
 }

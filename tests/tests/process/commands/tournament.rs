@@ -76,9 +76,9 @@ file = \"stumbler.py\"
 file = \"broken.py\"
 ";
     fs::write(at.join("agents.toml"), entrants).unwrap();
-    let args = tournament("double_round_robin", &["--strikes", "2", "--seed", "3"]);
+    let args = tournament("double_round_robin", &["--max-failures", "2", "--seed", "3"]);
     let ran = ludex(at, &[&args[..], &["--json"]].concat());
-    assert!(ran.err.contains("broken is left out") && ran.err.contains("nothing_of_this_name"), "{}", ran.err);
+    assert!(ran.err.contains("broken is excluded") && ran.err.contains("nothing_of_this_name"), "{}", ran.err);
     assert!(ran.err.contains("5 entrants, at most 20 matches"), "{}", ran.err);
     let table = ran.json();
     assert_eq!((&table["over"], &table["tie_break"]), (&json!(true), &json!("Sonneborn-Berger")));
@@ -201,7 +201,7 @@ fn invalid_tournament_errors_name_reason() {
         let err = ludex(at, args).fails();
         assert!(err.contains(said), "{said}: {err}");
     };
-    fails(&tournament("ladder", &["--rounds", "3"]), "--rounds is for --format swiss");
+    fails(&tournament("ladder", &["--rounds", "3"]), "--rounds: expected --format swiss");
     let of = |game, file| ["tournament", "--agents", file, "--game", game, "--format", "ladder"];
     fails(&of("hanabi", "agents.toml"), "so a tournament makes no sense");
     fails(&of("tic_tac_toe", "missing.toml"), "missing.toml cannot be read");
@@ -211,7 +211,8 @@ fn invalid_tournament_errors_name_reason() {
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
     // A run continues with the settings it began with.
-    ludex(at, &tournament("ladder", &[])).well();
+    ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
+    assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;
     assert!(err.contains("begun with other settings") && err.contains("--run with another name"), "{err}");
 }

@@ -9,7 +9,7 @@ use super::{folder, ludex};
 
 /// Plays `pairs` of a game with these agents, and gives the records, which must verify.
 fn played(at: &Path, game: &str, seats: &[&str], pairs: &str) -> Vec<Record> {
-    let mut args = vec!["match", game, "--pairs", pairs, "--seed", "5", "--out", "words.jsonl", "--jobs", "1"];
+    let mut args = vec!["match", game, "--blocks", pairs, "--seed", "5", "--out", "words.jsonl", "--jobs", "1"];
     seats.iter().for_each(|seat| args.extend(["--seat", seat]));
     ludex(at, &args).well();
     ludex(at, &["verify", "words.jsonl"]).well();

@@ -1,4 +1,4 @@
-//! `ludex check-client` against our own clients, and against one that makes mistakes.
+//! `ludex check client` against our own clients, and against one that makes mistakes.
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
@@ -11,7 +11,7 @@ const BOT: &str = env!("CARGO_BIN_EXE_bot");
 const AT_ONCE: usize = 5;
 
 async fn check(words: &[&str]) -> (Option<i32>, String) {
-    let (code, out, err) = ludex(&[&["check-client"], words].concat()).await;
+    let (code, out, err) = ludex(&[&["check", "client"], words].concat()).await;
     (code, out + &err)
 }
 
@@ -50,7 +50,7 @@ async fn rust_client_passes() {
 async fn documents_are_checked_if_claimed() {
     let join = [PROGRAM, "join", "{url}", "--game", "free_style(rules=F0)", "--against", "random", "--agent"];
     let of = |level: &'static str, command: &[&'static str]| {
-        [&["--level", level, "--only", "document", "--patience", "3", "--"], command].concat()
+        [&["--level", level, "--only", "document", "--timeout", "3", "--"], command].concat()
     };
     for command in [&[BOT, "right", "{url}"][..], &[&join[..], &["random documents=1"]].concat()] {
         let (code, out) = check(&of("documents", command)).await;
@@ -125,7 +125,7 @@ async fn every_mistake_is_named() {
         };
         // Only the mistakes of falling silent wait for the end of the patience.
         let patience = if did.starts_with("was silent") { "3" } else { "15" };
-        let words = ["--level", level, "--only", name, "--patience", patience, "--", BOT, mistake, "{url}"];
+        let words = ["--level", level, "--only", name, "--timeout", patience, "--", BOT, mistake, "{url}"];
         let (code, out) = check(&words).await;
         assert!(out.contains(&format!("FAULT section {section}: {name}: {did}")), "{mistake}:\n{out}");
         assert_eq!(code, Some(1), "{mistake}:\n{out}");
@@ -149,7 +149,7 @@ async fn repeated_faults_are_reported_once() {
     assert_eq!(out.matches("acted twice for turn 0, try 0").count(), 1, "{out}");
     assert!(out.contains("the same as in \"plays a match\" in "), "{out}");
 
-    let (_, out, _) = ludex(&["check-client", "--json", "--", "sh", "-c", "exit 3"]).await;
+    let (_, out, _) = ludex(&["check", "client", "--json", "--", "sh", "-c", "exit 3"]).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
     assert_eq!((&document["faults"], document["checks"].as_array().map(Vec::len)), (&1.into(), Some(14)));
 }
@@ -160,7 +160,7 @@ async fn processes_of_client_are_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("pid");
     let script = format!("sleep 3600 & echo $! > {}; wait", file.display());
-    let words = ["--only", "plays a match", "--patience", "1", "--", "sh", "-c", &script];
+    let words = ["--only", "plays a match", "--timeout", "1", "--", "sh", "-c", &script];
     assert_eq!(check(&words).await.0, Some(1));
     let pid = std::fs::read_to_string(&file).expect("the number of a process");
     let alive = || {
@@ -202,7 +202,7 @@ async fn trace_has_frames_of_fault() {
 
 #[tokio::test]
 async fn json_report_is_one_document_and_missing_program_exits_with_2() {
-    let words = ["check-client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
+    let words = ["check", "client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
     assert_eq!(code, Some(1));
@@ -210,7 +210,7 @@ async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     assert_eq!(document["checks"].as_array().map(Vec::len), Some(1));
     assert_eq!(document["checks"][0]["fault"]["section"], 2);
 
-    let words = ["check-client", "--only", "plays a match", "--json", "--", BOT, "right", "{url}"];
+    let words = ["check", "client", "--only", "plays a match", "--json", "--", BOT, "right", "{url}"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
     assert_eq!((code, &document["checks"][0].get("fault")), (Some(0), &None));
@@ -218,7 +218,7 @@ async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     let nothing: [(&[&str], &str); 2] =
         [(&["--", "/no/such/program"], "cannot be started"), (&["--only", "flies", "--", BOT], "flies")];
     for (words, why) in nothing {
-        let (code, out, err) = ludex(&[&["check-client"], words].concat()).await;
+        let (code, out, err) = ludex(&[&["check", "client"], words].concat()).await;
         assert_eq!((code, out.as_str()), (Some(2), ""));
         assert!(err.contains(why), "{err}");
     }

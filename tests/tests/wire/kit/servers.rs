@@ -1,4 +1,4 @@
-//! `ludex conformance` against our own server, and against one behind a meddler who changes one thing.
+//! `ludex check server` against our own server, and against one behind a meddler who changes one thing.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ fn skipped(out: &str) -> Vec<&str> {
 #[tokio::test]
 async fn own_server_passes() {
     let server = Server::start(|_| {}).await;
-    let (code, out, err) = ludex(&["conformance", &server.address.to_string()]).await;
+    let (code, out, err) = ludex(&["check", "server", &server.address.to_string()]).await;
     assert_eq!(code, Some(0), "{out}{err}");
     assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given"]);
     assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
@@ -34,7 +34,7 @@ async fn own_server_passes_with_documents() {
     let games = own_game::registries().0;
     let server = Server::start(|config| config.games = games).await;
     let check = async |address: SocketAddr| {
-        ludex(&["conformance", &address.to_string(), "--only", "hears documents", "--patience", "5"]).await
+        ludex(&["check", "server", &address.to_string(), "--only", "hears documents", "--timeout", "5"]).await
     };
     let (code, out, err) = check(server.address).await;
     assert_eq!((code, skipped(&out).len(), out.lines().count()), (Some(0), 0, 2), "{out}{err}");
@@ -67,8 +67,9 @@ async fn own_server_passes_with_tokens() {
     let tokens =
         add(&server.hub.store, &[wanted("ada", scopes[0]), wanted("bob", scopes[1])], 0).await.expect("tokens");
     let url = format!("ws://{}/ws", server.address);
-    let check =
-        async |token: &str, words: &[&str]| ludex(&[&["conformance", &url, "--token", token], words].concat()).await;
+    let check = async |token: &str, words: &[&str]| {
+        ludex(&[&["check", "server", &url, "--token", token], words].concat()).await
+    };
     let (code, out, err) = check(&tokens[0], &[]).await;
     assert_eq!(code, Some(0), "{out}{err}");
     assert_eq!(skipped(&out), [""; 0]);
@@ -91,7 +92,7 @@ async fn own_certificate_is_trusted_if_named() {
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
     let server = Server::start(|c| c.tls = Some(files)).await;
     let url = format!("wss://localhost:{}", server.address.port());
-    let words = ["conformance", &url, "--only", "opens its WebSocket"];
+    let words = ["check", "server", &url, "--only", "opens its WebSocket"];
     let (code, out, err) = ludex(&words).await;
     assert_eq!(code, Some(2), "{out}{err}");
     let cert = cert.to_str().expect("a path");
@@ -106,9 +107,9 @@ async fn own_certificate_is_trusted_if_named() {
 #[tokio::test]
 async fn server_check_errors_name_reason() {
     for (words, why) in [
-        (vec!["conformance", "ws://127.0.0.1:1"], "127.0.0.1:1"),
-        (vec!["conformance", "no address"], "no address"),
-        (vec!["conformance", "ws://127.0.0.1:1", "--only", "no such check"], "no such check"),
+        (vec!["check", "server", "ws://127.0.0.1:1"], "127.0.0.1:1"),
+        (vec!["check", "server", "no address"], "no address"),
+        (vec!["check", "server", "ws://127.0.0.1:1", "--only", "no such check"], "no such check"),
     ] {
         let (code, out, err) = ludex(&words).await;
         assert_eq!((code, out.as_str()), (Some(2), ""));
@@ -364,7 +365,7 @@ async fn every_change_is_named() {
     for (bend, only, line) in MUTATIONS {
         let meddler = Meddler::before(server.address, bend).await;
         let url = meddler.address.to_string();
-        let (code, out, err) = ludex(&["conformance", &url, "--patience", "2", "--only", only]).await;
+        let (code, out, err) = ludex(&["check", "server", &url, "--timeout", "2", "--only", only]).await;
         let named = out.lines().any(|found| found.starts_with("FAULT section ") && found.contains(line));
         if !named || code != Some(1) {
             unnamed.push(format!("{line}:\n{out}{err}"));
@@ -373,7 +374,7 @@ async fn every_change_is_named() {
     assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
     // A meddler who changes nothing is not noticed.
     let meddler = Meddler::before(server.address, |_, message| vec![message]).await;
-    let (code, out, err) = ludex(&["conformance", &meddler.address.to_string(), "--only", "match"]).await;
+    let (code, out, err) = ludex(&["check", "server", &meddler.address.to_string(), "--only", "match"]).await;
     assert_eq!(code, Some(0), "{out}{err}");
     server.stop().stopped().await;
 }

@@ -131,7 +131,7 @@ def evaluate(
         if where is None:
             suite_file = suite_name is not None and _is_file(suite_name)
             offered = ["--suite", suite_name] if suite_file and suite_name else []
-            server = serve(data, args=["--drain", "0", *offered, *args])
+            server = serve(data, args=["--drain-timeout", "0", *offered, *args])
             ending.callback(server.close)
             where = server.url
             if suite_file:

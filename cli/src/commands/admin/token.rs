@@ -1,0 +1,227 @@
+//! `ludex admin token`.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::commands::{block_on, print, records};
+use ludex_play::time::epoch_ms;
+use ludex_server::auth::{self, NewToken, Scopes};
+use ludex_server::store::{Store, StoreError, TokenRow};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: TokenCommand,
+    /// Use the store in this folder; a server may be running on it
+    #[arg(long, default_value = "./ludex-data", global = true)]
+    data: PathBuf,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum TokenCommand {
+    /// Create a token, or one for each line of a CSV file; tokens are printed only once
+    Add(Add),
+    /// List all tokens with owner, scopes and expiry
+    List,
+    /// Revoke a token, or all tokens of an owner
+    Revoke {
+        /// Token, first digits of its id, or owner
+        which: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct Add {
+    /// Set the owner of the token
+    #[arg(long, required_unless_present = "csv")]
+    owner: Option<String>,
+    /// Grant these scopes: gym, play, spectate, admin [default: gym,play,spectate]
+    #[arg(long, value_name = "SCOPES")]
+    scope: Option<String>,
+    /// Allow an agent name, or with a * at the end all names with this prefix; may be repeated [default: OWNER and OWNER.*]
+    #[arg(long = "name", value_name = "PATTERN")]
+    names: Vec<String>,
+    /// Expire at a time such as 2027-01-31T00:00:00Z, or after days such as 90d [default: never]
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<String>,
+    /// Create a token for each line of this file with columns owner, scopes, names, expires; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "scope", "names", "expires"])]
+    csv: Option<PathBuf>,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    match &args.command {
+        TokenCommand::Add(add) => {
+            let wanted = match &add.csv {
+                Some(file) => read_csv(file)?,
+                None => vec![from_args(add)?],
+            };
+            create_store(&args.data)?;
+            let tokens =
+                records::with_store(&args.data, async |store| Ok(auth::add(&store, &wanted, epoch_ms()).await?))?;
+            print_tokens(&args, add, &wanted, &tokens)
+        }
+        TokenCommand::List => {
+            let rows = records::with_store(&args.data, async |store| Ok(store.tokens().await?))?;
+            list(&args, &rows)
+        }
+        TokenCommand::Revoke { which } => {
+            let gone = records::with_store(&args.data, async |store| {
+                let gone = auth::revoke(&store, which, epoch_ms()).await;
+                gone.context("no token was revoked; `ludex admin token list` prints all tokens")
+            })?;
+            if args.json {
+                return Ok(print::json(&json!({ "revoked": gone.iter().map(token_json).collect::<Vec<_>>() }))?);
+            }
+            let mut out = io::stdout().lock();
+            if gone.is_empty() {
+                writeln!(out, "already revoked")?;
+            }
+            Ok(gone.iter().try_for_each(|row| writeln!(out, "revoked {} of {}", row.hash.id(), row.owner))?)
+        }
+    }
+}
+
+fn read_csv(file: &Path) -> anyhow::Result<Vec<NewToken>> {
+    let (name, text) = match file == Path::new("-") {
+        true => ("standard input".to_owned(), io::read_to_string(io::stdin())),
+        false => (file.display().to_string(), fs::read_to_string(file)),
+    };
+    let text = text.with_context(|| format!("{name} cannot be read"))?;
+    let wanted = auth::parse_csv(&text).with_context(|| name.clone())?;
+    anyhow::ensure!(!wanted.is_empty(), "{name}: expected one line per token below the header");
+    Ok(wanted)
+}
+
+fn from_args(add: &Add) -> anyhow::Result<NewToken> {
+    let owner = add.owner.clone().unwrap_or_default();
+    let scopes = match &add.scope {
+        None => Scopes::OPEN,
+        Some(text) => text.parse::<Scopes>().context("--scope")?,
+    };
+    anyhow::ensure!(!owner.is_empty() && scopes != Scopes::NONE, "expected an owner and at least one scope");
+    let names = match &add.names[..] {
+        [] if !ludex_protocol::is_agent_name(&owner) => {
+            anyhow::bail!("expected --name, since {owner:?} is not a valid agent name; e.g. --name 'bot.*'")
+        }
+        [] => auth::default_names(&owner),
+        names => names.to_vec(),
+    };
+    let expires_ms = add.expires.as_deref().map(|text| expiry(text, epoch_ms())).transpose()?;
+    Ok(NewToken { owner, scopes, names, expires_ms })
+}
+
+/// Parses a time, or a number of days after `now_ms`.
+fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
+    const DAY: i64 = 86_400_000;
+    let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
+    let end = match days {
+        Some(days) => now_ms + i64::from(days) * DAY,
+        None => text
+            .parse::<Timestamp>()
+            .with_context(|| {
+                format!("--expires: expected a time such as 2027-01-31T00:00:00Z or days such as 90d, got {text:?}")
+            })?
+            .as_millisecond(),
+    };
+    anyhow::ensure!(end > now_ms, "--expires: expected a time in the future, got {text}");
+    Ok(end)
+}
+
+/// Creates the store if missing, so that tokens can be created before the server first starts.
+fn create_store(folder: &Path) -> anyhow::Result<()> {
+    let opened = records::with_store(folder, async |_| Ok(()));
+    match opened.as_ref().err().and_then(|e| e.downcast_ref::<StoreError>()) {
+        Some(StoreError::Missing { .. }) => block_on(async { Ok(Store::open(folder).await?.close().await?) }),
+        _ => opened,
+    }
+}
+
+fn print_tokens(args: &Args, add: &Add, wanted: &[NewToken], tokens: &[String]) -> anyhow::Result<()> {
+    let both = || wanted.iter().zip(tokens);
+    if args.json {
+        let one = |(new, token): (&NewToken, &String)| {
+            json!({
+                "owner": new.owner, "token": token, "scopes": new.scopes.names(), "names": new.names,
+                "expires": new.expires_ms.map(time),
+            })
+        };
+        return Ok(print::json(&json!({ "tokens": both().map(one).collect::<Vec<_>>() }))?);
+    }
+    if add.csv.is_some() {
+        let mut out = csv::Writer::from_writer(io::stdout().lock());
+        out.write_record(["owner", "token"])?;
+        for (new, token) in both() {
+            out.write_record([&new.owner, token])?;
+        }
+        out.flush()?;
+    } else {
+        let mut out = io::stdout().lock();
+        tokens.iter().try_for_each(|token| writeln!(out, "{token}"))?;
+    }
+    for new in wanted {
+        let until = new.expires_ms.map(|ms| format!(" until {}", time(ms))).unwrap_or_default();
+        eprintln!("ludex: {} may {} as {}{until}", new.owner, new.scopes, new.names.join(", "));
+    }
+    eprintln!("ludex: tokens are printed only once; clients send them as Authorization: Bearer, or in hello");
+    Ok(())
+}
+
+fn list(args: &Args, rows: &[TokenRow]) -> anyhow::Result<()> {
+    if args.json {
+        return Ok(print::json(&json!({ "tokens": rows.iter().map(token_json).collect::<Vec<_>>() }))?);
+    }
+    let mut out = io::stdout().lock();
+    if rows.is_empty() {
+        return Ok(writeln!(out, "no tokens yet; `ludex admin token add --owner NAME` creates one")?);
+    }
+    let mut table = vec![["id", "owner", "scopes", "names", "created", "state"].map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|row| {
+        let names = row.names.join(" ");
+        vec![row.hash.id(), row.owner.clone(), row.scopes.to_string(), names, time(row.created_ms), state(row)]
+    }));
+    Ok(print::table(&mut out, &table, |_| false)?)
+}
+
+fn token_json(row: &TokenRow) -> Value {
+    json!({
+        "id": row.hash.id(), "owner": row.owner, "scopes": row.scopes.names(), "names": row.names,
+        "created": time(row.created_ms), "expires": row.expires_ms.map(time), "revoked": row.revoked_ms.map(time),
+    })
+}
+
+fn state(row: &TokenRow) -> String {
+    match (row.revoked_ms, row.expires_ms) {
+        (Some(at), _) => format!("revoked {}", time(at)),
+        (None, Some(end)) if end <= epoch_ms() => format!("expired {}", time(end)),
+        (None, Some(end)) => format!("until {}", time(end)),
+        (None, None) => "good".to_owned(),
+    }
+}
+
+/// Formats a time in UTC to the second.
+fn time(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiry_parses_times_and_days() {
+        assert_eq!(expiry("2d", 1_000).unwrap(), 172_801_000);
+        assert_eq!(expiry("1970-01-02T00:00:00Z", 0).unwrap(), 86_400_000);
+        for bad in ["0d", "1969-01-01T00:00:00Z", "soon", "-1d", ""] {
+            assert!(expiry(bad, 0).is_err(), "{bad:?}");
+        }
+    }
+}

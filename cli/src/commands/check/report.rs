@@ -1,0 +1,66 @@
+//! Output of `ludex check`: one line per check, or one document.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::CheckResult;
+use ludex_conformance::Check;
+
+/// Prints each check as it ends, except in JSON mode. A repeated finding is skipped; [`report`] counts these at the end.
+pub(super) fn print_check(as_json: bool) -> impl FnMut(&Check) {
+    let mut findings = BTreeSet::new();
+    move |check| {
+        let is_new = finding(check).is_none_or(|finding| findings.insert(finding));
+        if !as_json && is_new {
+            println!("{check}");
+        }
+    }
+}
+
+/// Returns the fault of a check, or the reason it was skipped.
+fn finding(check: &Check) -> Option<String> {
+    let fault = check.fault.as_ref().map(|fault| format!("{}; expected {}", fault.did, fault.expected));
+    fault.or_else(|| check.skipped.clone())
+}
+
+/// Returns a line for each finding of several checks.
+fn repeats(checks: &[Check]) -> Vec<String> {
+    let mut by_finding: Vec<(String, Vec<&str>)> = Vec::new();
+    for check in checks {
+        let Some(finding) = finding(check) else { continue };
+        match by_finding.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, names)) => names.push(&check.check),
+            None => by_finding.push((finding, vec![&check.check])),
+        }
+    }
+    let several = by_finding.into_iter().filter(|(_, names)| names.len() > 1);
+    let line = |(_, names): (String, Vec<&str>)| {
+        format!("the same as in {:?} in {} more: {}", names[0], names.len() - 1, names[1..].join("; "))
+    };
+    several.map(line).collect()
+}
+
+/// Runs the checks of `subject` (a URL or a command) and prints the results.
+pub(super) fn report(
+    as_json: bool,
+    subject: (&str, Value),
+    checks: impl Future<Output = anyhow::Result<Vec<Check>>>,
+) -> CheckResult {
+    // The client runs in its own process group, which Ctrl-C does not reach; dropping `checks` ends it.
+    let checks = crate::commands::block_on(async {
+        tokio::select! {
+            checks = checks => checks,
+            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+        }
+    });
+    CheckResult(checks.map(|checks| {
+        let faults = checks.iter().filter(|check| check.fault.is_some()).count();
+        if as_json {
+            println!("{}", json!({ subject.0: subject.1, "checks": checks, "faults": faults }));
+        } else {
+            repeats(&checks).iter().for_each(|line| println!("{line}"));
+        }
+        faults == 0
+    }))
+}

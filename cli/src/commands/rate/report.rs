@@ -1,0 +1,93 @@
+//! `ludex rate --report`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::report_files;
+use ludex_referee::scale::RatingOptions;
+use ludex_report::Report;
+use ludex_report::ReportAbout;
+use serde_json::json;
+
+use super::Args;
+use crate::commands::{print, records, show};
+
+pub(super) fn run(args: &Args, folder: &Path, options: RatingOptions) -> anyhow::Result<()> {
+    let mut words = vec!["ludex".to_owned(), "rate".to_owned()];
+    words.extend(args.from.arguments());
+    words.extend(args.rating.arguments());
+    words.extend(["--report".to_owned(), folder.display().to_string()]);
+    let about = ReportAbout { title: "Ludex report".to_owned(), command: shell_line(&words), ..ReportAbout::default() };
+    let files = match args.from.runs()? {
+        Some(runs) => write_runs(args, &runs, folder, options, about)?,
+        None => {
+            let (good, refused) = args.rating.read(&args.from, &options, BTreeSet::new())?;
+            write(&Report::build(&good, refused, options, about), folder)?
+        }
+    };
+    if args.json {
+        return Ok(print::json(&json!({ "files": files }))?);
+    }
+    let mut out = io::stdout().lock();
+    Ok(files.iter().try_for_each(|f| writeln!(out, "{}", f.display()))?)
+}
+
+/// Writes the report of runs and their transcripts, and returns the files.
+fn write_runs(
+    args: &Args,
+    runs: &[Archive],
+    folder: &Path,
+    options: RatingOptions,
+    about: ReportAbout,
+) -> anyhow::Result<Vec<PathBuf>> {
+    anyhow::ensure!(
+        args.rating.includes_all_games(),
+        "--game: expected files of records, since the report of a run has all parts"
+    );
+    let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}.html", run.about.folder()));
+    runs.iter().for_each(|run| records::warn(&run.refused));
+    let (report, refused) = report_files::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
+    records::warn(&refused);
+    anyhow::ensure!(report.records > 0, "{} has no match to report", args.from.name());
+    let mut files = write(&report, folder)?;
+    for run in runs {
+        let Some(name) = file(run) else { continue };
+        files.push(write_file(folder, &name, &show::page_of_all(run)?)?);
+    }
+    Ok(files)
+}
+
+/// Writes `report.html`, `ratings.csv`, `crosstable.csv`, `report.json` and the folder `figures` into `folder`, and returns the files.
+///
+/// # Errors
+/// The folder cannot be created or a file cannot be written.
+pub(in crate::commands) fn write(report: &Report, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    report.files().iter().map(|(name, text)| write_file(folder, name, text)).collect()
+}
+
+/// Writes a file and creates its folder.
+fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+    let path = folder.join(name);
+    let folder = path.parent().unwrap_or(folder);
+    fs::create_dir_all(folder).with_context(|| format!("the folder {} cannot be created", folder.display()))?;
+    fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(path)
+}
+
+/// Quotes a command line for a shell.
+pub(in crate::commands) fn shell_line(words: &[String]) -> String {
+    words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")
+}
+
+/// Quotes a word for a shell.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

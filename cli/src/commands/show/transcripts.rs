@@ -1,0 +1,175 @@
+//! Matches of a run, move by move.
+
+mod html;
+mod text;
+
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_env::Seat;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::settings::RunKind;
+use ludex_play::transcript::{Transcript, transcript};
+use ludex_protocol::record::{AgentKind, Outcome, Record};
+use ludex_referee::Verifier;
+use ludex_report::runs::episode::episode_of;
+
+use super::Args;
+use crate::commands::print;
+use crate::commands::records::{self, GameFilter};
+
+#[derive(clap::Args, Default)]
+pub(super) struct MatchFilterArgs {
+    /// Show only matches that the agent lost
+    #[arg(long)]
+    lost: bool,
+    /// Show only matches that the agent won
+    #[arg(long)]
+    won: bool,
+    /// Show only matches of this agent, to which --lost and --won refer [default: all, and for results the first candidate]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Show only this game, with exactly its parameters if given [default: all]
+    #[arg(long)]
+    game: Option<String>,
+    /// Show only this episode [default: all]
+    #[arg(long, value_name = "ID")]
+    episode: Option<String>,
+}
+
+impl MatchFilterArgs {
+    pub(super) fn is_set(&self) -> bool {
+        self.lost || self.won || self.agent.is_some() || self.game.is_some() || self.episode.is_some()
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let run = Archive::open(&args.subject, &args.data)?;
+    records::warn(&run.refused);
+    let matches = select(&run, &args.matches, args.seat)?;
+    if let Some(file) = &args.html {
+        let file = file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", run.about.run)));
+        return write_page(&run, &matches, &file);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    for (k, transcript) in matches.iter().enumerate() {
+        if k > 0 {
+            writeln!(out, "\n")?;
+        }
+        let mut text = Vec::new();
+        text::write(&mut text, transcript)?;
+        write!(out, "{}", print::plain(&String::from_utf8_lossy(&text)))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Renders the transcripts of all matches of a run as one page. The name of an episode is the anchor of its match.
+///
+/// # Errors
+/// The run has no match.
+pub(in crate::commands) fn page_of_all(run: &Archive) -> anyhow::Result<String> {
+    let matches = select(run, &MatchFilterArgs::default(), None)?;
+    Ok(print::plain(&html::page(&run.about, &matches)).to_string())
+}
+
+fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
+    fs::write(file, print::plain(&html::page(&run.about, matches)))
+        .with_context(|| format!("{} cannot be written", file.display()))?;
+    let many = print::count(matches.len(), "match", "matches");
+    Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)
+}
+
+/// Returns the transcripts of the matches that fit the filter.
+fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow::Result<Vec<Transcript>> {
+    let game = GameFilter::parse(filter.game.as_deref())?;
+    let judge = judged_agent(run, filter)?;
+    let verifier = Verifier::new(ludex_games::builtin());
+    let mut out = Vec::new();
+    for found in &run.found {
+        if filter.episode.as_deref().is_some_and(|id| id != episode_of(&found.parts)) {
+            continue;
+        }
+        if game.as_ref().is_some_and(|game| !game.fits_record(&found.parts)) {
+            continue;
+        }
+        let record = match found.parts.clone().record() {
+            Ok(record) => record,
+            Err(e) => {
+                eprintln!("ludex: skipped: {}: {e}", found.source);
+                continue;
+            }
+        };
+        if fits(&record, judge, filter) {
+            let seats = displayed_seats(&record, run, seat)?;
+            let mut transcript = transcript(&record, run, &seats).with_context(|| found.source.to_string())?;
+            let fault = verifier.verify(&found.parts, found.source.clone()).err();
+            transcript.broken = fault.map(|fault| fault.to_string()).or(transcript.broken);
+            out.push(transcript);
+        }
+    }
+    if out.is_empty() {
+        let unfinished = run.unfinished();
+        let hint = match &filter.episode {
+            Some(id) if unfinished.contains(id.as_str()) => format!("{id} has calls but no result yet"),
+            _ if run.found.is_empty() => "no match has ended yet".to_owned(),
+            _ => format!(
+                "it has {}; omit --lost, --won, --agent, --game or --episode",
+                print::count(run.found.len(), "match", "matches")
+            ),
+        };
+        anyhow::bail!("no match of {} fits: {hint}", run.about.run);
+    }
+    Ok(out)
+}
+
+/// Returns the agent to which --lost and --won refer.
+fn judged_agent<'a>(run: &'a Archive, filter: &'a MatchFilterArgs) -> anyhow::Result<Option<&'a str>> {
+    let names = || run.about.agents.iter().map(|a| a.name.as_str()).collect::<Vec<_>>();
+    if let Some(name) = &filter.agent {
+        anyhow::ensure!(
+            names().contains(&name.as_str()),
+            "--agent: expected one of {}, got {name:?}",
+            names().join(", ")
+        );
+        return Ok(Some(name));
+    }
+    if !(filter.lost || filter.won) {
+        return Ok(None);
+    }
+    let first = run.about.agents.first().filter(|_| run.about.kind != RunKind::Tournament);
+    let first =
+        first.with_context(|| format!("expected --agent NAME with --lost or --won, one of {}", names().join(", ")))?;
+    Ok(Some(&first.name))
+}
+
+fn fits(record: &Record, judge: Option<&str>, filter: &MatchFilterArgs) -> bool {
+    let Some(name) = judge else { return true };
+    let outcomes = |wanted: Outcome| {
+        let mut own = record.header.seats.iter().zip(&record.footer.outcome).filter(|(seat, _)| seat.name == name);
+        own.any(|(_, outcome)| *outcome == wanted)
+    };
+    let takes_part = record.header.seats.iter().any(|seat| seat.name == name);
+    let any = !filter.lost && !filter.won;
+    takes_part && (any || filter.lost && outcomes(Outcome::Loss) || filter.won && outcomes(Outcome::Win))
+}
+
+/// Returns the seats whose decisions are displayed.
+fn displayed_seats(record: &Record, run: &Archive, seat: Option<Seat>) -> anyhow::Result<Vec<Seat>> {
+    let seats = record.header.seats.len();
+    if let Some(seat) = seat {
+        anyhow::ensure!(
+            seat < seats,
+            "--seat: expected 0 to {} in {}, got {seat}",
+            seats.saturating_sub(1),
+            record.header.game
+        );
+        return Ok(vec![seat]);
+    }
+    let calls = run.calls_of(&record.header.episode);
+    let is_model =
+        |seat: &Seat| record.header.seats[*seat].kind == AgentKind::Llm || calls.iter().any(|call| call.seat == *seat);
+    let found: Vec<Seat> = (0..seats).filter(is_model).collect();
+    Ok(if found.is_empty() { (0..seats).collect() } else { found })
+}

@@ -1,0 +1,121 @@
+//! Servers to measure: Ludex, and a bare echo.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use ludex_protocol::Limits;
+use ludex_server::Config;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+
+/// Server on separate threads and a free loopback port.
+pub struct Host {
+    pub address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<anyhow::Result<()>>,
+    /// Store, removed on drop.
+    _data: Option<tempfile::TempDir>,
+}
+
+impl Host {
+    /// Starts a Ludex server with one worker.
+    pub fn ludex() -> anyhow::Result<Self> {
+        // Not in /tmp, which is often in memory.
+        Self::with(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?, |_| ())
+    }
+
+    /// Starts a Ludex server with other limits and its store in memory (Linux).
+    pub fn in_memory(change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
+        Self::with(tempfile::tempdir_in("/dev/shm").context("no /dev/shm")?, change)
+    }
+
+    fn with(data: tempfile::TempDir, change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
+        // Running matches are cut off after the measurement.
+        let mut config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
+        change(&mut config.limits);
+        Self::start(Some(data), |listener, stop| async move {
+            ludex_server::run(listener, config, async {
+                let _ = stop.await;
+            })
+            .await
+        })
+    }
+
+    /// Starts a bare tokio-tungstenite server that answers the k-th message of a connection with `replies[k mod n]`, with one write
+    /// for all messages received so far. [`end`](Self::end) waits for its connections.
+    pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
+        Self::start(None, |listener, mut stop| async move {
+            let mut connections = tokio::task::JoinSet::new();
+            loop {
+                let (stream, _) = tokio::select! {
+                    accepted = listener.accept() => accepted?,
+                    _ = &mut stop => break,
+                };
+                stream.set_nodelay(true)?;
+                connections.spawn(echo(stream, replies.clone()));
+            }
+            while let Some(ended) = connections.join_next().await {
+                ended??;
+            }
+            Ok(())
+        })
+    }
+
+    fn start<F: Future<Output = anyhow::Result<()>>>(
+        data: Option<tempfile::TempDir>,
+        serve: impl FnOnce(TcpListener, oneshot::Receiver<()>) -> F + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("host".into()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async { serve(TcpListener::from_std(listener)?, stopped).await })
+        })?;
+        Ok(Host { address, stop, thread, _data: data })
+    }
+
+    /// Stops the server and waits for its threads.
+    pub fn end(self) -> anyhow::Result<()> {
+        let _ = self.stop.send(());
+        self.thread.join().ok().context("the server panicked")?
+    }
+}
+
+async fn echo(stream: TcpStream, replies: Vec<Bytes>) -> anyhow::Result<()> {
+    let mut ws = tokio_tungstenite::accept_async(stream).await?;
+    let mut replies = replies.iter().cycle();
+    while let Some(Ok(message)) = ws.next().await {
+        let mut next = Some(message);
+        while let Some(message) = next {
+            if message.is_close() {
+                return Ok(());
+            }
+            ws.feed(Message::Binary(replies.next().context("no reply")?.clone())).await?;
+            next = ws.next().now_or_never().flatten().and_then(Result::ok);
+        }
+        // The client has disconnected.
+        if ws.flush().await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Pins threads of this process to CPUs with `taskset`: the server's to `serving`, all others to `asking`. Returns false without
+/// the tool or the CPU.
+pub fn place(serving: usize, asking: usize) -> bool {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
+    tasks.flatten().all(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let cpu = if name.starts_with("worker-") || name.trim() == "host" { serving } else { asking };
+        let tid = task.file_name();
+        let set = std::process::Command::new("taskset").args(["-cp", &cpu.to_string()]).arg(tid).output();
+        set.is_ok_and(|done| done.status.success())
+    })
+}

@@ -1,0 +1,58 @@
+//! Costs of the wire. Prints figures and writes no files.
+//!
+//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; all parts
+//! without a name. The server runs on separate threads of this process (one worker), except for `idle`, where a child process
+//! separates its memory from the clients'. The clients share one thread.
+
+mod batched;
+mod host;
+mod idle;
+mod joins;
+mod link;
+mod matches;
+mod round;
+
+use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const PARTS: [&str; 5] = ["round", "batched", "matches", "joins", "idle"];
+
+fn main() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut words = std::env::args().skip(1);
+    let (mut parts, mut span) = (Vec::new(), Duration::from_secs(2));
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            // Passed by cargo.
+            "--bench" => {}
+            "--seconds" => {
+                let seconds: f64 = words.next().unwrap_or_default().parse()?;
+                span = Duration::try_from_secs_f64(seconds)?;
+            }
+            "--serve" => return runtime.block_on(idle::serve(words.next().unwrap_or_default().as_ref())),
+            part if PARTS.contains(&part) => parts.push(word),
+            other => anyhow::bail!("expected --seconds S or one of {PARTS:?}, got {other:?}"),
+        }
+    }
+    let selects = |part: &str| parts.is_empty() || parts.iter().any(|p| p == part);
+    runtime.block_on(async {
+        if selects("round") {
+            round::run(span).await?;
+        }
+        if selects("batched") {
+            batched::run(span).await?;
+        }
+        if selects("matches") {
+            matches::run(span).await?;
+        }
+        if selects("joins") {
+            joins::run().await?;
+        }
+        if selects("idle") {
+            idle::run().await?;
+        }
+        Ok(())
+    })
+}
