@@ -5,7 +5,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, put_bits};
 use schemars::JsonSchema;
@@ -345,9 +345,7 @@ impl Game for Ataxx {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(1..=10_000).contains(&params.max_plies) {
-            return Err(ParamError::value("max_plies", params.max_plies, "1 to 10000"));
-        }
+        in_range(&params)?;
         Ok(Ataxx { params })
     }
 

@@ -29,8 +29,8 @@ pub struct Bargaining {
     /// Weight of [`END`] out of 2^53 after an offer; 0 if chance never ends the game.
     end: u64,
     pools: Vec<Pool>,
-    /// Offers by id: the number of each item that the proposer keeps.
-    offers: Vec<Three>,
+    /// Number of each item that the proposer keeps, by offer id.
+    offers: Vec<PerItem>,
     /// The first position in which a seat moves, if the parameters set the instance.
     given: Option<State>,
 }
@@ -102,13 +102,13 @@ impl Default for Params {
 }
 
 /// A number for each of the three items.
-type Three = [u8; 3];
+type PerItem = [u8; 3];
 
 /// A pool with its possible values.
 struct Pool {
-    counts: Three,
+    counts: PerItem,
     /// Value lists that make the pool worth 10, each with the number of compatible lists of the other seat.
-    values: Vec<(Three, u64)>,
+    values: Vec<(PerItem, u64)>,
 }
 
 const MOST_TURNS: usize = 40;
@@ -148,8 +148,8 @@ pub enum Phase {
 /// A position of the negotiation.
 #[derive(Debug, PartialEq)]
 pub struct State {
-    pool: Three,
-    values: [Three; 2],
+    pool: PerItem,
+    values: [PerItem; 2],
     /// The offers so far, by id.
     offers: [u8; MOST_TURNS],
     made: u8,
@@ -187,12 +187,12 @@ pub struct View {
     pub seat: Option<u8>,
     /// Number of each item in the pool, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool: Option<Three>,
+    pub pool: Option<PerItem>,
     /// Value of one of each item to the observer, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub values: Option<Three>,
+    pub values: Option<PerItem>,
     /// Offers in order, alternating from seat 0: the number of each item that the proposer keeps.
-    pub offers: Vec<Three>,
+    pub offers: Vec<PerItem>,
     /// The current phase of the game.
     pub phase: Phase,
     /// The seat to move; absent at chance nodes and at the end.
@@ -203,21 +203,21 @@ pub struct View {
     pub words: Vec<Words>,
     /// Both seats' values, at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<[Three; 2]>,
+    pub shown: Option<[PerItem; 2]>,
 }
 
-fn dot(counts: &Three, values: &Three) -> u32 {
+fn dot(counts: &PerItem, values: &PerItem) -> u32 {
     counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
 }
 
 /// Iterates over all lists of three numbers up to `most`, the first number fastest.
-fn threes(most: u8) -> impl Iterator<Item = Three> {
+fn threes(most: u8) -> impl Iterator<Item = PerItem> {
     let each = move || 0..=most;
     each().flat_map(move |c| each().flat_map(move |b| each().map(move |a| [a, b, c])))
 }
 
 /// Returns true if two value lists are compatible: each item has value for a seat, and one item for both.
-fn compatible(a: &Three, b: &Three) -> bool {
+fn compatible(a: &PerItem, b: &PerItem) -> bool {
     let mut pairs = a.iter().zip(b);
     pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0)
 }
@@ -225,9 +225,9 @@ fn compatible(a: &Three, b: &Three) -> bool {
 /// Returns all instances: 5 to 7 items, at least one of each, worth 10 to either seat.
 fn pools() -> Vec<Pool> {
     let counts = threes(MOST_ITEMS).filter(|n| n.iter().all(|&n| n > 0) && (5..=7).contains(&n.iter().sum::<u8>()));
-    let pool = |counts: Three| {
-        let worth: Vec<Three> = threes(WORTH as u8).filter(|v| dot(&counts, v) == WORTH).collect();
-        let partners = |a: &Three| worth.iter().filter(|b| compatible(a, b)).count() as u64;
+    let pool = |counts: PerItem| {
+        let worth: Vec<PerItem> = threes(WORTH as u8).filter(|v| dot(&counts, v) == WORTH).collect();
+        let partners = |a: &PerItem| worth.iter().filter(|b| compatible(a, b)).count() as u64;
         Pool { counts, values: worth.iter().map(|a| (*a, partners(a))).collect() }
     };
     counts.map(pool).collect()
@@ -238,15 +238,15 @@ impl Bargaining {
         matches!(s.phase, Phase::Agreed | Phase::Failed)
     }
 
-    fn offer(&self, id: u32) -> Three {
+    fn offer(&self, id: u32) -> PerItem {
         self.offers.get(id as usize).copied().unwrap_or_default()
     }
 
-    fn id(&self, kept: &Three) -> Option<Action> {
+    fn id(&self, kept: &PerItem) -> Option<Action> {
         self.offers.iter().position(|o| o == kept).map(|i| i as Action)
     }
 
-    fn made<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = Three> + 'a {
+    fn past_offers<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = PerItem> + 'a {
         s.offers[..usize::from(s.made)].iter().map(|&id| self.offer(id.into()))
     }
 
@@ -259,7 +259,7 @@ impl Bargaining {
     }
 
     fn instance(&self, text: &str) -> Option<State> {
-        let rows: Vec<Three> = rows(text)?.into_iter().map(|row| row.try_into().ok()).collect::<Option<_>>()?;
+        let rows: Vec<PerItem> = rows(text)?.into_iter().map(|row| row.try_into().ok()).collect::<Option<_>>()?;
         let &[pool, first, second] = &rows[..] else { return None };
         let values = [first, second];
         let good = pool.iter().map(|&n| u32::from(n)).sum::<u32>() <= MOST_ITEMS.into()
@@ -295,7 +295,7 @@ impl Bargaining {
     }
 
     /// Formats numbers with the items' names: `Book: 1, Hat: 0, Basketball: 2`.
-    fn list(&self, numbers: &Three) -> String {
+    fn list(&self, numbers: &PerItem) -> String {
         let named = self.names().into_iter().zip(numbers).map(|(name, n)| format!("{name}: {n}"));
         named.collect::<Vec<_>>().join(", ")
     }
@@ -343,7 +343,7 @@ impl Bargaining {
             cells(0, known, WORTH as usize + 1);
         }
         let from = if all { 0 } else { made.saturating_sub(1) };
-        for kept in self.made(s).skip(from) {
+        for kept in self.past_offers(s).skip(from) {
             kept.iter().for_each(|&n| cells(0, usize::from(n) + 1, items));
         }
     }
@@ -472,7 +472,7 @@ impl Game for Bargaining {
 
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(0.0);
-        let (Phase::Agreed, Some(kept)) = (s.phase, self.made(s).next_back()) else { return };
+        let (Phase::Agreed, Some(kept)) = (s.phase, self.past_offers(s).next_back()) else { return };
         let mut given = s.pool;
         given.iter_mut().zip(&kept).for_each(|(n, kept)| *n = n.saturating_sub(*kept));
         let proposer = usize::from(s.made + 1) % 2;
@@ -496,7 +496,7 @@ impl Game for Bargaining {
             seat: seat.map(|p| p as u8),
             pool: (s.phase != Phase::Pool).then_some(s.pool),
             values: seat.filter(|&p| drawn(p)).map(|p| s.values[p]),
-            offers: self.made(s).collect(),
+            offers: self.past_offers(s).collect(),
             phase: s.phase,
             to_move: match self.to_move(s) {
                 ToMove::Seat(p) => Some(p as u8),
@@ -552,7 +552,7 @@ impl GameMoves for Bargaining {
             Phase::Pool => out.uniform(0..self.pools.len() as Action),
             Phase::First => (0..).zip(values).for_each(|(a, v)| out.put(a, v.1)),
             Phase::Second => {
-                let good = |v: &Three| u64::from(compatible(v, &s.values[0]));
+                let good = |v: &PerItem| u64::from(compatible(v, &s.values[0]));
                 (0..).zip(values).for_each(|(a, v)| out.put(a, good(&v.0)));
             }
             _ => {
@@ -562,8 +562,8 @@ impl GameMoves for Bargaining {
         }
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn parse_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.read_document(s, seat, document)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
@@ -578,8 +578,8 @@ impl GameMoves for Bargaining {
         Some(document)
     }
 
-    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
-        if let (Phase::Offer, Ok((a, say))) = (s.phase, self.document(said)) {
+    fn play_document(&self, s: &mut State, _seat: Seat, document: &Value) {
+        if let (Phase::Offer, Ok((a, say))) = (s.phase, self.decode(document)) {
             self.act(s, a, say.as_deref());
         }
     }
@@ -604,12 +604,12 @@ impl GameText for Bargaining {
             lines.push(format!("You are p{p}. Your values: {}", self.list(&values)));
         }
         // On one line and in quotes: a seat's text must not look like a line of the position.
-        let said = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| quoted(&w.text));
+        let message = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| quoted(&w.text));
         for (k, kept) in view.offers.iter().enumerate() {
-            lines.extend(said(k).map(|text| format!("p{} says: {text}", k % 2)));
+            lines.extend(message(k).map(|text| format!("p{} says: {text}", k % 2)));
             lines.push(format!("p{} offers to keep {}", k % 2, self.list(kept)));
         }
-        lines.extend(said(view.offers.len()).map(|text| format!("p{} says: {text}", view.offers.len() % 2)));
+        lines.extend(message(view.offers.len()).map(|text| format!("p{} says: {text}", view.offers.len() % 2)));
         let left = (self.params.max_turns as usize).saturating_sub(view.offers.len());
         lines.push(match (view.phase, view.to_move) {
             (Phase::Agreed, _) => format!("p{} agrees.", view.offers.len() % 2),
@@ -636,7 +636,7 @@ impl GameText for Bargaining {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         if a == AGREE {
-            return "there is no offer yet to agree to".to_owned();
+            return "no offer to agree to yet".to_owned();
         }
         format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
     }
@@ -672,11 +672,11 @@ impl GameObservation for Bargaining {
         if self.over(now) { vec![show(0), show(1)] } else { Vec::new() }
     }
 
-    fn observe_document(&self, _before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
-        let text = match self.document(said) {
+    fn observe_document(&self, _before: &State, _who: Viewer, _seat: Seat, document: &Value) -> EventView {
+        let text = match self.decode(document) {
             Ok((a, Some(say))) => format!("says: {}\n{}", quoted(&say), self.move_text(a)),
             Ok((a, None)) => self.move_text(a),
-            Err(_) => said.to_string(),
+            Err(_) => document.to_string(),
         };
         EventView { action: None, text: Some(text) }
     }
@@ -723,13 +723,13 @@ impl GameMarks for Bargaining {
         if self.over(before) || !self.over(after) {
             return;
         }
-        let last = self.made(after).next_back().filter(|_| after.phase == Phase::Agreed);
+        let last = self.past_offers(after).next_back().filter(|_| after.phase == Phase::Agreed);
         let kept = last.map(|kept| match after.made % 2 {
             // Seat 1 made the last offer.
             0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),
             _ => kept,
         });
         let values = [0, 1].map(|seat| &after.values[seat][..]);
-        division_marks::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
+        division_marks::count(&after.pool, values, kept.as_ref().map(|kept: &PerItem| &kept[..]), out);
     }
 }

@@ -9,7 +9,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, spread_bits};
 use schemars::JsonSchema;
@@ -32,11 +32,11 @@ pub struct Breakthrough {
     goal: [u128; 2],
     /// The row before the goal row of each side.
     brink: [u128; 2],
-    /// By direction (left, straight, right): the squares from which a step stays on the board sideways.
+    /// Squares from which a step stays on the board sideways, by direction (left, straight, right).
     inside: [u128; 3],
-    /// By seat and direction: the change of the square index in a step.
+    /// Change of the square index in a step, by seat and direction.
     step: [[i32; 3]; 2],
-    /// By seat: the value of men in each row in the evaluation.
+    /// Value of men in each row for the evaluation, by seat.
     worth: [Vec<(u128, i64)>; 2],
     /// An upper bound on the value of a side's men.
     bound: f64,
@@ -222,7 +222,7 @@ impl Breakthrough {
     }
 
     /// Returns OpenSpiel's text drawing.
-    fn drawn(&self, view: &View) -> String {
+    fn draw_board(&self, view: &View) -> String {
         let width = if self.rows > 9 { 2 } else { 1 };
         let lines = (1..=self.rows).rev().zip(&view.board);
         let mut out: String = lines.map(|(number, line)| format!("{number:>width$}{line}\n")).collect();
@@ -251,13 +251,8 @@ impl Game for Breakthrough {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { rows, columns } = params;
-        if !(2..=64).contains(&rows) {
-            return Err(ParamError::value("rows", rows, "2 to 64"));
-        }
-        if !(2..=26).contains(&columns) {
-            return Err(ParamError::value("columns", columns, "2 to 26"));
-        }
         if rows * columns > SQUARES {
             let allowed = format!("rows * columns at most {SQUARES}, columns = {columns}");
             return Err(ParamError::value("rows", rows, allowed));
@@ -405,7 +400,7 @@ impl GameMoves for Breakthrough {
 
 impl GameText for Breakthrough {
     fn text(&self, view: &View) -> String {
-        self.drawn(view)
+        self.draw_board(view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
@@ -434,14 +429,14 @@ impl GameText for Breakthrough {
         let (from, to) = (self.origin(m), self.target(m));
         let (here, there) = (self.name(from), self.name(to));
         let why = if s.men[seat] & from == 0 {
-            format!("no man of {} stands on {here}", NAMES[seat])
+            format!("no man of {} on {here}", NAMES[seat])
         } else if m.seat != seat {
             let way = ["down", "up"][seat];
             format!("men of {} move {way} the board", NAMES[seat])
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("a man of one's own stands on {there}")
+            format!("an own man occupies {there}")
         } else if m.way == STRAIGHT {
             let taken = if s.men[1 - seat] & to != 0 { format!("{there} is taken, and ") } else { String::new() };
             format!("{taken}nothing is taken straight ahead")
@@ -450,7 +445,7 @@ impl GameText for Breakthrough {
             format!("there is nothing to take on {there}; the step onto it is {other}")
         } else {
             let other = Move { takes: true, ..m }.id();
-            format!("an enemy stands on {there}; taking it is {other}")
+            format!("an enemy occupies {there}; taking it is {other}")
         };
         format!("{a} is {name}: {why}")
     }

@@ -21,7 +21,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -78,7 +78,7 @@ const ZEROING: u32 = 118;
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the remaining plies before a limit, if it is near.
+    /// Returns the remaining plies before a limit that is near.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());
@@ -134,14 +134,7 @@ impl Game for Chess {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("draw_after", params.draw_after, 1000),
-            ("repetition", params.repetition, 1000),
-            ("max_plies", params.max_plies, 20_000),
-        ];
-        if let Some((name, got, most)) = ranges.into_iter().find(|r| r.1 > r.2) {
-            return Err(ParamError::value(name, got, format!("0 to {most}")));
-        }
+        in_range(&params)?;
         if params.repetition == 1 {
             return Err(ParamError::value("repetition", 1, "0 (never) or at least 2"));
         }
@@ -283,7 +276,7 @@ impl GameText for Chess {
     /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
     /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        notation::written(self.params.fen.as_deref(), record)
+        notation::record_pgn(self.params.fen.as_deref(), record)
     }
 }
 

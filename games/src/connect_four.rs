@@ -8,7 +8,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Marks, ParsedMove, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{planes, put_bits, spread};
 use schemars::JsonSchema;
@@ -247,22 +247,14 @@ impl Game for ConnectFour {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { rows, columns, x_in_row, .. } = params;
-        if !(1..=16).contains(&rows) {
-            return Err(ParamError::value("rows", rows, "1 to 16"));
-        }
-        if !(1..=15).contains(&columns) {
-            return Err(ParamError::value("columns", columns, "1 to 15"));
-        }
         if rows * (columns + 1) > 64 {
             return Err(ParamError::value(
                 "rows",
                 rows,
                 format!("rows * (columns + 1) at most 64, columns = {columns}"),
             ));
-        }
-        if !(2..=16).contains(&x_in_row) {
-            return Err(ParamError::value("x_in_row", x_in_row, "2 to 16"));
         }
         let shape = Shape::new(rows, columns, x_in_row);
         Ok(ConnectFour { lines: Self::all_lines(&shape), usual: shape == Shape::USUAL, shape, params })

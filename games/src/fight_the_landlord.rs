@@ -95,7 +95,7 @@ impl FightTheLandlord {
     }
 
     /// Describes an action of `seat`; plays include the cards.
-    fn told(&self, s: &State, seat: Seat, a: Action) -> String {
+    fn action_with_cards(&self, s: &State, seat: Seat, a: Action) -> String {
         match self.plays.get(a) {
             Some(play) if s.phase == Phase::Play => {
                 let taken = lowest(s.hands.get(seat).copied().unwrap_or(0), play.counts);
@@ -409,7 +409,7 @@ impl GameObservation for FightTheLandlord {
         let whose = seat_after(0, before.dealt);
         let open = self.auction() && (before.face_up == NONE || before.face_up == before.dealt);
         match by {
-            Mover::Seat(seat) => EventView { action: Some(a), text: Some(self.told(before, seat, a)) },
+            Mover::Seat(seat) => EventView { action: Some(a), text: Some(self.action_with_cards(before, seat, a)) },
             Mover::Chance if open && before.face_up == NONE => {
                 EventView { action: Some(a), text: Some(self.outcome_text(before, a)) }
             }

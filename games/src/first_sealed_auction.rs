@@ -12,7 +12,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, ones, stretches};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -20,7 +20,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 /// The game for a number of seats and a currency.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Number of seats at the table.
+    /// Number of bidders.
     n: usize,
     /// The highest value, in the smallest coin.
     steps: u16,
@@ -192,10 +192,8 @@ impl Game for FirstSealedAuction {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { players, max_value, cents, .. } = params;
-        if !(2..=MOST as u32).contains(&players) {
-            return Err(ParamError::value("players", players, format!("2 to {MOST}")));
-        }
         let most = if cents { MOST_STEPS / CENTS } else { MOST_STEPS };
         if !(1..=most).contains(&max_value) {
             let with = if cents { ", with cents" } else { "" };

@@ -32,7 +32,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::error::Issue;
@@ -177,7 +177,7 @@ impl Game for FreeStyle {
         presets: &[(
             "qitown",
             "{}",
-            "Qi Town's free-style game: eight messages, then play by what was agreed; the default",
+            "Qi Town's free-style game: eight messages, then play by the agreed rules; the default",
         )],
         ladder: &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")],
         unit: Unit::Duplicate(1),
@@ -186,12 +186,7 @@ impl Game for FreeStyle {
     };
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
-        if !(2..=16).contains(&params.messages) {
-            return Err(ParamError::value("messages", params.messages, "2 to 16"));
-        }
-        if params.first > 1 {
-            return Err(ParamError::value("first", params.first, "0 or 1"));
-        }
+        in_range(&params)?;
         let fixed = match params.rules.take() {
             None => None,
             Some(Value::String(name)) if NAMES.contains(&name.as_str()) => {
@@ -338,7 +333,7 @@ impl Game for FreeStyle {
 impl GameMoves for FreeStyle {
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         if let Some((rules, play)) = self.course(s) {
-            return seat < 2 && legal::is(rules, play, seat, a);
+            return seat < 2 && legal::is_legal(rules, play, seat, a);
         }
         self.to_move(s) == ToMove::Seat(seat)
             && match a {
@@ -377,16 +372,16 @@ impl GameMoves for FreeStyle {
         }
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn parse_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.read_document(s, seat, document)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         self.sample_document(s, seat, rng)
     }
 
-    fn play_document(&self, s: &mut State, seat: Seat, said: &Value) {
-        if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
+    fn play_document(&self, s: &mut State, seat: Seat, document: &Value) {
+        if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, document)) {
             self.say(s, message);
         }
     }
@@ -469,8 +464,8 @@ impl GameObservation for FreeStyle {
         match (by, self.course(before)) {
             (Mover::Chance, _) => EventView { action: Some(a), text: Some(self.outcome_text(before, a)) },
             (Mover::Seat(seat), Some((rules, play))) => {
-                let told = view::ply_view(rules, play, seat, a, who.seat());
-                EventView { action: told.action, text: Some(told.text) }
+                let seen = view::ply_view(rules, play, seat, a, who.seat());
+                EventView { action: seen.action, text: Some(seen.text) }
             }
             (Mover::Seat(_), None) => EventView { action: Some(a), text: Some(message_text(a)) },
         }

@@ -15,7 +15,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::planes;
 use ludex_protocol::record::Record;
@@ -185,11 +185,11 @@ impl<const W: usize> Go<W> {
 
     /// Returns Black's area minus White's, komi and handicap.
     fn lead(&self, s: &State<W>) -> f64 {
-        f64::from(s.board.area(&self.grid)) - self.given()
+        f64::from(s.board.area(&self.grid)) - self.white_bonus()
     }
 
     /// Returns White's points at the start.
-    fn given(&self) -> f64 {
+    fn white_bonus(&self) -> f64 {
         let stones = if self.params.handicap >= 2 { self.params.handicap } else { 0 };
         self.params.komi + f64::from(stones)
     }
@@ -223,12 +223,12 @@ impl<const W: usize> Game for Go<W> {
             (
                 "botzone",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
+                "Botzone: 8x8, 0.75 stones (1.5 points) for White, repeating a position loses, 1000 plies in place of no limit",
             ),
             (
                 "botzonebench",
                 r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-                "the game that BotzoneBench's code has beside its benchmark; the same",
+                "the game in BotzoneBench's code, outside its benchmark; the same",
             ),
         ],
         ladder: &[
@@ -246,24 +246,14 @@ impl<const W: usize> Game for Go<W> {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let Params { board_size, komi, handicap, max_game_length, .. } = params;
+        in_range(&params)?;
+        let Params { board_size, handicap, max_game_length, .. } = params;
         let size = board_size as usize;
-        if !(2..=19).contains(&size) || size * size > 64 * W {
+        if size * size > 64 * W {
             return Err(ParamError::value("board_size", board_size, "2 to 19"));
-        }
-        if !(-400.0..=400.0).contains(&komi) {
-            return Err(ParamError::value("komi", komi, "-400 to 400"));
-        }
-        if handicap > 9 {
-            return Err(ParamError::value("handicap", handicap, "0 to 9"));
         }
         if handicap >= 2 && size != 19 {
             return Err(ParamError::value("handicap", handicap, "0 or 1 where board_size is not 19"));
-        }
-        if let Some(length) = max_game_length
-            && !(2..=100_000).contains(&length)
-        {
-            return Err(ParamError::value("max_game_length", length, "2 to 100000"));
         }
         let grid = Grid::new(size);
         let mut start = State { board: Position::EMPTY, end: None, record: Vec::new() };
@@ -420,7 +410,7 @@ impl<const W: usize> GameText for Go<W> {
     fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
         let counted = matches!(end.end, Some(End::Passes | End::Length));
         let lead = counted.then(|| self.lead(end));
-        Ok(format::written(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
+        Ok(format::record_sgf(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
     }
 }
 
@@ -475,7 +465,7 @@ impl<const W: usize> GameDisplay for Go<W> {
 impl<const W: usize> GameSearch for Go<W> {
     /// Estimates area by the nearest stones, minus komi and handicap: lead / (lead + points).
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
-        let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.given();
+        let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.white_bonus();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
     }

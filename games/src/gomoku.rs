@@ -52,7 +52,7 @@ pub struct Gomoku {
     board: Points,
     cells: usize,
     lines: Lines,
-    /// By point: the points that search considers near.
+    /// Points that search considers near, by point.
     around: Vec<Points>,
 }
 
@@ -303,7 +303,7 @@ impl GameText for Gomoku {
     }
 
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        Ok(format::written(record, None, |moves, properties| sgf(&self.params, moves, properties)))
+        Ok(format::record_sgf(record, None, |moves, properties| sgf(&self.params, moves, properties)))
     }
 }
 

@@ -15,7 +15,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
@@ -104,11 +104,11 @@ const NAMES: [&str; MOST_COLORS] = ["red", "yellow", "green", "white", "blue"];
 /// Marker for no card, or an unknown one.
 const NO_CARD: u8 = 255;
 /// Marker for a seat that is not yet drawn.
-const NOBODY: u8 = 255;
+const NO_SEAT: u8 = 255;
 
 /// A card in a hand with the knowledge from hints. A card is `color * ranks + rank`, both from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct HandCard {
     card: u8,
     /// Bit set of the possible colors.
     colors: u8,
@@ -121,20 +121,20 @@ struct Held {
 /// Cards by age, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Hand {
-    cards: [Held; MOST_HAND],
+    cards: [HandCard; MOST_HAND],
     size: u8,
 }
 
 impl Hand {
-    fn cards(&self) -> &[Held] {
+    fn cards(&self) -> &[HandCard] {
         &self.cards[..usize::from(self.size)]
     }
 
-    fn cards_mut(&mut self) -> &mut [Held] {
+    fn cards_mut(&mut self) -> &mut [HandCard] {
         &mut self.cards[..usize::from(self.size)]
     }
 
-    fn push(&mut self, held: Held) {
+    fn push(&mut self, held: HandCard) {
         if let Some(place) = self.cards.get_mut(usize::from(self.size)) {
             *place = held;
             self.size += 1;
@@ -146,14 +146,14 @@ impl Hand {
         self.cards.copy_within(slot + 1.., slot);
         self.size -= 1;
         // Unused slots are reset, so that equal hands compare equal.
-        self.cards[usize::from(self.size)] = Held::default();
+        self.cards[usize::from(self.size)] = HandCard::default();
         Some(card)
     }
 }
 
 /// A move with its public effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Done {
+struct PlayedMove {
     action: u8,
     /// Bit set of the slots that a hint pointed at.
     touched: u8,
@@ -165,7 +165,7 @@ struct Done {
     token: bool,
 }
 
-const NOT_DONE: Done = Done { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
+const NO_MOVE: PlayedMove = PlayedMove { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
 
 /// A position with its moves: the view has perfect recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,12 +182,12 @@ pub struct State {
     turns_left: u8,
     /// The seat that starts.
     first: u8,
-    log: [Done; MOST_MOVES],
+    log: [PlayedMove; MOST_MOVES],
     length: u8,
 }
 
 impl State {
-    fn moves(&self) -> &[Done] {
+    fn moves(&self) -> &[PlayedMove] {
         &self.log[..usize::from(self.length)]
     }
 
@@ -265,7 +265,7 @@ impl Hanabi {
 
     /// Returns the slots of `hand` that a hint points at, as bits.
     fn touched(&self, hand: &Hand, m: Move) -> u8 {
-        let hit = |held: &Held| match m {
+        let hit = |held: &HandCard| match m {
             Move::Color(_, c) => usize::from(held.card) / self.ranks == c,
             Move::Rank(_, r) => usize::from(held.card) % self.ranks == r,
             _ => false,
@@ -305,15 +305,15 @@ impl Hanabi {
         s.left[card] = s.left[card].saturating_sub(1);
         s.deck = s.deck.saturating_sub(1);
         let (colors, ranks) = ((1 << self.colors) - 1, (1 << self.ranks) - 1);
-        let unknown = Held { card: card as u8, colors, ranks, color: 0, rank: 0 };
+        let unknown = HandCard { card: card as u8, colors, ranks, color: 0, rank: 0 };
         let (c, r) = (card / self.ranks, card % self.ranks);
-        let told = Held { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
-        s.hands[to].push(if self.seer() { told } else { unknown });
+        let known = HandCard { colors: 1 << c, ranks: 1 << r, color: c as u8 + 1, rank: r as u8 + 1, ..unknown };
+        s.hands[to].push(if self.seer() { known } else { unknown });
     }
 
     fn act(&self, s: &mut State, seat: usize, a: Action) {
         let Some(m) = self.reading(a) else { return };
-        let mut done = Done { action: a as u8, ..NOT_DONE };
+        let mut done = PlayedMove { action: a as u8, ..NO_MOVE };
         match m {
             Move::Discard(slot) => {
                 let Some(card) = s.hands[seat].take(slot) else { return };
@@ -349,7 +349,7 @@ impl Hanabi {
         }
     }
 
-    /// Restores a token, if one is missing.
+    /// Restores a missing token.
     fn regain(&self, s: &mut State) -> bool {
         let missing = s.information < self.tokens();
         s.information += u8::from(missing);
@@ -372,7 +372,7 @@ impl Hanabi {
     }
 
     /// Describes a move with its effects.
-    fn done_text(&self, done: &Done) -> String {
+    fn done_text(&self, done: &PlayedMove) -> String {
         let text = self.move_text(done.action.into());
         match self.reading(done.action.into()) {
             Some(Move::Discard(_)) => format!("{text}: {}", self.card_text(done.card)),
@@ -453,22 +453,8 @@ impl Game for Hanabi {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("players", params.players, 2, MOST_PLAYERS as u32),
-            ("colors", params.colors, 1, MOST_COLORS as u32),
-            ("ranks", params.ranks, 1, 5),
-            ("max_information_tokens", params.max_information_tokens, 0, 50),
-            ("max_life_tokens", params.max_life_tokens, 1, 10),
-        ];
-        for (name, got, low, high) in ranges {
-            if !(low..=high).contains(&got) {
-                return Err(ParamError::value(name, got, format!("{low} to {high}")));
-            }
-        }
+        in_range(&params)?;
         let hand = params.hand_size.unwrap_or(if params.players < 4 { 5 } else { 4 });
-        if !(1..=MOST_HAND as u32).contains(&hand) {
-            return Err(ParamError::value("hand_size", hand, format!("1 to {MOST_HAND}")));
-        }
         let (n, colors, ranks) = (params.players as usize, params.colors as usize, params.ranks as usize);
         let params = Params { hand_size: Some(hand), ..params };
         let game = Hanabi { n, hand: hand as usize, colors, ranks, params };
@@ -520,8 +506,8 @@ impl Game for Hanabi {
             information: self.tokens(),
             lives: self.params.max_life_tokens as u8,
             turns_left: self.n as u8,
-            first: if self.params.random_start_player { NOBODY } else { 0 },
-            log: [NOT_DONE; MOST_MOVES],
+            first: if self.params.random_start_player { NO_SEAT } else { 0 },
+            log: [NO_MOVE; MOST_MOVES],
             length: 0,
         }
     }
@@ -530,7 +516,7 @@ impl Game for Hanabi {
     fn to_move(&self, s: &State) -> ToMove {
         if self.over(s) {
             ToMove::Over
-        } else if s.first == NOBODY || self.draws(s).is_some() {
+        } else if s.first == NO_SEAT || self.draws(s).is_some() {
             ToMove::Chance
         } else {
             ToMove::Seat(self.next(s))
@@ -545,7 +531,7 @@ impl Game for Hanabi {
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.to_move(s) {
-            ToMove::Chance if s.first == NOBODY => s.first = (a as usize % self.n) as u8,
+            ToMove::Chance if s.first == NO_SEAT => s.first = (a as usize % self.n) as u8,
             ToMove::Chance => {
                 if let Some(to) = self.draws(s) {
                     self.deal(s, to, a);
@@ -576,7 +562,7 @@ impl GameMoves for Hanabi {
     }
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
-        if s.first == NOBODY {
+        if s.first == NO_SEAT {
             return out.uniform(0..self.n as Action);
         }
         (0..).zip(&s.left[..self.kinds()]).for_each(|(card, &left)| out.put(card, left.into()));
@@ -592,7 +578,7 @@ impl GameMoves for Hanabi {
 
 impl GameText for Hanabi {
     fn outcome_text(&self, s: &State, a: Action) -> String {
-        if s.first == NOBODY { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
+        if s.first == NO_SEAT { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
     }
 
     fn text(&self, view: &View) -> String {
@@ -623,7 +609,7 @@ impl GameText for Hanabi {
         let text = self.move_text(a);
         let why = match self.reading(a) {
             Some(Move::Discard(slot) | Move::Play(slot)) if slot >= usize::from(s.hands[seat].size) => {
-                format!("there is no card in slot {slot}")
+                format!("no card in slot {slot}")
             }
             Some(Move::Discard(_)) => format!("all {} information tokens are there", self.tokens()),
             Some(Move::Color(..) | Move::Rank(..)) if s.information == 0 => "no information token is left".to_owned(),
@@ -644,7 +630,7 @@ impl GameObservation for Hanabi {
                 self.play_unchecked(&mut after, a);
                 (true, after.moves().last().map_or_else(|| self.move_text(a), |done| self.done_text(done)))
             }
-            (Mover::Chance, Some(to)) if before.first != NOBODY => {
+            (Mover::Chance, Some(to)) if before.first != NO_SEAT => {
                 let shown = self.sees(who, to);
                 let card = if shown { self.card_text(a as u8) } else { "a card".to_owned() };
                 (shown, format!("p{to} draws {card}"))

@@ -225,17 +225,8 @@ impl Game for IteratedPrisonersDilemma {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let Params { termination_probability, max_game_length, num_repetitions, recall, payoffs } = params;
-        if !(0.0..=1.0).contains(&termination_probability) {
-            return Err(ParamError::value("termination_probability", termination_probability, "0 to 1"));
-        }
-        let rounds = 1..=MOST_ROUNDS;
-        let counts = [("max_game_length", Some(max_game_length)), ("num_repetitions", num_repetitions)];
-        for (name, n) in counts.into_iter().chain([("recall", Some(recall))]) {
-            if let Some(n) = n.filter(|n| !rounds.contains(n)) {
-                return Err(ParamError::value(name, n, "1 to 9999"));
-            }
-        }
+        params::in_range(&params)?;
+        let Params { termination_probability, max_game_length, num_repetitions, payoffs, .. } = params;
         let [t, s, r, p] = payoffs;
         if !(t > r && r > p && p > s && payoffs.iter().all(|v| v.abs() <= 1e6)) {
             return Err(ParamError::value(

@@ -11,7 +11,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Mover, Outcomes, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -142,9 +142,7 @@ impl Game for KuhnPoker {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(2..=MOST as u32).contains(&params.players) {
-            return Err(ParamError::value("players", params.players, "2 to 10"));
-        }
+        in_range(&params)?;
         Ok(KuhnPoker { n: params.players as usize, params })
     }
 

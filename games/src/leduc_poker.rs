@@ -11,7 +11,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Mover, Outcomes, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -266,10 +266,8 @@ impl Game for LeducPoker {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { players, starting_player, .. } = params;
-        if !(2..=MOST as u32).contains(&players) {
-            return Err(ParamError::value("players", players, "2 to 10"));
-        }
         if starting_player >= players {
             return Err(ParamError::value("starting_player", starting_player, format!("0 to {}", players - 1)));
         }
@@ -433,7 +431,7 @@ impl GameMoves for LeducPoker {
         }
     }
 
-    /// Checks if that costs nothing, else folds.
+    /// Checks if there is nothing to pay, else folds.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if s.must_pay() { FOLD } else { CALL }
     }

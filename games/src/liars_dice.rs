@@ -11,7 +11,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Mover, Outcomes, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{ones, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -157,7 +157,7 @@ impl LiarsDice {
         format!("{quantity}-{face}")
     }
 
-    fn made<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = usize> {
+    fn past_bids<'a>(&'a self, s: &'a State) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.bids()).filter(|&id| s.was_bid(id))
     }
 
@@ -239,15 +239,10 @@ impl Game for LiarsDice {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
+        in_range(&params)?;
         let Params { players, numdice, dice_sides, .. } = params;
-        if !(2..=MOST as u32).contains(&players) {
-            return Err(ParamError::value("players", players, format!("2 to {MOST}")));
-        }
-        if !(1..=MOST_EACH as u32).contains(&numdice) {
-            return Err(ParamError::value("numdice", numdice, format!("1 to {MOST_EACH}")));
-        }
         let most = MOST_BIDS as u32 / (players * numdice);
-        if !(2..=most).contains(&dice_sides) {
+        if dice_sides > most {
             let allowed = format!("2 to {most} (times all dice at most {MOST_BIDS})");
             return Err(ParamError::value("dice_sides", dice_sides, allowed));
         }
@@ -332,7 +327,7 @@ impl Game for LiarsDice {
             seat: who.seat().map(|p| p as u8),
             dice: self.own(s, who).to_vec(),
             rolled: s.rolled,
-            bids: self.made(s).map(|id| self.meaning(id).map(|k| k as u8)).collect(),
+            bids: self.past_bids(s).map(|id| self.meaning(id).map(|k| k as u8)).collect(),
             called: s.called,
             to_move: turn.seat().map(|p| p as u8),
             shown: if over { (0..self.n).map(|p| self.dice(s, p).to_vec()).collect() } else { Vec::new() },
@@ -435,7 +430,7 @@ impl GameText for LiarsDice {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match s.last() {
             Some(last) => format!("{} is not higher than the last bid, {}", self.name(a as usize), self.name(last)),
-            None => "there is no bid yet that could be called".to_owned(),
+            None => "no bid to call yet".to_owned(),
         }
     }
 }
@@ -485,13 +480,13 @@ impl GameObservation for LiarsDice {
     }
 
     fn info(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        self.cells(s, who, self.made(s), out);
+        self.cells(s, who, self.past_bids(s), out);
     }
 
     /// Writes OpenSpiel's array, which has the last bid of each seat only; a call counts as a bid.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         let shown = self.n - usize::from(s.called);
-        self.cells(s, Viewer::Seat(seat), self.made(s).rev().take(shown), out);
+        self.cells(s, Viewer::Seat(seat), self.past_bids(s).rev().take(shown), out);
     }
 }
 
@@ -521,8 +516,8 @@ mod tests {
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
         for text in moves.split_whitespace() {
             let ToMove::Seat(seat) = s.turn() else { panic!("{text} at {:?}", s.turn()) };
-            let heard = s.parse_move(seat, &ludex_env::Move::Text(text.to_owned())).unwrap();
-            let ludex_env::ParsedMove::Action(a) = heard else { panic!("{heard:?}") };
+            let parsed = s.parse_move(seat, &ludex_env::Move::Text(text.to_owned())).unwrap();
+            let ludex_env::ParsedMove::Action(a) = parsed else { panic!("{parsed:?}") };
             s.play(seat, a).unwrap();
         }
         s
@@ -539,7 +534,7 @@ mod tests {
     #[test]
     fn bids_increase_and_only_bids_are_called() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
-        assert!(s.play(0, 24).unwrap_err().message.contains("no bid yet"));
+        assert!(s.play(0, 24).unwrap_err().message.contains("no bid to call"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
         assert_eq!(s.play(1, 7).unwrap_err().message, "2-2 is not higher than the last bid, 2-3");
         let s = played("numdice=2", &[1, 2, 3, 4], "4-6");

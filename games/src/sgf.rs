@@ -36,7 +36,7 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
 
 /// Returns a record in SGF, with the moves from `write` and the common properties: program, players, result, date, event and
 /// name. `lead` is Black's lead in the final position, if the board is scored.
-pub fn written(
+pub fn record_sgf(
     record: &Record,
     lead: Option<f64>,
     write: impl FnOnce(&[(Seat, Action)], &[(&str, &str)]) -> String,

@@ -23,7 +23,7 @@ mod tests;
 mod view;
 mod words;
 
-use deal::{CALL, Deal, FOLD, Next, Options};
+use deal::{CALL, Deal, FOLD, LegalIds, NextStep};
 pub use table::{Abstraction, Betting, Params, Score};
 use table::{PokerTable, SEATS};
 pub use view::{HandView, MoveView, View};
@@ -77,14 +77,14 @@ impl TexasHoldem {
         (position + s.shift(&self.table, s.past.len()).unwrap_or(0)) % self.table.n
     }
 
-    fn options(&self, s: &State, seat: Seat) -> Options {
-        if self.to_move(s) == ToMove::Seat(seat) { s.now.options(&self.table) } else { Options::default() }
+    fn options(&self, s: &State, seat: Seat) -> LegalIds {
+        if self.to_move(s) == ToMove::Seat(seat) { s.now.options(&self.table) } else { LegalIds::default() }
     }
 
     /// Adds up a finished hand, and starts the next one.
     fn settle(&self, s: &mut State) {
         let t = &self.table;
-        if s.now.next(t) != Next::Over {
+        if s.now.next(t) != NextStep::Over {
             return;
         }
         let won = s.now.won(t);
@@ -199,9 +199,9 @@ impl Game for TexasHoldem {
             return ToMove::Chance;
         }
         match s.now.next(&self.table) {
-            Next::Card => ToMove::Chance,
-            Next::Move(p) => ToMove::Seat(self.seat_at(s, p)),
-            Next::Over => ToMove::Over,
+            NextStep::Card => ToMove::Chance,
+            NextStep::Move(p) => ToMove::Seat(self.seat_at(s, p)),
+            NextStep::Over => ToMove::Over,
         }
     }
 
@@ -220,9 +220,9 @@ impl Game for TexasHoldem {
             return;
         }
         match s.now.next(t) {
-            Next::Card => s.now.deal(t, a),
-            Next::Move(_) => s.now.act(t, a),
-            Next::Over => return,
+            NextStep::Card => s.now.deal(t, a),
+            NextStep::Move(_) => s.now.act(t, a),
+            NextStep::Over => return,
         }
         self.settle(s);
     }
@@ -236,7 +236,7 @@ impl Game for TexasHoldem {
     }
 
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
-        self.fitting(view, rng)
+        self.consistent_state(view, rng)
     }
 }
 

@@ -20,7 +20,7 @@ use ludex_env::game::{
     Action, ActionSink, EventView, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation,
     GameSearch, GameText, Marks, Mover, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
-use ludex_env::params::ParamError;
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::error::Issue;
@@ -170,7 +170,7 @@ pub struct State {
     out: ArrayVec<u8, MOST>,
 }
 
-const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes, apart from what was said");
+const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes, without the texts");
 
 impl Undercover {
     fn players(&self) -> usize {
@@ -241,15 +241,15 @@ impl Undercover {
 
     /// Returns true if a stock clue may be given: it is unused in this round and does not contain the speaker's word.
     fn may_say(&self, s: &State, id: u8) -> bool {
-        let said = Self::running(s).any(|(_, other, at)| match other {
+        let repeated = Self::running(s).any(|(_, other, at)| match other {
             NONE => {
                 let stock = &lexicon().clues[usize::from(id) - 1];
                 words::equal(&words::stems(Self::text_of(s, at)), &stock.stems)
             }
             _ => other == id,
         });
-        // No stock clue contains a word of the list.
-        !said
+        // Stock clues contain no listed word.
+        !repeated
             && (self.given.is_none()
                 || !words::holds(lexicon().clues[usize::from(id) - 1].text, self.word(s, Self::speaker(s))))
     }
@@ -335,11 +335,9 @@ impl Game for Undercover {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(3..=10).contains(&params.players) {
-            return Err(ParamError::value("players", params.players, "3 to 10"));
-        }
+        in_range(&params)?;
         let most = ((params.players - 1) / 2).min(3);
-        if !(1..=most).contains(&params.undercovers) {
+        if params.undercovers > most {
             return Err(ParamError::value("undercovers", params.undercovers, format!("1 to {most}")));
         }
         let survive = match params.survive {
@@ -348,9 +346,6 @@ impl Game for Undercover {
             n if (2..params.players).contains(&n) => n,
             n => return Err(ParamError::value("survive", n, format!("0, or 2 to {}", params.players - 1))),
         };
-        if !(20..=1_000).contains(&params.clue_chars) {
-            return Err(ParamError::value("clue_chars", params.clue_chars, "20 to 1000"));
-        }
         let given = match &params.pair {
             None => None,
             Some(text) => {
@@ -510,11 +505,11 @@ impl GameMoves for Undercover {
             return;
         }
         let mut ids = [0; MOST];
-        for (seat, heard) in joint.iter().enumerate().take(MOST) {
-            match heard {
+        for (seat, parsed) in joint.iter().enumerate().take(MOST) {
+            match parsed {
                 Some(ParsedMove::Action(a)) => ids[seat] = *a,
-                Some(ParsedMove::Document(said)) => {
-                    let (target, words) = speech::ballot(said);
+                Some(ParsedMove::Document(document)) => {
+                    let (target, words) = speech::ballot(document);
                     ids[seat] = VOTE + target;
                     s.guesses.push(Arc::new(Guess { round: s.round, seat: seat as u8, words }));
                 }
@@ -537,16 +532,16 @@ impl GameMoves for Undercover {
         }
     }
 
-    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        self.listen(s, seat, said)
+    fn parse_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        self.read_document(s, seat, document)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         self.sample_document(s, seat, rng)
     }
 
-    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
-        if let (Phase::Clue, Some(text)) = (s.phase, said.get("clue").and_then(Value::as_str)) {
+    fn play_document(&self, s: &mut State, _seat: Seat, document: &Value) {
+        if let (Phase::Clue, Some(text)) = (s.phase, document.get("clue").and_then(Value::as_str)) {
             self.clue(s, NONE, Some(text.into()));
         }
     }
@@ -595,9 +590,9 @@ impl GameText for Undercover {
             Phase::Clue => "somebody has said this in this round".into(),
             Phase::Vote if a < VOTE => "this is the vote: name a player".into(),
             Phase::Vote if target == seat => "you cannot vote for yourself".into(),
-            Phase::Vote if target >= self.players() => format!("there is no player_{target}"),
+            Phase::Vote if target >= self.players() => format!("player_{target} is not in the game"),
             Phase::Vote => format!("player_{target} is out"),
-            _ => "nobody acts now".into(),
+            _ => "no player acts now".into(),
         }
     }
 
@@ -636,13 +631,13 @@ impl GameObservation for Undercover {
         }
     }
 
-    fn observe_document(&self, before: &State, who: Viewer, seat: Seat, said: &Value) -> EventView {
+    fn observe_document(&self, before: &State, who: Viewer, seat: Seat, document: &Value) -> EventView {
         if before.phase != Phase::Vote {
-            let text = said.get("clue").and_then(Value::as_str).unwrap_or_default();
+            let text = document.get("clue").and_then(Value::as_str).unwrap_or_default();
             return EventView { action: None, text: Some(format!("player_{seat}: {text}")) };
         }
         // Guesses are visible to the voter only.
-        let (target, words) = speech::ballot(said);
+        let (target, words) = speech::ballot(document);
         let vote = Self::vote_text(target as usize);
         if who == Viewer::Seat(seat) {
             let list: Vec<String> = words.iter().map(|(p, w)| format!("player_{p} {w}")).collect();

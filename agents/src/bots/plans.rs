@@ -98,7 +98,7 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
     let fixed = |side: Side| {
         let document = serde_json::from_str(sound[side]).unwrap_or_default();
         // If the budget is too small, uses the example of the rules, which costs half.
-        legal(&game, side, &document).unwrap_or_else(|| game.craft().example(side))
+        legal(&game, side, &document).unwrap_or_else(|| game.engine().example(side))
     };
     let sound = [fixed(0), fixed(1)];
     Ok(Arc::new(Planner { game, sound, style }))
@@ -106,7 +106,7 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
 
 /// Parses the plan of a document; `None` if it violates a rule.
 fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Option<C::Plan> {
-    let reading = game.craft().read(side, game.budgets()[side], document);
+    let reading = game.engine().read(side, game.budgets()[side], document);
     reading.plan.filter(|_| reading.violations.is_empty() && document.is_object())
 }
 
@@ -131,7 +131,7 @@ impl<C: PlanEngine> Planner<C> {
     /// Returns the value of a plan against another: first the winner, then the margin. Greater is better.
     fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
         let plans = if side == 0 { [own, other] } else { [other, own] };
-        let ended = self.game.craft().simulate(plans, self.game.budgets(), &mut ());
+        let ended = self.game.engine().simulate(plans, self.game.budgets(), &mut ());
         (ended.winner == side, ended.value[side])
     }
 
@@ -150,14 +150,14 @@ impl<C: PlanEngine> Planner<C> {
             PlanStyle::Draws(sims) => (sims, sims),
             PlanStyle::Climbs(sims) => (sims, sims / FRESH),
         };
-        let (craft, budget) = (self.game.craft(), self.game.budgets()[side]);
+        let (engine, budget) = (self.game.engine(), self.game.budgets()[side]);
         let mut best = (self.worth(side, &first, other), first);
         for n in 1..sims {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return (best.1, true);
             }
             let plan =
-                if n <= fresh { craft.random(side, budget, rng) } else { craft.vary(side, budget, &best.1, rng) };
+                if n <= fresh { engine.random(side, budget, rng) } else { engine.vary(side, budget, &best.1, rng) };
             let worth = self.worth(side, &plan, other);
             // Hill climbing also accepts equal plans.
             if worth > best.0 || n > fresh && worth == best.0 {
@@ -179,7 +179,7 @@ impl<C: PlanEngine> Agent for Planner<C> {
         let own = seen.strategy.get(C::SIDES[side]).and_then(|own| legal(&self.game, side, &own.strategy));
         let first = own.unwrap_or_else(|| self.sound[side].clone());
         let (plan, cut) = self.answer(side, first, &other, &mut ask.stream(), deadline);
-        let answer = MoveReply::new(Move::Document(self.game.craft().document(side, &plan)));
+        let answer = MoveReply::new(Move::Document(self.game.engine().document(side, &plan)));
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 }
@@ -195,7 +195,7 @@ mod tests {
             let game = PlanGame::<C>::new(Default::default()).unwrap();
             for (side, plan) in sound.into_iter().enumerate() {
                 let document: Value = serde_json::from_str(plan).unwrap();
-                let reading = game.craft().read(side, game.budgets()[side], &document);
+                let reading = game.engine().read(side, game.budgets()[side], &document);
                 assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
             }
         }

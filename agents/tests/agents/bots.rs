@@ -101,7 +101,7 @@ fn invalid_input_prompts_again_with_reason() {
         ("gomoku", &[0][..], "0,0", "taken"),
         ("go(board_size=5)", &[12], "C3", "c3 is taken"),
         ("chess", &[], "e2-e5", "e2e5: "),
-        ("chess", &[], "o-o", "a piece stands on f1, between king and rook"),
+        ("chess", &[], "o-o", "a piece is on f1, between king and rook"),
         ("chess", &[], "Qh5", "\"Qh5\" names no legal action"),
     ] {
         let (_, shown) = talk(name, history, &format!("{line}\nquit\n"));

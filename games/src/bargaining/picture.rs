@@ -15,8 +15,8 @@ pub(super) fn picture(game: &Bargaining, view: &View) -> Picture {
         (None, Some(p), Some(own)) => values.push((format!("Your values (p{p})"), own.to_vec())),
         _ => {}
     }
-    let said = |k: usize| view.words.iter().find(|w| usize::from(w.turn) == k).map(|w| w.text.clone());
-    let offers = view.offers.iter().enumerate().map(|(k, kept)| (k % 2, kept.to_vec(), said(k).unwrap_or_default()));
+    let message = |k: usize| view.words.iter().find(|w| usize::from(w.turn) == k).map(|w| w.text.clone());
+    let offers = view.offers.iter().enumerate().map(|(k, kept)| (k % 2, kept.to_vec(), message(k).unwrap_or_default()));
     let status = match (view.phase, view.to_move) {
         (Phase::Agreed, _) => format!("p{} agrees", view.offers.len() % 2),
         (Phase::Failed, _) => "no agreement".to_owned(),

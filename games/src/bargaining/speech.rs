@@ -4,7 +4,7 @@ use ludex_env::game::{Action, GameMoves, GameText, ParsedMove, Seat};
 use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
 
-use super::{AGREE, Bargaining, State, Three};
+use super::{AGREE, Bargaining, PerItem, State};
 
 /// Maximum number of characters of the text of a move.
 const MOST_WORDS: usize = 1_000;
@@ -87,17 +87,17 @@ impl Bargaining {
     }
 
     /// Converts a document that matches the schema to a move and optional text.
-    pub(super) fn document(&self, said: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
-        let a = match said.get("offer") {
+    pub(super) fn decode(&self, document: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
+        let a = match document.get("offer") {
             None => AGREE,
             Some(offer) => {
-                let kept: Option<Three> = serde_json::from_value(offer.clone()).ok();
+                let kept: Option<PerItem> = serde_json::from_value(offer.clone()).ok();
                 let wrong =
                     || issue("/offer", offer, "three numbers, at most 7 in all", "the offer is not three such numbers");
                 kept.and_then(|kept| self.id(&kept)).ok_or_else(wrong)?
             }
         };
-        let say = said.get("say").and_then(Value::as_str).unwrap_or_default().trim();
+        let say = document.get("say").and_then(Value::as_str).unwrap_or_default().trim();
         Ok((a, (!say.is_empty()).then(|| say.to_owned())))
     }
 
@@ -113,23 +113,23 @@ impl Bargaining {
         self.free(&text[after..]).map(|a| (a, (!say.is_empty()).then_some(say)))
     }
 
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    pub(super) fn read_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         if !self.params.talk {
-            return Err(issue("", said, "an action id, or its text", "bargaining takes no words without talk"));
+            return Err(issue("", document, "an action id, or its text", "bargaining takes no words without talk"));
         }
-        let (a, say) = match said {
+        let (a, say) = match document {
             Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
                 let allowed =
                     format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
-                vec![Issue::unparsed(said, allowed, "there is neither an offer nor a deal in these words")]
+                vec![Issue::unparsed(document, allowed, "there is neither an offer nor a deal in these words")]
             })?,
-            other => self.document(other)?,
+            other => self.decode(other)?,
         };
         let Some(say) = say else { return Ok(ParsedMove::Action(a)) };
         if !self.is_legal(s, seat, a) {
             let path = if a == AGREE { "/deal" } else { "/offer" };
             let allowed = if a == AGREE { json!("an offer") } else { json!({ "at most": s.pool }) };
-            return Err(issue(path, said, allowed, self.why_not(s, seat, a)));
+            return Err(issue(path, document, allowed, self.why_not(s, seat, a)));
         }
         let mut canonical = Map::new();
         if a == AGREE {

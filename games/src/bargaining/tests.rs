@@ -10,12 +10,12 @@ fn table(text: &str) -> GameRef {
 
 const GIVEN: &str = "1 1 3;3 7 0;1 6 1";
 
-fn given(more: &str) -> Box<dyn DynState> {
+fn fixed_game(more: &str) -> Box<dyn DynState> {
     table(&format!("bargaining(instance={GIVEN}{more})")).start()
 }
 
 fn play(s: &mut dyn DynState, text: &str) {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move") };
     match s.parse_move(seat, &Move::Text(text.into())).unwrap() {
         ParsedMove::Action(a) => s.play(seat, a).unwrap(),
         ParsedMove::Document(said) => s.play_said(seat, &said).unwrap(),
@@ -43,12 +43,12 @@ fn instances_are_compatible() {
 
 #[test]
 fn agreement_pays_both_seats() {
-    let mut s = given("");
+    let mut s = fixed_game("");
     play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
     play(&mut *s, "Agree");
     assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![3.0, 7.0]));
     assert_eq!(s.reveals(Viewer::Public).len(), 2);
-    let mut s = given(",reward=difference,discount=0.5");
+    let mut s = fixed_game(",reward=difference,discount=0.5");
     ["1 0 2", "0 1 3", "1 1 0", "agree"].iter().for_each(|text| play(&mut *s, text));
     // Seat 0 gets 10, seat 1 three basketballs; two offers after the first.
     assert_eq!(s.returns(), [1.75, -1.75]);
@@ -56,7 +56,7 @@ fn agreement_pays_both_seats() {
 
 #[test]
 fn last_offer_cannot_be_accepted() {
-    let mut s = given(",max_turns=2");
+    let mut s = fixed_game(",max_turns=2");
     play(&mut *s, "0 0 0");
     play(&mut *s, "0 0 0");
     assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
@@ -64,7 +64,7 @@ fn last_offer_cannot_be_accepted() {
 
 #[test]
 fn chance_may_end_game_from_second_offer() {
-    let mut s = given(",prob_end=0.25");
+    let mut s = fixed_game(",prob_end=0.25");
     play(&mut *s, "0 0 0");
     assert_eq!(s.turn(), ToMove::Seat(1));
     play(&mut *s, "0 0 0");
@@ -77,9 +77,9 @@ fn chance_may_end_game_from_second_offer() {
 
 #[test]
 fn refusals_state_reason() {
-    let mut s = given("");
+    let mut s = fixed_game("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
-    assert_eq!(why(&mut *s, AGREE), "there is no offer yet to agree to");
+    assert_eq!(why(&mut *s, AGREE), "no offer to agree to yet");
     let more = why(&mut *s, 2);
     assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
     assert!(s.parse_move(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
@@ -90,7 +90,7 @@ fn refusals_state_reason() {
 
 #[test]
 fn text_accompanies_moves() {
-    let mut s = given(",preset=llmarena");
+    let mut s = fixed_game(",preset=llmarena");
     play(&mut *s, "I like hats. player_0: one hats 1 balls and 2 apples");
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
     assert_eq!(s.view(Viewer::Public).value()["offers"], json!([[1, 1, 2]]));
@@ -110,7 +110,7 @@ fn text_accompanies_moves() {
 
 #[test]
 fn invalid_documents_are_refused() {
-    let s = given(",preset=llmarena");
+    let s = fixed_game(",preset=llmarena");
     let path = |said: Value| s.parse_move(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
     assert_eq!(path(json!({ "offer": [1, 1], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [1, 1, 4], "say": "x" })), "/offer");
@@ -123,7 +123,7 @@ fn invalid_documents_are_refused() {
     assert_eq!(path(json!({ "offer": [0, 0, 0], "say": "x".repeat(1_001) })), "/say");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "words": "x" })), "/words");
     assert_eq!(s.parse_move(0, &Move::Document(json!({ "offer": [1, 0, 0] }))), Ok(ParsedMove::Action(1)));
-    let silent = given("");
+    let silent = fixed_game("");
     assert!(silent.parse_move(0, &Move::Document(json!({ "offer": [1, 0, 0] }))).is_err());
 }
 
@@ -132,7 +132,7 @@ fn sampled_states_match_possible_draws() {
     let g = Bargaining::new(Params::default()).unwrap();
     let mut s = g.start();
     let pool = g.pools.iter().position(|p| p.counts == [1, 1, 5]).unwrap();
-    let values = |v: Three| g.pools[pool].values.iter().position(|w| w.0 == v).unwrap() as Action;
+    let values = |v: PerItem| g.pools[pool].values.iter().position(|w| w.0 == v).unwrap() as Action;
     for a in [pool as Action, values([5, 0, 1]), values([0, 5, 1])] {
         g.play_unchecked(&mut s, a);
     }
@@ -175,7 +175,7 @@ fn invalid_parameters_are_refused() {
 #[test]
 fn agreement_marks_ignore_discount() {
     for more in ["", ",reward=difference,discount=0.5"] {
-        let mut s = given(more);
+        let mut s = fixed_game(more);
         play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
         let before = s.boxed();
         play(&mut *s, "Agree");
@@ -202,7 +202,7 @@ fn agreement_marks_ignore_discount() {
 /// The second seat's offer is accepted: it keeps the second item only, so p0 gets the first and the third, worth 3.
 #[test]
 fn marks_identify_proposer() {
-    let mut s = given("");
+    let mut s = fixed_game("");
     ["1 1 3", "0 1 0"].iter().for_each(|text| play(&mut *s, text));
     let before = s.boxed();
     play(&mut *s, "Agree");

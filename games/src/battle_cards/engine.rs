@@ -9,7 +9,7 @@ use super::cards::{Ability, CARDS, KINDS, SKELETON, of_side};
 use super::simulate::simulate;
 use super::team::{self, MOST, Piece, Team};
 use super::{BattleCardsEngine, Params, Rules};
-use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, PlanSettings, Side};
+use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
 /// First ids of each kind.
 const CARD: Action = 2;
@@ -71,19 +71,6 @@ impl PlanEngine for BattleCardsEngine {
 
     fn new(params: &Params) -> Result<Self, ParamError> {
         Ok(BattleCardsEngine { rules: params.rules })
-    }
-
-    fn terms(params: &Params) -> PlanSettings {
-        PlanSettings {
-            format: params.format,
-            rounds: params.rounds,
-            revise: params.revise,
-            first: params.first,
-            roles: params.roles,
-            budget_scale: params.budget_scale,
-            tries: params.tries,
-            feedback: params.feedback,
-        }
     }
 
     fn most_steps(_budget: u32) -> u32 {

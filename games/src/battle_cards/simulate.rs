@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
 use super::{MOST, Rules, Team};
-use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
 /// Maximum number of turns; the side with more health then wins.
 const CAP: u32 = 200;
@@ -29,7 +29,7 @@ struct Unit {
     /// Damage at the start of each own turn.
     burning: i32,
     shield: bool,
-    /// True if it has attacked in the current cycle.
+    /// True if the card has attacked in the current cycle.
     acted: bool,
     revived: bool,
     /// The card that dealt the lethal damage.
@@ -123,7 +123,7 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], rules: Rules, log: &mut L) -> B
         side = 1 - side;
         turns += 1;
     };
-    tell!(field.log, "end", ["invader", "defender"][winner], reason, turns as i32);
+    event!(field.log, "end", ["invader", "defender"][winner], reason, turns as i32);
     let share = |side: usize| (f64::from(health(&field, side)) / f64::from(whole[side].max(1))).min(1.0);
     let value = share(0) - share(1);
     let line = &field.lines[winner];
@@ -212,7 +212,7 @@ impl<L: BattleLog> Field<'_, L> {
         unit.health += health;
         unit.most += health;
         unit.shield |= shield;
-        tell!(self.log, "buff", from, word(unit.name()), attack, health, i32::from(shield));
+        event!(self.log, "buff", from, word(unit.name()), attack, health, i32::from(shield));
     }
 
     /// Plays one card's turn.
@@ -225,7 +225,7 @@ impl<L: BattleLog> Field<'_, L> {
         let unit = &mut line[next];
         unit.acted = true;
         let (name, card, tier) = (unit.name(), unit.table(), unit.tier);
-        tell!(self.log, "turn", turn as i32, word(name));
+        event!(self.log, "turn", turn as i32, word(name));
         if unit.burning > 0 {
             let burning = unit.burning;
             self.damage(Blow::Burn, None, name, burning);
@@ -240,7 +240,7 @@ impl<L: BattleLog> Field<'_, L> {
             unit.health += more * tier;
             unit.most += more * tier;
             let health = unit.health;
-            tell!(self.log, "health_is", word(name), health);
+            event!(self.log, "health_is", word(name), health);
         }
         let times = if card.is == Ability::Twice { 2 } else { 1 };
         for _ in 0..times {
@@ -262,7 +262,7 @@ impl<L: BattleLog> Field<'_, L> {
         let attack = (unit.attack + more).clamp(0, MOST_ATTACK);
         if attack != unit.attack {
             unit.attack = attack;
-            tell!(self.log, "attack_is", word(name), attack);
+            event!(self.log, "attack_is", word(name), attack);
         }
     }
 
@@ -293,7 +293,7 @@ impl<L: BattleLog> Field<'_, L> {
         let aim = target.name();
         let left = at.checked_sub(1).map(|n| enemies[n].name());
         let right = enemies.get(at + 1).map(Unit::name);
-        tell!(self.log, "attack", word(name), word(aim));
+        event!(self.log, "attack", word(name), word(aim));
         let by = Some(Source { name, card });
         let sweeps = card.is == Ability::Phoenix;
         if let Some(left) = left.filter(|_| sweeps) {
@@ -320,7 +320,7 @@ impl<L: BattleLog> Field<'_, L> {
             Ability::Burns(damage) => {
                 if let Some(unit) = self.unit(name).filter(|unit| unit.lives()) {
                     unit.burning = damage * target_tier;
-                    tell!(self.log, "burning", word(name), damage * target_tier);
+                    event!(self.log, "burning", word(name), damage * target_tier);
                 }
             }
             Ability::Weakens(less) => self.sharpen(name, -less * target_tier),
@@ -340,7 +340,7 @@ impl<L: BattleLog> Field<'_, L> {
         let source = from.map_or(EventField::Nothing, |from| word(from.name));
         if unit.shield {
             unit.shield = false;
-            tell!(self.log, "shield", source, word(to));
+            event!(self.log, "shield", source, word(to));
             self.inspire(to);
             return 0;
         }
@@ -354,7 +354,7 @@ impl<L: BattleLog> Field<'_, L> {
             unit.killer = from.map(|from| from.name);
         }
         let (left, attack, rages) = (unit.health, unit.attack, unit.table().is == Ability::Rages);
-        tell!(self.log, blow.name(), source, word(to), amount, left);
+        event!(self.log, blow.name(), source, word(to), amount, left);
         if rages && left > 0 {
             self.sharpen(to, attack);
         }
@@ -403,10 +403,10 @@ impl<L: BattleLog> Field<'_, L> {
             unit.revived = true;
             unit.health = unit.table().health * unit.tier;
             let health = unit.health;
-            tell!(self.log, "revive", word(name), health);
+            event!(self.log, "revive", word(name), health);
             return true;
         }
-        tell!(self.log, "dead", word(name));
+        event!(self.log, "dead", word(name));
         let unit = self.lines[side].remove(at);
         let (tier, dead) = (unit.tier, Source { name, card: unit.table() });
         match unit.table().is {
@@ -428,7 +428,7 @@ impl<L: BattleLog> Field<'_, L> {
                     let healed = (amount * tier).min(ally.most - ally.health);
                     if ally.lives() && healed > 0 {
                         ally.health += healed;
-                        tell!(self.log, "heal", word(name), word(ally.name()), healed, ally.health);
+                        event!(self.log, "heal", word(name), word(ally.name()), healed, ally.health);
                     }
                 }
             }
@@ -444,7 +444,7 @@ impl<L: BattleLog> Field<'_, L> {
 
     fn join(&mut self, from: Name, side: usize, card: u8, tier: i32, place: usize) {
         let unit = self.make(side, card, tier);
-        tell!(self.log, "summon", word(from), word(unit.name()), unit.table().name, place as i32);
+        event!(self.log, "summon", word(from), word(unit.name()), unit.table().name, place as i32);
         self.lines[side].insert(place, unit);
     }
 }

@@ -62,7 +62,6 @@ fn growth_taunt_and_element_apply() {
     );
 }
 
-/// Shield, excess, death damage.
 #[test]
 fn shield_excess_and_death_damage_apply() {
     is(
@@ -75,7 +74,6 @@ fn shield_excess_and_death_damage_apply() {
     );
 }
 
-/// Two attacks, priority, revival, summon.
 #[test]
 fn double_attack_priority_revival_and_summon_apply() {
     is(
@@ -101,7 +99,7 @@ fn fire_lizard_avenges_its_death() {
     );
 }
 
-/// Gold is 4/4 and grows by 2; water beats earth: 6 becomes 9.
+/// A gold elemental is 4/4 and grows by 2; water beats earth: 6 becomes 9.
 #[test]
 fn water_elemental_grows_with_attacks() {
     is(
@@ -135,7 +133,7 @@ fn poison_kills_unless_shielded() {
     );
 }
 
-/// Gold is 6/2 and deals 2 to all on death; each paladin is inspired by the other's lost shield.
+/// A gold hound is 6/2 and deals 2 to all on death. Each paladin is inspired when the other one loses its shield.
 #[test]
 fn molten_hound_bursts_and_paladins_are_inspired() {
     is(
@@ -147,7 +145,7 @@ fn molten_hound_bursts_and_paladins_are_inspired() {
     );
 }
 
-/// 7 becomes 3 after its own attack only. The dead king summons no card.
+/// Attack falls from 7 to 3 after an own attack only. The dead king summons no card.
 #[test]
 fn battle_frenzy_tires_after_own_attack() {
     is(
@@ -159,7 +157,8 @@ fn battle_frenzy_tires_after_own_attack() {
     );
 }
 
-/// Gold is 14/8 and loses 8: 14, 6, 0. Without attack it still takes its turns and suffers counterattacks.
+/// The gold card is 14/8 and loses 8 attack twice: 14, 6, 0. A card without attack still takes its turns and suffers
+/// counterattacks.
 #[test]
 fn card_without_attack_keeps_its_turns() {
     is(
@@ -176,8 +175,8 @@ fn card_without_attack_keeps_its_turns() {
     );
 }
 
-/// Excess damage goes to the right, or to the left of the last card; taunt is attacked first. The seer makes the
-/// sapling 3/4.
+/// Excess damage passes to the card on the right, or on the left of the last card; taunt is attacked first. The seer
+/// makes the sapling 3/4.
 #[test]
 fn bandit_leader_carries_excess_damage() {
     is(
@@ -194,8 +193,7 @@ fn bandit_leader_carries_excess_damage() {
     );
 }
 
-/// A counterattack of 1 stays 1 against nature (3/2 rounded down). The sapling burns before its second attack and
-/// dies.
+/// A counterattack of 1 stays 1 against nature (1.5 rounded down). The sapling burns before its second attack and dies.
 #[test]
 fn lava_golem_burns_attackers() {
     is(
@@ -208,7 +206,7 @@ fn lava_golem_burns_attackers() {
     );
 }
 
-/// Attack doubles after each damage survived; it counterattacks with the attack that it had when chosen.
+/// Attack doubles after each survived damage. A counterattack uses the attack from the time of the choice.
 #[test]
 fn tide_lord_doubles_attack_after_damage() {
     is(
@@ -220,7 +218,7 @@ fn tide_lord_doubles_attack_after_damage() {
     );
 }
 
-/// One skeleton in its position; in the repository seven.
+/// The overlord leaves one skeleton in its position; under the rules of the repository, seven.
 #[test]
 fn shadow_overlord_leaves_skeleton() {
     is(
@@ -234,7 +232,7 @@ fn shadow_overlord_leaves_skeleton() {
     assert_eq!(summary, json!({ "attacks": 1, "survivors": vec![("Skeleton", 3, 1); 7] }));
 }
 
-/// Both seers, each for all other nature cards: gold gives +2/+4. The beetle is of earth.
+/// Each of both seers strengthens all other nature cards, a gold one by +2/+4. The beetle is an earth card.
 #[test]
 fn forest_seers_strengthen_nature_allies() {
     begins(
@@ -246,7 +244,7 @@ fn forest_seers_strengthen_nature_allies() {
     begins("FireLizard", "Sapling* RockBeetle", r#"["turn",0,"d0"] ["health_is","d0",6]"#);
 }
 
-/// Gold is 4/10, and the beetle that it leaves 2/10.
+/// A gold warrior is 4/10, and the beetle that it leaves 2/10.
 #[test]
 fn stone_warrior_leaves_rock_beetle() {
     is(
@@ -260,7 +258,8 @@ fn stone_warrior_leaves_rock_beetle() {
     assert_eq!(summary, json!({ "attacks": 2, "survivors": [["RockBeetle", 2, 10]] }));
 }
 
-/// Both neighbors, gold with 2. Two other allies give the rock +6, a gold one +12. Gold treant: +6/+6 for all.
+/// Both neighbors gain, by 2 from a gold card. Two other allies give the rock +6, a gold rock +12. A gold treant gives
+/// all +6/+6.
 #[test]
 fn start_effects_strengthen_allies() {
     begins("FireLizard", "Sapling EliteSoldier* King", r#"["buff","d1","d0",2,0,1] ["buff","d1","d2",2,0,1]"#);
@@ -269,7 +268,7 @@ fn start_effects_strengthen_allies() {
     begins("FireLizard", "King AncientTreant* Sapling", r#"["buff","d1","d0",6,6,0] ["buff","d1","d2",6,6,0]"#);
 }
 
-/// 5 on nature is 7. The protector heals the king by 2, up to 10 at most.
+/// A hit of 5 on nature is 7. The protector heals the king by 2, up to 10 at most.
 #[test]
 fn vine_protector_heals_and_phoenix_revives() {
     begins(
@@ -290,7 +289,7 @@ fn vine_protector_heals_and_phoenix_revives() {
     assert_eq!(log.iter().filter(|e| e[0] == "revive").collect::<Vec<_>>(), [&json!(["revive", "i0", 10])]);
 }
 
-/// The field has seven cards: no summon joins.
+/// The field has seven cards, so no summoned card joins.
 #[test]
 fn king_summons_soldier_if_field_has_room() {
     begins(
@@ -308,7 +307,7 @@ fn king_summons_soldier_if_field_has_room() {
     );
 }
 
-/// Water on earth: 4 becomes 6. Doubled to 8 by the counterattack, then 4 less for a gold giant.
+/// Water on earth: 4 becomes 6. The counterattack doubles it to 8, and a gold giant then subtracts 4.
 #[test]
 fn mountain_giant_weakens_attackers() {
     begins(
@@ -326,7 +325,8 @@ fn mountain_giant_weakens_attackers() {
     );
 }
 
-/// The first listed name on the field; the leftmost of that name; taunt before all names. The repository has neither.
+/// The target is the leftmost card of the first listed name on the field, and taunt precedes all names. The repository
+/// has neither rule.
 #[test]
 fn targets_follow_taunt_and_priority() {
     let attacked = |rules, invaders: &str, defenders: &str| {
@@ -348,7 +348,6 @@ fn repo_rules_ignore_elements() {
     assert_eq!(log[2], json!(["hit", "i0", "d0", 2, 2]));
 }
 
-/// The cycle of four elements is complete.
 #[test]
 fn elements_form_cycle() {
     use cards::Element::{self, *};
@@ -357,7 +356,7 @@ fn elements_form_cycle() {
     assert_eq!(pairs, [(Fire, Nature), (Water, Earth), (Nature, Water), (Earth, Fire)]);
 }
 
-/// Of 20,000 pairs of random teams as the measurements draw them, invaders win 36.3 % (within one point), in 8.4
+/// Invaders win 36.3 % of 20,000 pairs of random teams as the measurements draw them (within one point), in 8.4
 /// attacks on average, and no battle reaches the cap. More pairs with `LUDEX_TEST_SCALE`.
 #[test]
 fn random_teams_match_measured_rates() {

@@ -160,13 +160,13 @@ fn pawns(board: &Board, color: Color) -> Score {
     for square in own {
         let (file, rank) = (Bitboard::from_file(square.file()), square.rank());
         let ahead = ahead(color, square);
-        let beside = beside(file);
-        if (own & beside).is_empty() {
+        let adjacent = adjacent_files(file);
+        if (own & adjacent).is_empty() {
             sum += ISOLATED;
         }
         if (own & file & ahead).any() {
             sum += DOUBLED;
-        } else if (enemy & (file | beside) & ahead).is_empty() {
+        } else if (enemy & (file | adjacent) & ahead).is_empty() {
             sum += PASSED[color.fold_wb(rank.to_u32(), 7 - rank.to_u32()) as usize];
         }
     }
@@ -184,13 +184,13 @@ fn ahead(color: Color, square: Square) -> Bitboard {
 }
 
 /// Returns the files adjacent to those of a set.
-fn beside(files: Bitboard) -> Bitboard {
+fn adjacent_files(files: Bitboard) -> Bitboard {
     Bitboard((files.0 & !FILE_H) << 1 | (files.0 & !FILE_A) >> 1)
 }
 
 /// Returns the squares attacked by pawns of `color`.
 fn strikes(color: Color, pawns: Bitboard) -> Bitboard {
-    beside(Bitboard(color.fold_wb(pawns.0 << 8, pawns.0 >> 8)))
+    adjacent_files(Bitboard(color.fold_wb(pawns.0 << 8, pawns.0 >> 8)))
 }
 
 const FILE_A: u64 = 0x0101_0101_0101_0101;

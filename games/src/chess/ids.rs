@@ -29,7 +29,7 @@ const NO_MOVE: u16 = u16::MAX;
 /// Plain move (0 to 63) by source and target square in the mover's view.
 pub(super) static SLOT: [[u8; 64]; 64] = slots();
 
-/// By id in the mover's view: source, target << 6, underpromotion << 12 (1 rook, 2 bishop, 3 knight).
+/// Source, target << 6 and underpromotion << 12 (1 rook, 2 bishop, 3 knight), by id in the mover's view.
 static MEANING: [u16; LONG as usize] = meanings();
 
 const fn slots() -> [[u8; 64]; 64] {

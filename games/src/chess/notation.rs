@@ -34,7 +34,7 @@ fn flaws(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
         (PositionErrorKinds::MISSING_KING, "a king is missing"),
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
-        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on the first or last rank"),
+        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn is on the first or last rank"),
         (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right without its king and rook at home"),
         (PositionErrorKinds::INVALID_EP_SQUARE, "an en passant square without its pawn"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side that is not to move is in check"),
@@ -125,8 +125,8 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
 /// Returns a record in Portable Game Notation, from the position `start`. White is seat 1.
 ///
 /// # Errors
-/// As [`pgn`].
-pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, String> {
+/// Same as [`pgn`].
+pub(super) fn record_pgn(start: Option<&str>, record: &Record) -> Result<String, String> {
     let (black, white) = (0, 1);
     let result = match record.footer.outcome.get(white) {
         Some(Outcome::Win) => "1-0",

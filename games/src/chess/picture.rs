@@ -65,11 +65,11 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
         (None, Some("checkmate")) => format!("{} wins by checkmate", if white_moves { "black" } else { "white" }),
         (None, end) => format!("a draw: {}", end.unwrap_or("over")),
     };
-    let told = if last.is_empty() { String::new() } else { format!("; last move {last}") };
+    let last_text = if last.is_empty() { String::new() } else { format!("; last move {last}") };
     let side = |white: bool| {
         let own = pieces.iter().filter(|p| p.1.is_ascii_uppercase() == white);
         own.map(|&(square, letter)| format!("{} {}", word(letter), name(square))).collect::<Vec<_>>().join(", ")
     };
     let desc = format!("White: {}. Black: {}.", side(true), side(false));
-    grid.finish(sketch, "Chess", &format!("{status}{told}"), &desc)
+    grid.finish(sketch, "Chess", &format!("{status}{last_text}"), &desc)
 }

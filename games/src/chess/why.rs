@@ -26,7 +26,7 @@ fn castling(pos: &Chess, side: CastlingSide) -> String {
         );
     }
     if let Some(square) = (pos.castles().path(turn, side) & board.occupied()).first() {
-        return format!("a piece stands on {square}, between king and rook");
+        return format!("a piece is on {square}, between king and rook");
     }
     if pos.is_check() {
         return "the king is in check and may not castle out of it".to_owned();
@@ -35,7 +35,7 @@ fn castling(pos: &Chess, side: CastlingSide) -> String {
     let attacked = |s: Square| board.attacks_to(s, !turn, board.occupied()).any();
     match [through, to].into_iter().find(|&s| attacked(s)) {
         Some(square) => format!("the king may not castle over or onto {square}, which is attacked"),
-        None => format!("the king stands on rank {rank} and may castle"),
+        None => format!("the king on rank {rank} may castle"),
     }
 }
 
@@ -45,16 +45,16 @@ fn plain(pos: &Chess, a: Action) -> String {
         return "this id leaves the board".to_owned();
     };
     let Some(piece) = board.piece_at(from) else {
-        return format!("no piece stands on {from}");
+        return format!("no piece on {from}");
     };
     if piece.color != turn {
         return format!("no piece of yours on {from}: the {} there is {}", name(piece.role), side(piece.color));
     }
     if board.by_color(turn).contains(to) {
-        return format!("your own {} stands on {to}", board.role_at(to).map_or("piece", name));
+        return format!("your own {} is on {to}", board.role_at(to).map_or("piece", name));
     }
     if under.is_some() && piece.role != Role::Pawn {
-        return format!("only a pawn promotes, and a {} stands on {from}", name(piece.role));
+        return format!("only a pawn promotes, and a {} is on {from}", name(piece.role));
     }
     if let Some(reason) = geometry(pos, piece.role, from, to) {
         return reason;

@@ -9,7 +9,7 @@ use super::simulate::simulate;
 use super::skills::{ELEMENTS, KINDS, NAMES, SKILLS};
 use super::team::{self, Piece, Team};
 use super::{ElementalDuelEngine, Params};
-use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, PlanSettings, Side};
+use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
 /// First ids of each kind.
 const ELEMENT: Action = 2;
@@ -74,27 +74,9 @@ impl PlanEngine for ElementalDuelEngine {
         character left loses; after 50 rounds more HP win, the defenders if they are equal.";
 
     fn new(params: &Params) -> Result<Self, ParamError> {
-        for (name, hp) in [("hp_invader", params.hp_invader), ("hp_defender", params.hp_defender)] {
-            if !(1..=1000).contains(&hp) {
-                return Err(ParamError::value(name, hp, "1 to 1000"));
-            }
-        }
         Ok(ElementalDuelEngine {
-            terms: super::Terms { mode: params.mode, hp: [params.hp_invader, params.hp_defender] },
+            settings: super::BattleSettings { mode: params.mode, hp: [params.hp_invader, params.hp_defender] },
         })
-    }
-
-    fn terms(params: &Params) -> PlanSettings {
-        PlanSettings {
-            format: params.format,
-            rounds: params.rounds,
-            revise: params.revise,
-            first: params.first,
-            roles: params.roles,
-            budget_scale: params.budget_scale,
-            tries: params.tries,
-            feedback: params.feedback,
-        }
     }
 
     fn most_steps(_budget: u32) -> u32 {
@@ -232,7 +214,7 @@ impl PlanEngine for ElementalDuelEngine {
     }
 
     fn simulate(&self, teams: [&Team; 2], _budgets: [u32; 2], log: &mut impl BattleLog) -> BattleEnd {
-        simulate(teams, self.terms, log)
+        simulate(teams, self.settings, log)
     }
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {

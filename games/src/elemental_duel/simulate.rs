@@ -3,9 +3,9 @@
 use serde_json::json;
 use smallvec::SmallVec;
 
-use super::skills::{ELEMENTS, Entry, SKILLS, Skill, factor};
-use super::{Mode, Team, Terms};
-use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
+use super::skills::{ELEMENTS, SKILLS, Skill, SkillRow, factor};
+use super::{BattleSettings, Mode, Team};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
 /// Maximum number of rounds; the side with more health then wins.
 const CAP: u32 = 50;
@@ -145,7 +145,7 @@ struct Field<'a, L> {
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays one team against the other; both have three characters.
-pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> BattleEnd {
+pub fn simulate<L: BattleLog>(teams: [&Team; 2], settings: BattleSettings, log: &mut L) -> BattleEnd {
     let all = std::array::from_fn(|who| {
         let side = who / ELEMENTS;
         let piece = teams[side][who % ELEMENTS];
@@ -153,7 +153,7 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> B
             element: piece.element + (side * ELEMENTS) as u8,
             skills: piece.skills,
             next: 0,
-            hp: terms.hp[side] as i32,
+            hp: settings.hp[side] as i32,
             out: false,
             surge: 0,
             stored: 0,
@@ -161,18 +161,18 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> B
             shields: SmallVec::new(),
         }
     });
-    let mut field = Field { log, most: terms.hp.map(|hp| hp as i32), all };
+    let mut field = Field { log, most: settings.hp.map(|hp| hp as i32), all };
     let mut round = 0;
     let (winner, reason) = loop {
         if round == CAP {
             break (usize::from(field.health(1) >= field.health(0)), "cap");
         }
         round += 1;
-        if let Some(end) = field.round(round, terms.mode) {
+        if let Some(end) = field.round(round, settings.mode) {
             break end;
         }
     };
-    tell!(field.log, "end", ["invader", "defender"][winner], reason, round as i32);
+    event!(field.log, "end", ["invader", "defender"][winner], reason, round as i32);
     let share = |side: usize| f64::from(field.health(side)) / f64::from(ELEMENTS as i32 * field.most[side]);
     let value = share(0) - share(1);
     let all = &field.all;
@@ -204,7 +204,7 @@ impl<L: BattleLog> Field<'_, L> {
     }
 
     fn round(&mut self, round: u32, mode: Mode) -> Option<(usize, &'static str)> {
-        tell!(self.log, "round", round as i32);
+        event!(self.log, "round", round as i32);
         for who in 0..2 * ELEMENTS {
             let side = who / ELEMENTS;
             let waits = mode == Mode::Gauntlet && self.side(side).next() != Some(who);
@@ -234,7 +234,7 @@ impl<L: BattleLog> Field<'_, L> {
         let character = &mut self.all[who];
         if !character.out && character.hp <= 0 {
             character.out = true;
-            tell!(self.log, "out", word(who));
+            event!(self.log, "out", word(who));
         }
     }
 
@@ -256,7 +256,7 @@ impl<L: BattleLog> Field<'_, L> {
 
     fn tick(&mut self, who: Who, is: Is, damage: u32) {
         let [hp, shields, left] = self.take(who, damage as i32);
-        tell!(self.log, "tick", is.name(), word(who), hp, shields, left);
+        event!(self.log, "tick", is.name(), word(who), hp, shields, left);
     }
 
     /// Deducts damage from shields, the oldest first, then from HP. Returns the loss of HP, the loss of shields, and
@@ -277,7 +277,7 @@ impl<L: BattleLog> Field<'_, L> {
     /// Damages an attacker, and logs it.
     fn pay(&mut self, kind: &'static str, from: Who, to: Who, damage: i32) {
         let [hp, shields, left] = self.take(to, damage);
-        tell!(self.log, kind, word(from), word(to), hp, shields, left);
+        event!(self.log, kind, word(from), word(to), hp, shields, left);
     }
 
     /// Heals a character. Returns the excess.
@@ -287,7 +287,7 @@ impl<L: BattleLog> Field<'_, L> {
         let amount = if character.has(Is::Totem) { amount * 11 / 10 } else { amount };
         let healed = amount.min(most - character.hp);
         character.hp += healed;
-        tell!(self.log, "heal", word(who), healed, character.hp);
+        event!(self.log, "heal", word(who), healed, character.hp);
         amount - healed
     }
 
@@ -298,7 +298,7 @@ impl<L: BattleLog> Field<'_, L> {
     fn give_layers(&mut self, who: Who, status: Status) {
         self.all[who].statuses.push(status);
         let rounds = if status.rounds == ALWAYS { EventField::Nothing } else { i32::from(status.rounds).into() };
-        tell!(self.log, "status", word(who), status.is.name(), status.value as i32, rounds);
+        event!(self.log, "status", word(who), status.is.name(), status.value as i32, rounds);
     }
 
     fn shield(&mut self, who: Who, amount: i32, rounds: u8) {
@@ -307,13 +307,13 @@ impl<L: BattleLog> Field<'_, L> {
         }
         self.all[who].shields.push(Shield { left: amount, rounds });
         let rounds = if rounds == ALWAYS { EventField::Nothing } else { i32::from(rounds).into() };
-        tell!(self.log, "shield", word(who), amount, rounds);
+        event!(self.log, "shield", word(who), amount, rounds);
     }
 
     fn surge(&mut self, who: Who, layers: u32) {
         if self.all[who].surge != layers {
             self.all[who].surge = layers;
-            tell!(self.log, "surge", word(who), layers as i32);
+            event!(self.log, "surge", word(who), layers as i32);
         }
     }
 
@@ -323,12 +323,12 @@ impl<L: BattleLog> Field<'_, L> {
             let statuses = &mut self.all[who].statuses;
             let Some(at) = statuses.iter().position(|s| which(s.is)) else { return };
             let gone = statuses.remove(at);
-            tell!(self.log, "dispel", word(who), gone.is.name());
+            event!(self.log, "dispel", word(who), gone.is.name());
         }
     }
 
     /// Returns the number of full tenths of HP that a character has lost.
-    fn lost(&self, who: Who) -> u64 {
+    fn lost_tenths(&self, who: Who) -> u64 {
         let most = self.most[who / ELEMENTS];
         ((most - self.all[who].hp) * 10 / most).max(0) as u64
     }
@@ -409,10 +409,10 @@ impl<L: BattleLog> Field<'_, L> {
     /// Uses one skill of `user`.
     fn act(&mut self, user: Who, target: Who) {
         let character = &mut self.all[user];
-        let entry: &Entry =
+        let entry: &SkillRow =
             &SKILLS[usize::from(character.element)][usize::from(character.skills[usize::from(character.next)])];
         character.next = (character.next + 1) % 3;
-        tell!(self.log, "skill", word(user), entry.name, word(target));
+        event!(self.log, "skill", word(user), entry.name, word(target));
         let surge = self.all[user].surge;
         let strike = |field: &mut Self, base: u64| field.hit(user, target, 5 * base);
         match entry.does {
@@ -470,7 +470,7 @@ impl<L: BattleLog> Field<'_, L> {
                 strike(self, u64::from(if low { base + more } else { base }));
             }
             Skill::Announces(base, more) => {
-                let lost = self.lost(user);
+                let lost = self.lost_tenths(user);
                 strike(self, u64::from(base) + u64::from(more) * lost);
             }
             Skill::Sacrifices(part) => self.sacrifice(user, target, part as i32),
@@ -502,7 +502,7 @@ impl<L: BattleLog> Field<'_, L> {
             }
             Skill::Traps => self.give(target, Is::Quicksand, CAUGHT, 3),
             Skill::Pulses(each) => {
-                let amount = u64::from(each) * self.lost(user);
+                let amount = u64::from(each) * self.lost_tenths(user);
                 self.shield(user, amount as i32, ALWAYS);
             }
             Skill::Rebounds(part) => {
@@ -539,12 +539,12 @@ impl<L: BattleLog> Field<'_, L> {
         }
         self.all[user].hp -= amount;
         let left = self.all[user].hp;
-        tell!(self.log, "sacrifice", word(user), amount, left);
+        event!(self.log, "sacrifice", word(user), amount, left);
         let target_character = &mut self.all[target];
         target_character.hp -= 2 * amount;
         target_character.stored += 2 * amount as u64;
         let left = target_character.hp;
-        tell!(self.log, "hit", word(user), word(target), 2 * amount, 0, left);
+        event!(self.log, "hit", word(user), word(target), 2 * amount, 0, left);
     }
 }
 

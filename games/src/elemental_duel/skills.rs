@@ -92,7 +92,7 @@ pub enum Skill {
 
 /// A skill in the table.
 #[derive(Debug)]
-pub struct Entry {
+pub struct SkillRow {
     /// Name of the skill.
     pub name: &'static str,
     /// Price of the skill.
@@ -106,15 +106,15 @@ pub struct Entry {
 }
 
 #[rustfmt::skip]
-const fn skill(name: &'static str, cost: u32, does: Skill, ability: &'static str, roles: &'static [&'static str]) -> Entry {
-    Entry { name, cost, does, ability, roles }
+const fn skill(name: &'static str, cost: u32, does: Skill, ability: &'static str, roles: &'static [&'static str]) -> SkillRow {
+    SkillRow { name, cost, does, ability, roles }
 }
 
 use Skill::*;
 
 /// Six skills of each element, in the order of [`NAMES`]: name, cost, effect, description, roles.
 #[rustfmt::skip]
-pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
+pub static SKILLS: [[SkillRow; KINDS]; 2 * ELEMENTS] = [
     [
         skill("flame_splash", 1, Ignites(12, 1), "12, and burning 1 layer (5 per round) for 2 rounds", &["dot"]),
         skill("residual_warmth", 1, Warms, "the next fire skill with damage to the end of the next round +30 %", &["buff"]),

@@ -28,10 +28,10 @@ fn team(side: usize, text: &str) -> Team {
 
 fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (BattleEnd, FullLog) {
     let mut log = FullLog::default();
-    let (teams, terms) = ([team(0, invaders), team(1, defenders)], Terms { mode, hp });
-    let ended = simulate([&teams[0], &teams[1]], terms, &mut log);
+    let (teams, settings) = ([team(0, invaders), team(1, defenders)], BattleSettings { mode, hp });
+    let ended = simulate([&teams[0], &teams[1]], settings, &mut log);
     // The log does not affect the result.
-    assert_eq!(simulate([&teams[0], &teams[1]], terms, &mut ()), ended);
+    assert_eq!(simulate([&teams[0], &teams[1]], settings, &mut ()), ended);
     (ended, log)
 }
 
@@ -111,7 +111,6 @@ fn elements_and_emblem_apply() {
     assert_eq!(log, events(expected));
 }
 
-/// Vulnerability, shield, poison, burning.
 #[test]
 fn vulnerability_shield_poison_and_burning_apply() {
     let log = fight(
@@ -133,7 +132,6 @@ fn vulnerability_shield_poison_and_burning_apply() {
     assert_eq!(log.last(), Some(&json!(["end", "defender", "wiped_out", 4])));
 }
 
-/// Quicksand, seed, link, a heal from 0.
 #[test]
 fn quicksand_seed_link_and_heal_from_zero_apply() {
     let log = fight(
@@ -154,7 +152,7 @@ fn quicksand_seed_link_and_heal_from_zero_apply() {
     assert_eq!(log.last(), Some(&json!(["end", "defender", "wiped_out", 10])));
 }
 
-/// Fire on wood: 14.4 is 14, and a layer of 5 is 6 a round, to the end of the second round.
+/// Fire on wood: the hit of 14.4 costs 14, and a layer of 5 costs 6 a round until the end of the second round.
 #[test]
 fn flame_splash_burns_for_two_rounds() {
     let log = two(USUAL, "Fire flame_splash residual_warmth residual_warmth", "Wood bud_healing x3");
@@ -164,7 +162,8 @@ fn flame_splash_burns_for_two_rounds() {
     assert_eq!(log.iter().filter(|e| e[0] == "tick").count(), 2 + 2 * 16, "cast again in rounds 4, 7, .. 49");
 }
 
-/// 30 % more on 25 is 32.5; it is used up, so the next hit has 25. Layers do not count as hits and use no warmth.
+/// A hit of 25 with 30 % more costs 32.5. The bonus is then used up, so the next hit costs 25. Layers are not hits and
+/// use no warmth.
 #[test]
 fn residual_warmth_strengthens_next_fire_hit() {
     let log = two(USUAL, "Fire residual_warmth burst_flame_bomb burst_flame_bomb", "Earth earth_pulse x3");
@@ -178,7 +177,7 @@ fn residual_warmth_strengthens_next_fire_hit() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",37,0,103]"#);
 }
 
-/// Four layers: 40 + 20; then none are left.
+/// Four layers add 20 to the hit of 40 and are used up.
 #[test]
 fn magma_eruption_uses_up_layers() {
     let log = two(USUAL, "Fire flame_whirlwind magma_eruption magma_eruption", "Earth core_rebound x3");
@@ -203,7 +202,7 @@ fn hell_curtain_damages_attackers() {
     );
 }
 
-/// Layers are permanent: 10; then 20 + 4 * 2.
+/// Layers are permanent: with two of them the hit costs 20 + 4 * 2.
 #[test]
 fn whirlpool_strangle_counts_surge_layers() {
     let log = two(
@@ -219,7 +218,7 @@ fn whirlpool_strangle_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["heal","d0",5,147] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",23,0,124]"#);
 }
 
-/// Two layers, 30 + 10, and none are left.
+/// Two layers raise the hit to 30 + 10 and are used up.
 #[test]
 fn tsunami_ending_uses_up_surge_layers() {
     let log = two(USUAL, "Water water_barrier stream_pierce tsunami_ending", "Wood bud_healing x3");
@@ -228,7 +227,7 @@ fn tsunami_ending_uses_up_surge_layers() {
     acts(&log, "i0", 4, r#"["shield","i0",5,3] ["surge","i0",1]"#);
 }
 
-/// Half as much again to the end of the next round: twice 10 are 15, then 10 again.
+/// Damage is half as much again until the end of the next round: two hits of 10 cost 15 each, later ones 10.
 #[test]
 fn ice_branded_raises_damage_taken() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark shadow_claw x3; Fire residual_warmth x3";
@@ -239,7 +238,7 @@ fn ice_branded_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",10,0,96] ["surge","i0",2]"#);
 }
 
-/// Without layers nothing; then 3 and a shield of 6.
+/// Without layers the skill has no effect; with one layer it costs 3 and adds a shield of 6.
 #[test]
 fn abyss_resonance_counts_surge_layers() {
     let log = two(USUAL, "Water abyss_resonance water_barrier abyss_resonance", "Wood bud_healing x3");
@@ -247,7 +246,7 @@ fn abyss_resonance_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",3,0,157] ["shield","i0",6,3]"#);
 }
 
-/// 14 on light is 21; 30 % of it is 6. A sword of 20 has taken 20 * 1.5 from the claw.
+/// The claw hits light for 14 * 1.5 = 21 and heals 30 % of it, 6. The sword costs the user of the claw 20 * 1.5.
 #[test]
 fn shadow_claw_drains_and_sword_strengthens() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
@@ -260,7 +259,7 @@ fn shadow_claw_drains_and_sword_strengthens() {
     acts(&log, "d0", 3, r#"["heal","d0",8,113] ["hit","d0","i0",12,0,28]"#);
 }
 
-/// The user takes 10 % less, with two of them 19 %.
+/// The user takes 10 % less damage, with two statuses 19 %.
 #[test]
 fn fear_whisper_reduces_damage() {
     let log = two(USUAL, "Dark fear_whisper x3", "Earth earth_shock x3");
@@ -272,7 +271,7 @@ fn fear_whisper_reduces_damage() {
     acts(&log, "d0", 4, r#"["hit","d0","i0",14,0,38]"#);
 }
 
-/// 25; below half 40.
+/// The hit costs 25; below half of the HP it costs 40.
 #[test]
 fn soul_siphon_grows_below_half_health() {
     let log = two([100, 60], "Dark soul_siphon x3", "Earth rock_armor x3");
@@ -283,7 +282,7 @@ fn soul_siphon_grows_below_half_health() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",28,12,-6] ["out","d0"]"#);
 }
 
-/// 20; then every hit has 20 % more.
+/// The hit costs 20; every later hit costs 20 % more.
 #[test]
 fn night_ambush_raises_damage_taken() {
     let log = two(USUAL, "Dark night_ambush shadow_claw shadow_claw", "Wood bud_healing x3");
@@ -293,7 +292,7 @@ fn night_ambush_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// 45; the user has lost 20 of 100, two tenths, then 40, four tenths.
+/// The hit costs 45, and more with the lost HP of the user: 20 of 100, two tenths, then 40, four tenths.
 #[test]
 fn final_announcment_grows_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
@@ -302,7 +301,8 @@ fn final_announcment_grows_with_lost_health() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
 }
 
-/// 20 % of 100, then of 80: twice that, past sanctuary, shield and armor. 40 and 32 are stored, and 80 % of 72 are 57.6.
+/// The user pays 20 % of 100, then of 80, and the hit costs twice that, past sanctuary, shield and armor. The losses of
+/// 40 and 32 are stored, and 80 % of 72 are 57.6.
 #[test]
 fn void_assimilation_ignores_protection() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
@@ -313,7 +313,7 @@ fn void_assimilation_ignores_protection() {
     acts(&log, "d0", 2, r#"["hit","d0","i0",57,0,7]"#);
 }
 
-/// 6 at the end of three rounds.
+/// The skill heals 6 at the end of three rounds.
 #[test]
 fn bud_healing_heals_for_three_rounds() {
     let log = two(USUAL, "Water whirlpool_strangle x3", "Wood bud_healing life_totem life_totem");
@@ -325,7 +325,8 @@ fn bud_healing_heals_for_three_rounds() {
     acts(&log, "d0", 3, r#"["heal","d0",23,160] ["status","d0","totem",10,3]"#);
 }
 
-/// 10, and 5 for each hit, once for two seeds; a skill without a hit costs nothing.
+/// The hit costs 10, and each hit of the attacker costs it 5, once even with two seeds. A skill without a hit costs
+/// nothing.
 #[test]
 fn parasitic_seed_damages_attacker() {
     let log = two(USUAL, "Water stream_pierce stream_pierce water_barrier", "Wood parasitic_seed x3");
@@ -334,7 +335,7 @@ fn parasitic_seed_damages_attacker() {
     acts(&log, "i0", 3, r#"["shield","i0",5,3] ["surge","i0",3]"#);
 }
 
-/// Fire on wood is 48. Healing by 25, then with the totem by 27.
+/// Fire on wood costs 48. Healing is 25, then 27 with the totem.
 #[test]
 fn life_totem_raises_healing() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood life_totem x3");
@@ -342,7 +343,7 @@ fn life_totem_raises_healing() {
     acts(&log, "d0", 2, r#"["heal","d0",27,116] ["status","d0","totem",10,3]"#);
 }
 
-/// All negative statuses are removed, the oldest first; wood on fire: 24.
+/// All negative statuses are removed, the oldest first. Wood on fire costs 24.
 #[test]
 fn natural_purification_removes_negative_statuses() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
@@ -350,7 +351,7 @@ fn natural_purification_removes_negative_statuses() {
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["dispel","d0","vulnerable"] ["hit","d0","i0",24,0,76]"#);
 }
 
-/// 48 are missing: 12 too much, 6 of them a shield; wood on fire: 16.
+/// The character lacks 48: 12 of the healing are too much, and 6 of them become a shield. Wood on fire costs 16.
 #[test]
 fn forest_reincarnation_turns_excess_into_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood forest_reincarnation x3");
@@ -358,7 +359,7 @@ fn forest_reincarnation_turns_excess_into_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",42,6,118]"#);
 }
 
-/// Fixed when it is applied: 25 on water, at the end of three rounds, through shields.
+/// Damage is fixed when the status is applied: 25 on water, at the end of three rounds, through shields.
 #[test]
 fn poison_vine_ignores_shields() {
     let log = two(USUAL, "Water water_barrier x3", "Wood poison_vine bud_healing bud_healing");
@@ -368,7 +369,7 @@ fn poison_vine_ignores_shields() {
     closes(&log, 3, r#"["tick","poison","i0",20,5,40]"#);
 }
 
-/// Water on earth is 8: the shield absorbs 4, so 5 come back.
+/// Water on earth costs 8: the shield absorbs 4, so 5 are returned.
 #[test]
 fn rock_armor_strikes_back() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth rock_armor core_rebound core_rebound");
@@ -379,14 +380,14 @@ fn rock_armor_strikes_back() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,4,148] ["surge","i0",3]"#);
 }
 
-/// Earth on water: 24.
+/// Earth on water costs 24.
 #[test]
 fn earth_shock_hits_with_stored_damage() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth earth_shock x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",24,0,76]"#);
 }
 
-/// 12 * 0.6 = 7.2; with two of them 4.32.
+/// A hit of 12 costs 12 * 0.6 = 7.2, with two barriers 4.32.
 #[test]
 fn granite_barrier_reduces_damage() {
     let log = two(USUAL, "Fire flame_splash x3", "Earth granite_barrier x3");
@@ -395,7 +396,7 @@ fn granite_barrier_reduces_damage() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,0,122] ["status","d0","burning",5,2]"#);
 }
 
-/// A fifth of each of three hits arrives a round later, and each costs 10.
+/// A fifth of each of three hits arrives a round later, and each hit costs 10.
 #[test]
 fn quicksand_trap_delays_three_hits() {
     let log = two(USUAL, "Fire burst_flame_bomb x3", "Earth quicksand_trap core_rebound core_rebound");
@@ -409,7 +410,7 @@ fn quicksand_trap_delays_three_hits() {
     acts(&log, "i0", 4, r#"["hit","i0","d0",25,0,65]"#);
 }
 
-/// 40 of 160 are two tenths.
+/// A loss of 40 of 160 counts as two tenths.
 #[test]
 fn earth_pulse_adds_lasting_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Earth earth_pulse x3");
@@ -417,7 +418,7 @@ fn earth_pulse_adds_lasting_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",24,16,96]"#);
 }
 
-/// 40 are stored: 32. With nothing stored, no hit follows.
+/// Stored damage of 40 returns 32. Without stored damage, no hit follows.
 #[test]
 fn core_rebound_hits_with_stored_damage() {
     let log = two(USUAL, "Fire magma_eruption residual_warmth residual_warmth", "Earth core_rebound x3");
@@ -425,7 +426,7 @@ fn core_rebound_hits_with_stored_damage() {
     acts(&log, "d0", 2, "");
 }
 
-/// The oldest negative status, 8 and 8.
+/// The skill removes the oldest negative status, heals 8 and hits for 8.
 #[test]
 fn holy_glimmer_removes_oldest_negative_status() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
@@ -434,7 +435,7 @@ fn holy_glimmer_removes_oldest_negative_status() {
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["heal","d0",8,126] ["hit","d0","i0",8,0,92]"#);
 }
 
-/// A fifth of 40 heals; used up.
+/// A fifth of a hit of 40 heals; the emblem is then used up.
 #[test]
 fn faith_emblem_softens_next_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light faith_emblem holy_glimmer holy_glimmer");
@@ -443,7 +444,7 @@ fn faith_emblem_softens_next_hit() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,64]"#);
 }
 
-/// The hit returns through shields, and ends there: no emblem, no quicksand, no seed.
+/// The hit returns through shields and ends there, without the effects of emblem, quicksand and seed.
 #[test]
 fn divine_link_redirects_next_hit() {
     let log = two(USUAL, "Water stream_pierce water_barrier stream_pierce", "Light divine_link x3");
@@ -451,7 +452,7 @@ fn divine_link_redirects_next_hit() {
     acts(&log, "i0", 3, r#"["linked","d0","i0",5,5,95] ["surge","i0",3]"#);
 }
 
-/// The oldest buff is removed; 14 * 1.5 * 0.85 = 17.85.
+/// The oldest buff is removed, and the hit costs 14 * 1.5 * 0.85 = 17.85.
 #[test]
 fn luminous_dispel_removes_oldest_buff() {
     let log =
@@ -461,7 +462,7 @@ fn luminous_dispel_removes_oldest_buff() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",21,0,130] ["heal","i0",6,94]"#);
 }
 
-/// 40 - 30; with two of them 0.
+/// A hit of 40 loses 30; with two sanctuaries it costs 0.
 #[test]
 fn angelic_sanctuary_reduces_every_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light angelic_sanctuary x3");
@@ -470,7 +471,7 @@ fn angelic_sanctuary_reduces_every_hit() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",0,0,110]"#);
 }
 
-/// At least 1 before sanctuaries; exact before the one rounding: 10 * 0.8 * 1.5 is 12.
+/// A hit costs at least 1 before sanctuaries. Factors are exact before the one rounding: 10 * 0.8 * 1.5 is 12.
 #[test]
 fn damage_is_rounded_once() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark fear_whisper x3; Fire residual_warmth x3";
@@ -478,7 +479,7 @@ fn damage_is_rounded_once() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
 }
 
-/// Only the first living character of each side acts; all end their round.
+/// Only the first living character of each side acts; all characters end their round.
 #[test]
 fn gauntlet_lets_first_living_characters_act() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
@@ -495,7 +496,7 @@ fn gauntlet_lets_first_living_characters_act() {
     );
 }
 
-/// No character deals damage: after 50 rounds the side with more HP wins, or the defenders if equal.
+/// Without damage, after 50 rounds the side with more HP wins, or the defenders if equal.
 #[test]
 fn round_cap_favors_healthier_side() {
     let invaders = "Fire residual_warmth x3; Water water_barrier x3; Dark fear_whisper x3";
@@ -505,20 +506,20 @@ fn round_cap_favors_healthier_side() {
     assert_eq!(end([101, 100]), json!(["end", "invader", "cap", 50]));
 }
 
-/// Both sides fall at once: the defenders win. This occurs among random teams with few HP.
+/// If both sides fall at once, the defenders win. This occurs among random teams with few HP.
 #[test]
 fn defenders_win_if_both_sides_fall() {
     let mut rng = Stream::from_text("both out");
-    let terms = Terms { mode: Mode::Team, hp: [12, 20] };
+    let settings = BattleSettings { mode: Mode::Team, hp: [12, 20] };
     let mut all = (0..20_000).map(|_| {
         let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];
-        simulate([&teams[0], &teams[1]], terms, &mut ())
+        simulate([&teams[0], &teams[1]], settings, &mut ())
     });
     let found = all.find(|ended| ended.reason == "both_out").unwrap();
     assert_eq!((found.winner, found.value), (1, [0.0, 0.0]));
 }
 
-/// 6 of 36 pairs on the ring in either direction, light and dark, and 1 elsewhere.
+/// Of the 36 ordered pairs, four have 1.2, their reverses 0.8, light and dark 1.5, and all others 1.
 #[test]
 fn element_factors_form_ring() {
     let of = |user: &str, target: &str| {
@@ -532,7 +533,7 @@ fn element_factors_form_ring() {
     assert_eq!((0..36).map(|n| factor(n / 6, n % 6)).sum::<u64>(), 4 * 12 + 4 * 8 + 2 * 15 + 26 * 10);
 }
 
-/// Of 20,000 pairs of random teams, invaders win 51.4 % at 100/160 and 85.0 % at 100/100 (within one point). More pairs
+/// Invaders win 51.4 % of 20,000 pairs of random teams at 100/160 and 85.0 % at 100/100 (within one point). More pairs
 /// with `LUDEX_TEST_SCALE`.
 #[test]
 fn random_teams_match_measured_rates() {
@@ -542,7 +543,7 @@ fn random_teams_match_measured_rates() {
         let (mut won, mut rounds, mut capped) = (0, 0, 0);
         for _ in 0..n {
             let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];
-            let ended = simulate([&teams[0], &teams[1]], Terms { mode: Mode::Team, hp }, &mut ());
+            let ended = simulate([&teams[0], &teams[1]], BattleSettings { mode: Mode::Team, hp }, &mut ());
             won += u64::from(ended.winner == 0);
             rounds += u64::from(ended.length);
             capped += u64::from(ended.reason == "cap");

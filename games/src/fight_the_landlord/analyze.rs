@@ -75,10 +75,8 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
         let n = count(hand, r) + count(previous, r);
         if n > cards::most(r) {
             let name = game.names()[r];
-            return Err(format!(
-                "hand and previous play have {n} of rank {name}: there is no more than {}",
-                cards::most(r)
-            ));
+            let most = cards::most(r);
+            return Err(format!("rank {name}: expected at most {most} in hand and previous play, got {n}"));
         }
     }
     let top = if previous == 0 {

@@ -125,7 +125,7 @@ pub fn read(text: &str) -> Result<Counts, String> {
         counts += of_rank(rank, 1);
         if count(counts, rank) > most(rank) {
             let n = count(counts, rank);
-            return Err(format!("{n} cards of rank {sign}: there is no more than {}", most(rank)));
+            return Err(format!("rank {sign}: expected at most {} cards, got {n}", most(rank)));
         }
     }
     Ok(counts)

@@ -99,7 +99,7 @@ pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
             Some(top) => format!("p{p} to move, {} is to be beaten", short(&game.name(top), 24)),
             None => format!("p{p} leads"),
         },
-        (None, None) if view.phase == Phase::Over => "nobody bid".to_owned(),
+        (None, None) if view.phase == Phase::Over => "no bids".to_owned(),
         (None, None) => format!("{} cards are dealt", view.dealt),
     };
     let status = format!("{status}{stake}");

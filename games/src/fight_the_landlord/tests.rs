@@ -181,7 +181,7 @@ const HANDS: [&str; SEATS] = ["33334444555566667", "7778888999TTTJJJ9", "TJQQQQK
 
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
-        let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move before {text}") };
         match s.parse_move(seat, &Move::Text(text.to_owned())) {
             Ok(ludex_env::ParsedMove::Action(a)) => s.play(seat, a).unwrap(),
             other => panic!("{text}: {other:?}"),
@@ -190,7 +190,7 @@ fn play(s: &mut dyn DynState, moves: &str) {
 }
 
 fn refusal(s: &dyn DynState, text: &str) -> String {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move before {text}") };
     s.parse_move(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
@@ -255,9 +255,9 @@ fn auction_continues_until_two_passes() {
     assert_eq!(s.turn(), ToMove::Seat(1));
     play(&mut *s, "pass 1 pass 2 pass");
     assert_eq!((s.turn(), s.legal_list(0)), (ToMove::Seat(0), vec![0, 3]));
-    let mut nobody = dealt("dou_dizhu");
-    play(&mut *nobody, "pass pass pass");
-    assert_eq!((nobody.turn(), nobody.returns()), (ToMove::Over, vec![0.0; 3]));
+    let mut unbid = dealt("dou_dizhu");
+    play(&mut *unbid, "pass pass pass");
+    assert_eq!((unbid.turn(), unbid.returns()), (ToMove::Over, vec![0.0; 3]));
     play(&mut *s, "pass");
     assert_eq!(s.turn(), ToMove::Seat(1));
     assert_eq!(s.view(Viewer::Public).value()["landlord"], 1);
@@ -271,7 +271,7 @@ fn refusals_state_reason() {
     assert_eq!(refusal(&*s, "345"), "345 is not a combination");
     assert_eq!(refusal(&*s, "88"), "\"88\": there is no 8 in the hand");
     assert_eq!(refusal(&*s, "77"), "\"77\": the hand has 1 of rank 7, not 2");
-    assert_eq!(refusal(&*s, "33333"), "5 cards of rank 3: there is no more than 4");
+    assert_eq!(refusal(&*s, "33333"), "rank 3: expected at most 4 cards, got 5");
     assert_eq!(refusal(&*s, "3x"), "'X' is not a rank: ranks are 3456789TJQKA2, the jokers B and R");
     assert_eq!(
         refusal(&*s, "[0, 0]"),
@@ -314,8 +314,11 @@ fn invalid_queries_are_refused() {
     assert!(flaw(json!({ "hand": 7 })).contains("not 7"));
     assert!(flaw(json!({ "hand": "" })).contains("has no cards"));
     assert!(flaw(json!({ "hand": "34x" })).contains("'X' is not a rank"));
-    assert!(flaw(json!({ "hand": "33333" })).contains("5 cards of rank 3"));
-    assert!(flaw(json!({ "hand": "333", "previous": "33" })).contains("have 5 of rank 3"));
+    assert!(flaw(json!({ "hand": "33333" })).contains("rank 3: expected at most 4 cards, got 5"));
+    assert!(
+        flaw(json!({ "hand": "333", "previous": "33" }))
+            .contains("rank 3: expected at most 4 in hand and previous play, got 5")
+    );
     assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is not a combination"));
     assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("\"previus\" is not a part"));
     assert!(flaw(json!({ "hand": "3", "rules": "rlcard" })).contains("not \"rlcard\""));

@@ -10,7 +10,7 @@ use super::cards::{self, Cards, DECK, RANKS};
 use super::{DEALT, FightTheLandlord, NONE, Phase, SEATS, State, View, seat_after};
 
 /// Returns the cards that a seat cannot have: those below the highest that it played of the same rank.
-fn barred(played: Cards) -> Cards {
+fn excluded_cards(played: Cards) -> Cards {
     (0..RANKS).fold(0, |all, r| {
         let of = played & 15 << (4 * r);
         all | of.checked_ilog2().map_or(0, |top| (1 << top) - (1 << (4 * r)))
@@ -128,7 +128,7 @@ impl FightTheLandlord {
         let pool = DECK & !hands.iter().fold(bottom, |all, hand| all | hand);
         let due = |p: usize| (usize::from(s.dealt) + SEATS - 1 - p) / SEATS;
         let need = [0, 1, 2].map(|p| due(p).saturating_sub(hands[p].count_ones() as usize));
-        let mut barred = played.map(barred);
+        let mut barred = played.map(excluded_cards);
         if let Some(own) = me.and_then(|p| barred.get_mut(p)) {
             *own = DECK;
         }

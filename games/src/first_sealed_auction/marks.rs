@@ -9,7 +9,7 @@ const REGRET: &str = "GTBench, regret";
 
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("value", MONEY, "at the end, of each seat: what the item is worth to it (v)", "LLMArena"),
+    MarkDoc::new("value", MONEY, "at the end, of each seat: value of the item to it (v)", "LLMArena"),
     MarkDoc::new("bid", MONEY, "at the end, of each seat: its bid (b)", "LLMArena"),
     MarkDoc::new(
         "deviation",

@@ -29,7 +29,7 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
         let bid = view.bid.filter(|_| me).or(view.bids.get(p).copied());
         let [x, y] = [area[0] + 236, area[1] + 20];
         let won = winner.is_some();
-        let said = match bid {
+        let bid_text = match bid {
             Some(bid) => {
                 sketch.rect(
                     fill(Paint::Face).edge(if won { Paint::Green } else { Paint::FaceEdge }, if won { 4 } else { 1 }),
@@ -54,7 +54,7 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
         if won {
             sketch.bold(Paint::Green, TextAnchor::End, [area[0] + area[2] - 12, area[1] + 46], 15, "wins");
         }
-        desc.push(format!("p{p}: {worth}, {said}"));
+        desc.push(format!("p{p}: {worth}, {bid_text}"));
     }
     let status = match (view.to_move, &view.winner) {
         (Some(p), _) => format!("p{p} to bid"),

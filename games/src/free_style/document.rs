@@ -617,9 +617,9 @@ fn tell_apart(schema: &mut Value) {
             let forms = forms.clone();
             if let Some(words) = forms.iter().map(|f| f.get("const").cloned()).collect::<Option<Vec<Value>>>() {
                 map.remove("oneOf");
-                let told = |f: &Value| Some(format!("{}: {}", f["const"].as_str()?, f["description"].as_str()?));
-                let told: Vec<String> = forms.iter().filter_map(told).collect();
-                map.insert("description".into(), told.join(" ").into());
+                let described = |f: &Value| Some(format!("{}: {}", f["const"].as_str()?, f["description"].as_str()?));
+                let described: Vec<String> = forms.iter().filter_map(described).collect();
+                map.insert("description".into(), described.join(" ").into());
                 map.insert("enum".into(), words.into());
                 return;
             }

@@ -81,7 +81,7 @@ fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
 }
 
 /// Returns the cells to which the seat's piece on `from` may move by any action.
-fn reached(rules: &Rules, s: &BoardState, seat: usize, from: usize) -> u32 {
+fn destinations(rules: &Rules, s: &BoardState, seat: usize, from: usize) -> u32 {
     let kind = usize::from(s.kind[from]);
     rules.moves.iter().filter(|m| m.kind == kind).fold(0, |set, m| set | reach(rules, s, seat, m, from))
 }
@@ -106,7 +106,7 @@ pub(super) fn wins(s: &BoardState, from: usize, to: usize, onto: Onto) -> bool {
 pub(super) fn free(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let kinds = rules.document.kinds.len();
     (0..kinds).any(|k| numbers(rules, s, seat, k) != 0 && goals(rules, s, seat, k) != 0)
-        || !rules.moves.is_empty() && cells(s.pieces[seat]).any(|from| reached(rules, s, seat, from) != 0)
+        || !rules.moves.is_empty() && cells(s.pieces[seat]).any(|from| destinations(rules, s, seat, from) != 0)
 }
 
 /// Returns true if a seat that acts may pass.
@@ -137,13 +137,13 @@ pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl
     }
     if !rules.moves.is_empty() {
         for from in cells(s.pieces[seat]) {
-            cells(reached(rules, s, seat, from)).for_each(|to| out.put(ids::shift(from, to)));
+            cells(destinations(rules, s, seat, from)).for_each(|to| out.put(ids::shift(from, to)));
         }
     }
 }
 
 /// Returns true if `a` is legal for a seat.
-pub(super) fn is(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
+pub(super) fn is_legal(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
     s.acts >> seat & 1 == 1
         && match ids::ply(a) {
             ids::Ply::Pass => a == PASS && passes(rules, s, seat),
@@ -173,7 +173,7 @@ pub(super) fn random(rules: &Rules, s: &BoardState, seat: usize, rng: &mut Strea
     let pass = usize::from(passes(rules, s, seat));
     let mut moves = arrayvec::ArrayVec::<(usize, u32), 25>::new();
     if !rules.moves.is_empty() {
-        moves.extend(cells(s.pieces[seat]).map(|from| (from, reached(rules, s, seat, from))));
+        moves.extend(cells(s.pieces[seat]).map(|from| (from, destinations(rules, s, seat, from))));
     }
     let all = pass + count + moves.iter().map(|m| m.1.count_ones() as usize).sum::<usize>();
     let mut k = rng.below(all);

@@ -25,7 +25,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
          removed or changed against it",
         OURS,
     ),
-    MarkDoc::new("messages", COUNT, "when the rules are found, of each seat: how many messages it wrote", OURS),
+    MarkDoc::new("messages", COUNT, "when the rules are agreed, of each seat: number of its messages", OURS),
     MarkDoc::new("agreed", FLAG, "likewise: 1 if both seats agreed, else 0", OURS),
     MarkDoc::new("own_proposal_won", FLAG, "likewise: 1 if they agreed on a proposal of the seat, else 0", OURS),
     MarkDoc::new(

@@ -40,7 +40,7 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
         sketch.path(line(Paint::Red, 3), &format!("M{} {}l16 16m0-16l-16 16", x - 8, y - 8));
     }
     grid.cells(&mut sketch, |[column, row]| name((SIDE - 1 - row) * SIDE + column));
-    match view.plies.last().and_then(|told| told.action).map(ply) {
+    match view.plies.last().and_then(|last| last.action).map(ply) {
         Some(Ply::Place { cell, .. }) => sketch.last(name(cell)),
         Some(Ply::Move { from, to }) => [from, to].map(name).into_iter().for_each(|cell| sketch.last(cell)),
         _ => {}
@@ -54,7 +54,7 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
         }
     };
     let last =
-        view.plies.last().map(|told| format!("; last: {} {}", if told.seat == 0 { "A" } else { "B" }, told.text));
+        view.plies.last().map(|last| format!("; last: {} {}", if last.seat == 0 { "A" } else { "B" }, last.text));
     let status = short(&format!("{status}{}", last.unwrap_or_default()), 40);
     let words: String = view.summary.as_deref().map(|s| short(s, 3_000)).unwrap_or_default();
     let desc = format!("{}. Rules: {words}", ludex_env::picture::sides(["A", "B"], held));
@@ -81,12 +81,12 @@ fn messages(view: &View) -> Picture {
     let shown = &view.messages[view.messages.len().saturating_sub(8)..];
     let mut sketch = Sketch::new(520, 30 + 84 * shown.len() as i32);
     let mut desc = Vec::new();
-    for (k, said) in shown.iter().enumerate() {
-        let x = if said.seat == 0 { 10 } else { 110 };
+    for (k, message) in shown.iter().enumerate() {
+        let x = if message.seat == 0 { 10 } else { 110 };
         let area = [x, 12 + 84 * k as i32, 400, 76];
-        let title = format!("{}: {}", if said.seat == 0 { "A" } else { "B" }, act(said.act));
+        let title = format!("{}: {}", if message.seat == 0 { "A" } else { "B" }, act(message.act));
         panel(&mut sketch, area, &title);
-        let text = match (&said.say, &said.hash) {
+        let text = match (&message.say, &message.hash) {
             (Some(say), _) => say.clone(),
             (None, Some(hash)) => format!("rules {hash}"),
             (None, None) => String::new(),

@@ -7,18 +7,18 @@ use super::document::{MOST_KINDS, MOST_PLIES, On, Onto, Reveal, StuckThen, When,
 use super::effects::Snapshot;
 use super::ids::{Ply, ply};
 use super::position::{BoardState, GameEnd, NONE, NOTHING, Why, Winner};
-use super::rules::{Ending, Rules};
+use super::rules::{EndCondition, Rules};
 use super::{legal, score};
 
 /// Result of an action.
-struct Done {
+struct PlyEffect {
     /// The acting cell, if the action succeeded.
     cell: Option<usize>,
     on: On,
     bump: bool,
 }
 
-const NOT_DONE: Done = Done { cell: None, on: On::Place, bump: false };
+const NO_EFFECT: PlyEffect = PlyEffect { cell: None, on: On::Place, bump: false };
 
 impl BoardState {
     /// Returns the initial position, in which `first` moves first.
@@ -147,28 +147,28 @@ impl BoardState {
         self.begin(rules);
     }
 
-    fn act(&mut self, rules: &Rules, seat: usize, a: Action) -> Done {
+    fn act(&mut self, rules: &Rules, seat: usize, a: Action) -> PlyEffect {
         match ply(a) {
             Ply::Place { kind, cell, value } => {
                 if self.occupied() >> cell & 1 == 1 {
                     self.bumped[seat] |= 1 << cell;
-                    return Done { bump: true, ..NOT_DONE };
+                    return PlyEffect { bump: true, ..NO_EFFECT };
                 }
                 self.place(rules, seat, kind, cell, value);
-                Done { cell: Some(cell), on: On::Place, bump: false }
+                PlyEffect { cell: Some(cell), on: On::Place, bump: false }
             }
             Ply::Move { from, to } => {
-                let Some(onto) = legal::fits(rules, self, seat, from, to) else { return NOT_DONE };
+                let Some(onto) = legal::fits(rules, self, seat, from, to) else { return NO_EFFECT };
                 if self.pieces[1 - seat] >> to & 1 == 1 {
                     if !self.meet(rules, seat, from, to, onto) {
-                        return NOT_DONE;
+                        return NO_EFFECT;
                     }
                     self.capture(seat, to);
                 }
                 self.carry(&[(seat, from, to)]);
-                Done { cell: Some(to), on: On::Move, bump: false }
+                PlyEffect { cell: Some(to), on: On::Move, bump: false }
             }
-            Ply::Pass => NOT_DONE,
+            Ply::Pass => NO_EFFECT,
         }
     }
 
@@ -212,13 +212,13 @@ impl BoardState {
     }
 
     /// Applies both actions simultaneously: all pieces leave their cells before any arrives.
-    fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [Done; 2] {
+    fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [PlyEffect; 2] {
         let goal = |p: &Ply| match *p {
             Ply::Place { cell, .. } => Some(cell),
             Ply::Move { to, .. } => Some(to),
             Ply::Pass => None,
         };
-        let mut done = [NOT_DONE; 2];
+        let mut done = [NO_EFFECT; 2];
         if goal(&plies[0]).is_some() && goal(&plies[0]) == goal(&plies[1]) {
             return done;
         }
@@ -250,7 +250,7 @@ impl BoardState {
             (0..2).filter(|&seat| leaves[seat]).filter_map(|seat| moves[seat].map(|m| (seat, m.0, m.1))).collect();
         self.carry(&carried);
         for (seat, _, to) in carried {
-            done[seat] = Done { cell: Some(to), on: On::Move, bump: false };
+            done[seat] = PlyEffect { cell: Some(to), on: On::Move, bump: false };
         }
         for seat in 0..2 {
             if let Ply::Place { kind, cell, value } = plies[seat]
@@ -264,30 +264,30 @@ impl BoardState {
     }
 
     /// Returns the result of an end condition that belongs to `seat`, if it holds.
-    fn holds(&self, rules: &Rules, end: &Ending, seat: usize) -> Option<GameEnd> {
+    fn holds(&self, rules: &Rules, end: &EndCondition, seat: usize) -> Option<GameEnd> {
         let own = self.pieces[seat];
         let (holds, winner, why) = match end {
-            Ending::Line { rows, exact, win } => {
+            EndCondition::Line { rows, exact, win } => {
                 let row = rows.iter().any(|r| r.set & own == r.set && (!exact || r.ends & own == 0));
                 (row, if *win { seat } else { 1 - seat }, Why::Line)
             }
-            Ending::Reach(zone) => (own & zone[seat] != 0, seat, Why::Reach),
-            Ending::Eliminated => {
+            EndCondition::Reach(zone) => (own & zone[seat] != 0, seat, Why::Reach),
+            EndCondition::Eliminated => {
                 let other = 1 - seat;
                 let gone = self.pieces[other] == 0 && self.had[other] && !legal::supplied(rules, self, other);
                 (gone, seat, Why::Eliminated)
             }
-            Ending::PiecesGe(n) => (own.count_ones() >= *n, seat, Why::PiecesGe),
-            Ending::Full | Ending::SupplyOut => return None,
+            EndCondition::PiecesGe(n) => (own.count_ones() >= *n, seat, Why::PiecesGe),
+            EndCondition::Full | EndCondition::SupplyOut => return None,
         };
         holds.then_some(GameEnd { winner: Winner::Seat(winner as u8), why, scored: false })
     }
 
     /// Returns the result of an end condition that belongs to no seat, if it holds.
-    fn holds_for_all(&self, rules: &Rules, end: &Ending) -> Option<GameEnd> {
+    fn holds_for_all(&self, rules: &Rules, end: &EndCondition) -> Option<GameEnd> {
         let (holds, why) = match end {
-            Ending::Full => (self.occupied() == ALL, Why::Full),
-            Ending::SupplyOut => {
+            EndCondition::Full => (self.occupied() == ALL, Why::Full),
+            EndCondition::SupplyOut => {
                 let out = (0..2).all(|seat| !legal::supplied(rules, self, seat));
                 (rules.placed != 0 && rules.unlimited == 0 && out, Why::SupplyOut)
             }

@@ -37,11 +37,11 @@ pub struct Rules {
     pub hash: String,
     /// English summary, created on first use.
     summary: OnceLock<String>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Placement>,
     pub(super) moves: Vec<Moves>,
     /// Condition under which a pass is legal.
     pub(super) pass: When,
-    pub(super) ends: Vec<Ending>,
+    pub(super) ends: Vec<EndCondition>,
     pub(super) stuck: Option<StuckThen>,
     pub(super) scores: Vec<ScoreTerm>,
     /// Set of the kinds that some action places.
@@ -51,7 +51,7 @@ pub struct Rules {
 }
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Placement {
     pub kind: usize,
     pub zone: [u32; 2],
     pub near: Near,
@@ -70,7 +70,7 @@ pub(super) type Rays = Vec<ArrayVec<u8, 4>>;
 
 /// A condition that ends the game.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum EndCondition {
     Line { rows: Vec<Stretch>, exact: bool, win: bool },
     Reach([u32; 2]),
     Eliminated,
@@ -128,7 +128,7 @@ impl Rules {
         for action in &d.actions {
             match action {
                 ActionRule::Place { kind: id, by, near } => {
-                    places.push(Place { kind: kind(d, id)?, zone: zones(d, by)?, near: *near });
+                    places.push(Placement { kind: kind(d, id)?, zone: zones(d, by)?, near: *near });
                 }
                 ActionRule::Move { kind: id, steps, range, forward_only, onto } => {
                     let from = |seat: usize| std::array::from_fn(|cell| rays(steps, *range, *forward_only, seat, cell));
@@ -146,16 +146,16 @@ impl Rules {
         let (mut ends, mut stuck) = (Vec::new(), None);
         for end in &d.end {
             ends.push(match end {
-                End::Line { len, exact, dirs, then } => Ending::Line {
+                End::Line { len, exact, dirs, then } => EndCondition::Line {
                     rows: board::stretches(*len, *dirs != Dirs::Diag, *dirs != Dirs::Orth),
                     exact: *exact,
                     win: *then == WinLose::Win,
                 },
-                End::Reach { zone, .. } => Ending::Reach(zones(d, zone)?),
-                End::Eliminated { .. } => Ending::Eliminated,
-                End::PiecesGe { n, .. } => Ending::PiecesGe((*n).into()),
-                End::Full { then: Scored::Score } => Ending::Full,
-                End::SupplyOut { then: Scored::Score } => Ending::SupplyOut,
+                End::Reach { zone, .. } => EndCondition::Reach(zones(d, zone)?),
+                End::Eliminated { .. } => EndCondition::Eliminated,
+                End::PiecesGe { n, .. } => EndCondition::PiecesGe((*n).into()),
+                End::Full { then: Scored::Score } => EndCondition::Full,
+                End::SupplyOut { then: Scored::Score } => EndCondition::SupplyOut,
                 End::Stuck { then } => {
                     stuck = stuck.or(Some(*then));
                     continue;

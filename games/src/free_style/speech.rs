@@ -54,13 +54,13 @@ impl Message {
 }
 
 /// Returns the message of a canonical document.
-pub(super) fn message(seat: Seat, said: &Value) -> Option<Message> {
-    let act = serde_json::from_value(said.get("act")?.clone()).ok()?;
-    let rules = match said.get("rules") {
+pub(super) fn message(seat: Seat, document: &Value) -> Option<Message> {
+    let act = serde_json::from_value(document.get("act")?.clone()).ok()?;
+    let rules = match document.get("rules") {
         None => None,
         Some(value) => Some(Arc::new(serde_json::from_value(value.clone()).ok().and_then(Rules::of)?)),
     };
-    let say = said.get("say").and_then(Value::as_str).map(str::to_owned);
+    let say = document.get("say").and_then(Value::as_str).map(str::to_owned);
     Some(Message { seat, act, rules, say })
 }
 
@@ -95,29 +95,29 @@ pub(super) fn play_schema() -> Value {
 }
 
 /// Returns an object that has no fields other than `keys`, or adds an issue.
-fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
-    let Value::Object(map) = said else {
-        flaws.push(flaw("unparsed", "", said, keys.to_vec(), "an object with these fields is needed"));
+fn fields<'a>(document: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
+    let Value::Object(map) = document else {
+        flaws.push(flaw("unparsed", "", document, keys.to_vec(), "an object with these fields is needed"));
         return None;
     };
     for (key, value) in map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
-        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("there is no field {key}")));
+        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("unknown field {key}")));
     }
     Some(map)
 }
 
 impl FreeStyle {
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    pub(super) fn read_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         match self.to_move(s) {
-            ToMove::Seat(p) if p == seat && s.play.is_none() => self.listen_message(s, seat, said),
-            turn if turn.seats().has(seat) && s.play.is_some() => self.listen_ply(s, seat, said),
-            _ => Err(vec![flaw("schema", "", said, "nothing", "the seat does not act now")]),
+            ToMove::Seat(p) if p == seat && s.play.is_none() => self.read_message(s, seat, document),
+            turn if turn.seats().has(seat) && s.play.is_some() => self.read_ply(s, seat, document),
+            _ => Err(vec![flaw("schema", "", document, "nothing", "the seat does not act now")]),
         }
     }
 
-    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    fn read_ply(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let mut flaws = Vec::new();
-        let text = match said {
+        let text = match document {
             Value::String(text) => text.as_str(),
             other => {
                 let map = fields(other, &["move"], &mut flaws);
@@ -143,9 +143,9 @@ impl FreeStyle {
         }
     }
 
-    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    fn read_message(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let mut flaws = Vec::new();
-        let Some(map) = fields(said, &["act", "rules", "hash", "say"], &mut flaws) else { return Err(flaws) };
+        let Some(map) = fields(document, &["act", "rules", "hash", "say"], &mut flaws) else { return Err(flaws) };
         let given = map.get("act").cloned().unwrap_or_default();
         let act = serde_json::from_value::<MessageAct>(given.clone()).ok();
         if act.is_none() {

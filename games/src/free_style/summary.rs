@@ -188,8 +188,10 @@ fn effect(e: &Effect) -> String {
     let then = match e.then {
         Then::Flip => "change sides".into(),
         Then::Remove => "leave the board".into(),
-        Then::Add => format!("have {n} added to their numbers, as far as their kind allows"),
-        Then::Sub => format!("have {n} taken from their numbers, as far as their kind allows"),
+        Then::Add | Then::Sub => {
+            let change = if e.then == Then::Add { "added to" } else { "taken from" };
+            format!("have {n} {change} their numbers, as far as their kind allows")
+        }
     };
     format!("when a piece is {on}: the pieces {whose}{cells}{cond} {then}.")
 }

@@ -80,7 +80,7 @@ fn semantics_bullets_have_two_tests_each() {
     for (bullet, tests) in BULLETS {
         assert!(tests.len() >= 2, "{bullet}");
         for test in tests {
-            assert!(all.contains(&format!("#[test]\nfn {test}() {{")), "{bullet}: there is no test {test}");
+            assert!(all.contains(&format!("#[test]\nfn {test}() {{")), "{bullet}: missing test {test}");
         }
     }
 }
@@ -105,7 +105,7 @@ fn after(rules: &Rules, plies: &[&str]) -> BoardState {
 fn go(rules: &Rules, s: &mut BoardState, text: &str) {
     let read = |s: &BoardState, seat: usize, text: &str| {
         let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
-        assert!(legal::is(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", shown(s));
+        assert!(legal::is_legal(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", board_text(s));
         a
     };
     if rules.together() {
@@ -126,11 +126,11 @@ fn legal(rules: &Rules, s: &BoardState, seat: usize) -> Vec<String> {
 }
 
 fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
-    legal::is(rules, s, seat, words::read(rules, text).expect("an action"))
+    legal::is_legal(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
 /// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.
-fn shown(s: &BoardState) -> String {
+fn board_text(s: &BoardState) -> String {
     let cell = |c: usize| match s.owner(c) {
         None => ".".to_owned(),
         Some(owner) => {
@@ -143,7 +143,7 @@ fn shown(s: &BoardState) -> String {
 }
 
 fn board_is(s: &BoardState, rows: [&str; 5]) {
-    assert_eq!(shown(s), rows.join("\n"));
+    assert_eq!(board_text(s), rows.join("\n"));
 }
 
 fn winner(s: &BoardState) -> Option<Winner> {

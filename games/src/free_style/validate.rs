@@ -51,7 +51,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn refused(issues: Vec<Issue>) -> Self {
+    fn from_issues(issues: Vec<Issue>) -> Self {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
@@ -103,7 +103,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
             flaw(code, e.instance_path().to_string(), e.instance(), allowed, ludex_env::documents::message(&e))
         })
         .collect();
-    if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }
+    if issues.is_empty() { judge(value) } else { Verdict::from_issues(issues) }
 }
 
 /// Returns the length of a value as JSON, in bytes.
@@ -129,11 +129,11 @@ pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
         let message = format!("the document has {bytes} bytes");
-        return Verdict::refused(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
+        return Verdict::from_issues(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
     let document = match Document::deserialize(value) {
         Ok(document) => document,
-        Err(e) => return Verdict::refused(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
+        Err(e) => return Verdict::from_issues(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
     };
     let mut issues = Vec::new();
     references(&document, &mut issues);
@@ -142,14 +142,14 @@ pub(super) fn judge(value: &Value) -> Verdict {
     secrets(&document, &mut issues);
     decisive(&document, &mut issues);
     if !issues.is_empty() {
-        return Verdict::refused(issues);
+        return Verdict::from_issues(issues);
     }
     let Some(rules) = Rules::of(document) else {
-        return Verdict::refused(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
+        return Verdict::from_issues(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
     };
     opening(&rules, &mut issues);
     if !issues.is_empty() {
-        return Verdict { rules: Some(rules), ..Verdict::refused(issues) };
+        return Verdict { rules: Some(rules), ..Verdict::from_issues(issues) };
     }
     let playouts = playouts(&rules);
     let warnings = results(&playouts, &mut issues);
@@ -157,7 +157,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
 }
 
 /// Returns the zones that a document refers to, with their paths.
-fn named(d: &Document) -> Vec<(String, &str)> {
+fn zone_references(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
         if let ActionRule::Place { by, .. } = a {
@@ -193,7 +193,7 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     let set = d.setup.iter().enumerate().map(|(k, s)| (format!("/setup/{k}/kind"), &s.kind));
     for (path, id) in used.chain(set) {
         if kind(d, id).is_none() {
-            issues.push(flaw("reference", path, &json!(id), kinds.clone(), format!("there is no kind {id}")));
+            issues.push(flaw("reference", path, &json!(id), kinds.clone(), format!("unknown kind {id}")));
         }
     }
     for (name, cells) in &d.zones {
@@ -202,17 +202,17 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
             issues.push(flaw("reference", format!("/zones/{}", pointer(name)), &json!(cells), "another name", message));
         }
     }
-    for (path, name) in named(d) {
+    for (path, name) in zone_references(d) {
         if zone(d, name).is_none() {
             let own = d.zones.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let allowed = if own.is_empty() { ZONES.to_owned() } else { format!("{ZONES}, {own}") };
-            issues.push(flaw("reference", path, &json!(name), allowed, format!("there is no zone {name}")));
+            issues.push(flaw("reference", path, &json!(name), allowed, format!("unknown zone {name}")));
         }
     }
     let mut taken = BTreeSet::new();
     for (k, s) in d.setup.iter().enumerate() {
         if !taken.insert(s.at) {
-            let message = format!("two pieces stand on {}", String::from(s.at));
+            let message = format!("two pieces are on {}", String::from(s.at));
             issues.push(flaw("reference", format!("/setup/{k}/at"), &json!(s.at), "an empty cell", message));
         }
     }
@@ -364,7 +364,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
         match a {
             ActionRule::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
             ActionRule::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
-                add(format!("/actions/{k}/near"), json!(near), "nobody knows what is next to hidden pieces");
+                add(format!("/actions/{k}/near"), json!(near), "the neighbors of hidden pieces are unknown");
             }
             _ => {}
         }
@@ -382,8 +382,8 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
         _ => true,
     });
     if !wins && d.score.is_empty() {
-        let message = "nobody can win: there is neither an end that somebody wins nor a score";
-        issues.push(flaw("decisive", "/end", &json!(d.end), "an end that somebody wins, or a score", message));
+        let message = "neither seat can win: the document has no winning end and no score";
+        issues.push(flaw("decisive", "/end", &json!(d.end), "a winning end, or a score", message));
     }
 }
 
@@ -480,7 +480,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
 
 /// Returns true if the rules of one seat equal the other's with the rows reversed.
 pub(super) fn symmetric(d: &Document) -> bool {
-    let zones = named(d);
+    let zones = zone_references(d);
     let pairs = zones.chunks_exact(2).all(|pair| match [&pair[0], &pair[1]].map(|p| zone(d, p.1)) {
         [Some(a), Some(b)] => mirrored(a) == b,
         _ => false,

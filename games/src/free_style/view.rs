@@ -74,14 +74,14 @@ pub struct View {
     /// The compiled rules, cached to avoid parsing them again.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(super) ready: Ready,
+    pub(super) ready: LoadedRules,
 }
 
 /// Compiled rules of the view's document; ignored by comparison and serialization.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ready(pub Option<Arc<Rules>>);
+pub(super) struct LoadedRules(pub Option<Arc<Rules>>);
 
-impl PartialEq for Ready {
+impl PartialEq for LoadedRules {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -139,7 +139,7 @@ pub struct PlyView {
     pub bump: bool,
     /// The action as text.
     pub text: String,
-    /// Numbers of the mover and of the piece that it moved onto, if they were revealed.
+    /// Revealed numbers of the moved piece and of the piece on its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<(u8, u8)>,
 }
@@ -160,7 +160,7 @@ pub struct Outcome {
 pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
-    let mut told = PlyView {
+    let mut seen = PlyView {
         ply: before.ply,
         seat: seat as u8,
         action: Some(a),
@@ -170,22 +170,22 @@ pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action
         text: words::name(rules, a),
         met: None,
     };
-    let Ply::Place { kind, cell, .. } = ply(a) else { return told };
-    told.bump = !rules.together() && before.occupied() >> cell & 1 == 1;
+    let Ply::Place { kind, cell, .. } = ply(a) else { return seen };
+    seen.bump = !rules.together() && before.occupied() >> cell & 1 == 1;
     let has = rules.document.kinds.get(kind).is_some_and(|k| k.values.is_some());
     if open {
-        if told.bump {
-            told.text.push_str(", which is taken");
+        if seen.bump {
+            seen.text.push_str(", which is taken");
         }
-    } else if hidden.pieces && told.bump {
-        (told.action, told.text) = (None, "a cell that is taken".into());
+    } else if hidden.pieces && seen.bump {
+        (seen.action, seen.text) = (None, "a cell that is taken".into());
     } else if hidden.pieces {
-        (told.action, told.kind, told.text) = (None, Some(kind as u8), words::veiled(rules, kind, None));
+        (seen.action, seen.kind, seen.text) = (None, Some(kind as u8), words::veiled(rules, kind, None));
     } else if hidden.values && has {
-        (told.action, told.kind, told.cell) = (None, Some(kind as u8), Some(cell as u8));
-        told.text = words::veiled(rules, kind, Some(cell));
+        (seen.action, seen.kind, seen.cell) = (None, Some(kind as u8), Some(cell as u8));
+        seen.text = words::veiled(rules, kind, Some(cell));
     }
-    told
+    seen
 }
 
 /// Returns all plies of a game as visible to `viewer`.
@@ -255,7 +255,7 @@ impl FreeStyle {
             plies: Vec::new(),
             to_move: turn.seats().iter().map(|p| p as u8).collect(),
             result: None,
-            ready: Ready(rules.cloned()),
+            ready: LoadedRules(rules.cloned()),
         };
         if let Some((rules, play)) = self.course(s) {
             look(rules, play, who, &mut view);

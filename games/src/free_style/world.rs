@@ -71,8 +71,8 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
     last
 }
 
-/// Numbers that must change, by index in the list of plies.
-type Met = [(usize, u8); 2];
+/// Two revealed numbers, each with its index in the list of plies.
+type RevealedNumbers = [(usize, u8); 2];
 
 /// One draw of all hidden information.
 struct Attempt<'a> {
@@ -129,8 +129,8 @@ impl<'a> Attempt<'a> {
     /// Returns the position after all plies.
     ///
     /// # Errors
-    /// The numbers that must change, if known.
-    fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<Met>> {
+    /// Fails on an inconsistent draw, with the revealed numbers if a comparison caused it.
+    fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<RevealedNumbers>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;
         while at < self.plies.len() {
@@ -140,7 +140,7 @@ impl<'a> Attempt<'a> {
             while at < self.plies.len() && self.plies[at].ply == ply_now && (at == from || self.rules.together()) {
                 let seat = usize::from(self.plies[at].seat & 1);
                 let a = self.action(&s, at, seat).ok_or(None)?;
-                if !legal::is(self.rules, &s, seat, a) {
+                if !legal::is_legal(self.rules, &s, seat, a) {
                     return Err(None);
                 }
                 joint[seat] = Some(a);
@@ -150,11 +150,11 @@ impl<'a> Attempt<'a> {
             view::advance(self.rules, &mut s, joint);
             for t in &self.plies[from..at] {
                 let seat = usize::from(t.seat & 1);
-                if let (Some(told), Some(found)) = (t.met, s.contact[seat])
-                    && told != found
+                if let (Some(seen), Some(found)) = (t.met, s.contact[seat])
+                    && seen != found
                     && let Some(Ply::Move { from, to }) = joint[seat].map(ply)
                 {
-                    return Err(Some([(origin[from], told.0), (origin[to], told.1)]));
+                    return Err(Some([(origin[from], seen.0), (origin[to], seen.1)]));
                 }
             }
             trace(&before, &s, joint, from, self.plies, &mut origin);
@@ -164,18 +164,18 @@ impl<'a> Attempt<'a> {
 
     /// Returns the action of a ply with its hidden parts filled in.
     fn action(&mut self, s: &BoardState, at: usize, seat: usize) -> Option<Action> {
-        let told = &self.plies[at];
-        if let Some(a) = told.action {
+        let seen = &self.plies[at];
+        if let Some(a) = seen.action {
             return Some(a.min(ids::ACTIONS - 1));
         }
         let mut all: Vec<Action> = Vec::new();
-        if told.bump {
+        if seen.bump {
             legal::actions(self.rules, s, seat, &mut all);
             all.retain(|&a| matches!(ply(a), Ply::Place { cell, .. } if s.occupied() >> cell & 1 == 1));
             return all.get(self.rng.below(all.len())).copied();
         }
-        let kind = usize::from(told.kind?);
-        if let Some(cell) = told.cell {
+        let kind = usize::from(seen.kind?);
+        if let Some(cell) = seen.cell {
             return Some(ids::place(
                 kind.min(MOST_KINDS - 1),
                 usize::from(cell).min(CELLS - 1),

@@ -27,10 +27,10 @@ pub(super) fn picture(size: usize, view: &View) -> Picture {
         (None, Some(_)) => "a draw".to_owned(),
         (None, None) => "over: an earlier position came back".to_owned(),
     };
-    let told = last.map(|point| format!("; last move {point}")).unwrap_or_default();
+    let last_text = last.map(|point| format!("; last move {point}")).unwrap_or_default();
     let desc = board::described(NAMES, &stones, name);
     let ko = view.ko.as_ref().map(|ko| format!("; ko at {ko}")).unwrap_or_default();
-    grid.finish(sketch, "Go", &format!("{status}{told}"), &format!("{desc}{ko}"))
+    grid.finish(sketch, "Go", &format!("{status}{last_text}"), &format!("{desc}{ko}"))
 }
 
 fn stars(size: usize) -> Vec<[usize; 2]> {

@@ -272,9 +272,9 @@ fn lead(game: &str, moves: &str) -> (Option<f64>, Vec<f64>) {
 fn area_is_counted() {
     let black = (Some(25.0 - 7.5), vec![1.0, -1.0]);
     assert_eq!(lead("go(board_size=5)", "c3"), black, "one stone owns an empty board");
-    let nobody = (Some(-7.5), vec![-1.0, 1.0]);
-    assert_eq!(lead("go(board_size=5)", ""), nobody);
-    assert_eq!(lead("go(board_size=5)", "c3 c4"), nobody, "what both touch is nobody's");
+    let empty = (Some(-7.5), vec![-1.0, 1.0]);
+    assert_eq!(lead("go(board_size=5)", ""), empty);
+    assert_eq!(lead("go(board_size=5)", "c3 c4"), empty, "what both touch has no owner");
     // A wall on b: a is Black's, c is neutral, e is White's. Dead stones are not removed.
     let wall = "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5";
     assert_eq!(lead("go(board_size=5,komi=0)", wall), (Some(0.0), vec![0.0, 0.0]));

@@ -8,7 +8,7 @@ use super::{Gomoku, State};
 
 /// Number of moves that search considers if no threat forces one.
 const WIDTH: usize = 20;
-/// Number of those that are ordered in search.
+/// Number of leading candidates that search orders.
 const FRONT: usize = 8;
 /// Weight of the mover's lines relative to the other side's.
 const TEMPO: f64 = 1.5;
@@ -95,7 +95,7 @@ impl Gomoku {
         if (free & self.board).is_empty() { self.board } else { near }
     }
 
-    /// Lists wins, replies to threats, and without any the own threats. Returns true if they may be declined.
+    /// Lists wins and replies to threats; without any, the own threats, which may be declined (returns true).
     pub(super) fn forcing(&self, s: &State, out: &mut Vec<Action>) -> bool {
         let [mine, theirs] = self.shapes(s);
         let forced = Self::forced(&mine, &theirs);

@@ -10,11 +10,11 @@ pub(super) struct Lines {
     connect: u32,
     /// True if longer lines count.
     longer: bool,
-    /// By axis, the difference of ids between neighbors.
+    /// Difference of ids between neighbors, by axis.
     steps: [usize; 4],
-    /// By point and axis: number of points ahead and behind on the board, `connect` at most.
+    /// Number of points ahead and behind on the board, `connect` at most, by point and axis.
     reach: Vec<[[u8; 2]; 4]>,
-    /// By axis: the points at which a line of `connect` starts.
+    /// Points at which a line of `connect` starts, by axis.
     begins: [Points; 4],
 }
 

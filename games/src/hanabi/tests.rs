@@ -23,7 +23,7 @@ fn dealt(game: &Hanabi, cards: &str) -> State {
 }
 
 fn play(game: &Hanabi, s: &mut State, text: &str) {
-    let ToMove::Seat(seat) = game.to_move(s) else { panic!("nobody is to move") };
+    let ToMove::Seat(seat) = game.to_move(s) else { panic!("expected a seat to move") };
     let mut legal = Vec::new();
     game.legal(s, seat, &mut legal);
     let view = game.view(s, Viewer::Seat(seat));
@@ -154,8 +154,8 @@ fn sampled_hands_are_uniform_over_deals() {
     assert_eq!(view.hands[0].iter().map(|c| c.ranks.clone()).collect::<Vec<_>>(), ["1", "2"]);
     let mut s = dealt(&g, "Y1 Y2 R1 R1");
     s.information = 0;
-    s.hands[0].cards[0] = Held { card: NO_CARD, colors: 0b10, ranks: 0b11, color: 2, rank: 0 };
-    s.hands[0].cards[1] = Held { card: NO_CARD, colors: 0b11, ranks: 0b01, color: 0, rank: 1 };
+    s.hands[0].cards[0] = HandCard { card: NO_CARD, colors: 0b10, ranks: 0b11, color: 2, rank: 0 };
+    s.hands[0].cards[1] = HandCard { card: NO_CARD, colors: 0b11, ranks: 0b01, color: 0, rank: 1 };
     let view = g.view(&s, Viewer::Seat(0));
     let mut rng = Stream::from_text("whole deals");
     let mut count = std::collections::BTreeMap::new();

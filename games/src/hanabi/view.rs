@@ -5,7 +5,9 @@ use ludex_env::game::{Game, ToMove, Viewer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Hanabi, Held, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NOBODY, NOT_DONE, Sight, State, slots};
+use super::{
+    Hanabi, HandCard, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NO_MOVE, NO_SEAT, PlayedMove, Sight, State, slots,
+};
 
 /// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,14 +94,14 @@ fn ranks(bits: u8) -> String {
 impl Hanabi {
     pub(super) fn seen_by(&self, s: &State, who: Viewer) -> View {
         let turn = self.to_move(s);
-        let card = |held: &Held, p: usize| Card {
+        let card = |held: &HandCard, p: usize| Card {
             card: self.sees(who, p).then(|| self.card_text(held.card)),
             color: (held.color > 0).then(|| colors(1 << (held.color - 1))),
             rank: (held.rank > 0).then_some(held.rank),
             colors: colors(held.colors),
             ranks: ranks(held.ranks),
         };
-        let past = |(k, done): (usize, &Done)| Past {
+        let past = |(k, done): (usize, &PlayedMove)| Past {
             seat: ((usize::from(s.first) + k) % self.n) as u8,
             action: done.action,
             card: (done.card != NO_CARD).then(|| self.card_text(done.card)),
@@ -117,7 +119,7 @@ impl Hanabi {
             discards: discarded.map(|d| self.card_text(d.card)).collect(),
             hands: (0..self.n).map(|p| s.hands[p].cards().iter().map(|held| card(held, p)).collect()).collect(),
             moves: s.moves().iter().enumerate().map(past).collect(),
-            first: (s.first != NOBODY).then_some(s.first),
+            first: (s.first != NO_SEAT).then_some(s.first),
             to_move: match turn {
                 ToMove::Seat(p) => Some(p as u8),
                 _ => None,
@@ -145,13 +147,13 @@ impl Hanabi {
             *height = shown.min(self.ranks as u8);
         }
         for (hand, shown) in s.hands[..self.n].iter_mut().zip(&view.hands) {
-            shown.iter().take(self.hand).for_each(|card| hand.push(self.held(card)));
+            shown.iter().take(self.hand).for_each(|card| hand.push(self.hand_card(card)));
         }
         for past in view.moves.iter().take(MOST_MOVES) {
             let touched = past.slots.iter().filter(|&&i| i < 8).fold(0, |bits, &i| bits | 1 << i);
             let card = self.card_of(past.card.as_deref());
             s.log[usize::from(s.length)] =
-                Done { action: past.action, touched, card, fits: past.fits, token: past.token };
+                PlayedMove { action: past.action, touched, card, fits: past.fits, token: past.token };
             s.length += 1;
         }
         let gone = s.moves().iter().map(|d| d.card).collect::<Vec<u8>>();
@@ -167,13 +169,13 @@ impl Hanabi {
         s
     }
 
-    fn held(&self, card: &Card) -> Held {
+    fn hand_card(&self, card: &Card) -> HandCard {
         let bits = |letters: &str, among: &str, most: usize| {
             let found = letters.chars().filter_map(|c| among.find(c)).filter(|&i| i < most);
             found.fold(0, |bits, i| bits | 1 << i)
         };
         let named = card.color.as_deref().and_then(|c| LETTERS.find(c)).filter(|&c| c < self.colors);
-        Held {
+        HandCard {
             card: self.card_of(card.card.as_deref()),
             colors: bits(&card.colors, LETTERS, self.colors),
             ranks: bits(&card.ranks, "12345", self.ranks),
@@ -237,7 +239,7 @@ impl Hanabi {
         for past in view.moves.iter().skip(view.moves.len().saturating_sub(self.n)) {
             let touched = past.slots.iter().filter(|&&i| i < 8).fold(0, |bits, &i| bits | 1 << i);
             let card = self.card_of(past.card.as_deref());
-            let done = Done { action: past.action, touched, card, fits: past.fits, ..NOT_DONE };
+            let done = PlayedMove { action: past.action, touched, card, fits: past.fits, ..NO_MOVE };
             lines.push(format!("p{} {}", past.seat, self.done_text(&done)));
         }
         lines.extend(view.turns_left.map(|t| format!("The deck is empty; turns left: {t}")));

@@ -42,9 +42,9 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
         }
         let last = view.bids.iter().enumerate().rfind(|(i, _)| i % n == p);
         let called = view.called && view.bids.len() % n == p;
-        let said = if called { Some("Liar!".to_owned()) } else { last.map(|(_, [q, f])| format!("{q} x {f}")) };
+        let bid_text = if called { Some("Liar!".to_owned()) } else { last.map(|(_, [q, f])| format!("{q} x {f}")) };
         let x = area[0] + area[2] - 14;
-        sketch.bold(Paint::Accent, TextAnchor::End, [x, area[1] + 29 + SIDE / 2], 18, &said.unwrap_or_default());
+        sketch.bold(Paint::Accent, TextAnchor::End, [x, area[1] + 29 + SIDE / 2], 18, &bid_text.unwrap_or_default());
     }
     if draws_all_bids(game) {
         bids(&mut sketch, game, view, 10 + ROW * n as i32);

@@ -31,7 +31,7 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
 }
 
 /// Formats a value of a query for an error, cut to one line.
-fn said(value: &Value) -> String {
+fn quote(value: &Value) -> String {
     truncate_text(&value.to_string())
 }
 
@@ -45,14 +45,14 @@ struct Question {
 
 fn tile(path: String, value: &Value) -> Result<Tile, Issue> {
     let found = value.as_str().and_then(read).filter(|&t| usize::from(t) < KINDS);
-    found.ok_or_else(|| issue(path, Some(value), TILES, format!("{} is not a tile", said(value))))
+    found.ok_or_else(|| issue(path, Some(value), TILES, format!("{} is not a tile", quote(value))))
 }
 
 fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
     let Some(value) = q.get(field) else { return Ok(0) };
     let found = value.as_u64().filter(|&n| n <= most.into());
     let wrong = || {
-        issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{} is not 0 to {most}", said(value)))
+        issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{} is not 0 to {most}", quote(value)))
     };
     found.map(|n| n as u8).ok_or_else(wrong)
 }
@@ -60,7 +60,7 @@ fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
 fn flag(q: &Map<String, Value>, field: &str) -> Result<bool, Issue> {
     let Some(value) = q.get(field) else { return Ok(false) };
     let wrong = || {
-        issue(format!("/{field}"), Some(value), json!([true, false]), format!("{} is not true or false", said(value)))
+        issue(format!("/{field}"), Some(value), json!([true, false]), format!("{} is not true or false", quote(value)))
     };
     value.as_bool().ok_or_else(wrong)
 }
@@ -99,7 +99,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
         Some("GANG") => MeldKind::Gang,
         _ => {
             let words = json!(["CHI", "PENG", "GANG"]);
-            return Err(issue(path(0), Some(what), words, format!("{} is not a kind of meld", said(what))));
+            return Err(issue(path(0), Some(what), words, format!("{} is not a kind of meld", quote(what))));
         }
     };
     let tile = tile(path(1), middle)?;
@@ -109,7 +109,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
     }
     let least = u64::from(kind != MeldKind::Gang);
     let offer = offer.as_u64().filter(|n| (least..=3).contains(n)).ok_or_else(|| {
-        issue(path(2), Some(offer), format!("{least} to 3"), format!("{} is not {least} to 3", said(offer)))
+        issue(path(2), Some(offer), format!("{least} to 3"), format!("{} is not {least} to 3", quote(offer)))
     })?;
     Ok(Meld { kind: if offer == 0 { MeldKind::Angang } else { kind }, tile })
 }
@@ -123,7 +123,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         let near = nearest(odd, FIELDS).map(|n| format!("; did you mean {n}?")).unwrap_or_default();
         let shown: String = odd.chars().take(40).collect();
         let path = format!("/{shown}");
-        return Err(issue(path, None, json!(FIELDS), format!("there is no field {shown:?}{near}")));
+        return Err(issue(path, None, json!(FIELDS), format!("unknown field {shown:?}{near}")));
     }
     let pack = array(q, "pack")?;
     if pack.len() > MELDS {
@@ -177,7 +177,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         None => Edition::Oracle,
         Some(v) => serde_json::from_value(v.clone()).map_err(|_| {
             let allowed = json!(["oracle", "strict98"]);
-            issue("/edition", Some(v), allowed, format!("{} is not an edition", said(v)))
+            issue("/edition", Some(v), allowed, format!("{} is not an edition", quote(v)))
         })?,
     };
     Ok(Question { melds, standing, win, flags, edition })

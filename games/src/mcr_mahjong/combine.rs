@@ -7,7 +7,7 @@
 //! adds nothing. So four chows have at most three fans of two, and a fourth chow next to a fan of three has at most
 //! one.
 
-use super::divide::{CHOWS, Reading, Set};
+use super::divide::{CHOWS, HandDivision, Set};
 use super::fans::*;
 use super::tiles::{RANKS, SUITS, Tile, family, rank, suited};
 
@@ -168,7 +168,7 @@ fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
 }
 
 /// Returns the best combination of the sets of a division, `pungs` of which are pungs.
-pub(super) fn combine(reading: Reading, pungs: usize) -> Combined {
+pub(super) fn combine(reading: HandDivision, pungs: usize) -> Combined {
     let sets = reading.sets();
     if pungs.is_multiple_of(4)
         && let Some(fan) = of_four(sets, reading.pair)

@@ -4,7 +4,7 @@
 //! that a
 //! suit lacks to contain them. A target may contain a fifth tile of a kind; the number of copies left is checked
 //! elsewhere.
-//! The distances of a suit form an [`Entry`]: byte `m` holds the distance without the pair in its low half and with the
+//! The distances of a suit form an [`DistanceEntry`]: byte `m` holds the distance without the pair in its low half and with the
 //! pair
 //! in its high half. The table has an entry for each of the 405,350 hands of at most 14 tiles of a suit with at most
 //! four of
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, WINDS};
 
 /// Distances of one suit, or of all honors.
-pub(super) type Entry = u64;
+pub(super) type DistanceEntry = u64;
 
 /// Maximum number of tiles in a hand.
 const MOST: usize = 14;
@@ -46,7 +46,7 @@ const fn min(a: Lanes, b: Lanes) -> Lanes {
 }
 
 /// Moves each lane to the target with `sets` more sets and possibly a pair.
-const fn wanted(v: Lanes, sets: usize, pair: bool) -> Lanes {
+const fn shift_targets(v: Lanes, sets: usize, pair: bool) -> Lanes {
     let bits = 8 * sets as u32 + if pair { 64 } else { 0 };
     let moved = if bits == 0 { v } else { v << bits | NOWHERE >> (128 - bits) };
     moved & !BEYOND | NOWHERE & BEYOND
@@ -62,7 +62,7 @@ fn with_held(used: &Used, held: usize) -> Lanes {
 }
 
 /// Packs the lanes into an entry.
-fn pack(v: Lanes) -> Entry {
+fn pack(v: Lanes) -> DistanceEntry {
     v as u64 & 0x0f_0f0f_0f0f | ((v >> 64) as u64 & 0x0f_0f0f_0f0f) << 4
 }
 
@@ -71,11 +71,11 @@ type Open = [Lanes; 9];
 
 /// The table of a suit.
 struct Table {
-    entries: Vec<Entry>,
+    entries: Vec<DistanceEntry>,
     /// Index increments, by rank, sum of the earlier heights, and height.
     steps: [[[u32; HEIGHTS]; MOST + 1]; RANKS],
     /// Entries of honors, indexed by the number of kinds held once, twice, three and four times.
-    honors: Vec<Entry>,
+    honors: Vec<DistanceEntry>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
@@ -112,7 +112,7 @@ fn targets(rank: usize, open: &Open) -> [Used; 9] {
             let used = a + b + c + 3 * pungs + 2 * usize::from(pair);
             if used < USES {
                 let best = &mut next[3 * b + c][used];
-                *best = min(*best, wanted(open[3 * a + b], c + pungs, pair));
+                *best = min(*best, shift_targets(open[3 * a + b], c + pungs, pair));
             }
         }
     }
@@ -130,7 +130,7 @@ const NOTHING_OPEN: Open = {
 };
 
 /// Appends the entries of all hands that extend the ranks processed so far.
-fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<Entry>) {
+fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<DistanceEntry>) {
     let next = targets(rank, open);
     for held in 0..HEIGHTS.min(MOST + 1 - sum) {
         if rank + 1 == RANKS {
@@ -143,7 +143,7 @@ fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<Entry>) {
 }
 
 /// Computes the entry of a suit whose heights the table does not contain.
-fn long_way(heights: &[u8]) -> Entry {
+fn long_way(heights: &[u8]) -> DistanceEntry {
     let mut open = NOTHING_OPEN;
     for (rank, &held) in heights.iter().enumerate() {
         let next = targets(rank, &open);
@@ -155,12 +155,12 @@ fn long_way(heights: &[u8]) -> Entry {
 /// Adds one kind of honors.
 fn honor(v: Lanes, held: usize) -> Lanes {
     let mut used = [NOWHERE; USES];
-    TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = wanted(v, pungs, pair));
+    TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = shift_targets(v, pungs, pair));
     with_held(&used, held)
 }
 
 /// Computes the entries of honors.
-fn honors() -> Vec<Entry> {
+fn honors() -> Vec<DistanceEntry> {
     let entry = |index: usize| {
         let kinds = [index & 7, index >> 3 & 7, index >> 6 & 7, index >> 9];
         let none = 7usize.saturating_sub(kinds.iter().sum());
@@ -172,7 +172,7 @@ fn honors() -> Vec<Entry> {
 }
 
 /// Returns the entry of a suit with these heights.
-fn suit(heights: &[u8]) -> Entry {
+fn suit(heights: &[u8]) -> DistanceEntry {
     let (mut at, mut sum) = (0, 0);
     for (steps, &h) in TABLE.steps.iter().zip(heights) {
         at += steps[sum.min(MOST)][usize::from(h).min(HEIGHTS - 1)];
@@ -182,7 +182,7 @@ fn suit(heights: &[u8]) -> Entry {
 }
 
 /// Looks up the entries of a suit with one more tile, by the rank of that tile; `None` if four are held already.
-fn one_more(heights: &[u8], found: &mut [Option<Entry>; RANKS]) {
+fn one_more(heights: &[u8], found: &mut [Option<DistanceEntry>; RANKS]) {
     let table = &*TABLE;
     // The index is the sum of a part before the rank, the rank's part, and a part after it with one more tile.
     let mut after = [0; RANKS + 1];
@@ -225,7 +225,7 @@ const fn low(a: u64, b: u64) -> u64 {
 }
 
 impl Lack {
-    const fn of(entry: Entry) -> Lack {
+    const fn of(entry: DistanceEntry) -> Lack {
         Lack { without: entry & 0x0f_0f0f_0f0f, with: entry >> 4 & 0x0f_0f0f_0f0f }
     }
 

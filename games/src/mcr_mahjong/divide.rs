@@ -1,8 +1,7 @@
 //! Divisions of tiles into sets and a pair.
 //!
 //! Each suit, and the honors, are divided separately: one group holds the pair, and all groups hold sets of three
-//! tiles. The
-//! divisions of a hand are the combinations of the divisions of its groups.
+//! tiles. The divisions of a hand are the combinations of the divisions of its groups.
 
 use arrayvec::ArrayVec;
 
@@ -24,13 +23,13 @@ type Ways = ArrayVec<Sets, 4>;
 
 /// Sets and a pair: melds first, then sets of standing tiles.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
+pub(super) struct HandDivision {
     sets: Sets,
     number: u8,
     pub pair: Tile,
 }
 
-impl Reading {
+impl HandDivision {
     /// Returns the sets, padded with 0 to four.
     pub fn sets(self) -> [Set; 4] {
         let [a, b, c, d, ..] = self.sets.to_le_bytes();
@@ -53,7 +52,7 @@ pub(super) fn set(meld: Meld) -> Set {
 
 /// Calls `found` with every division of the tiles into sets and a pair, ordered by the kind of the pair, pungs before
 /// chows.
-pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: impl FnMut(Reading)) {
+pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: impl FnMut(HandDivision)) {
     let totals = groups.map(total);
     let standing = totals.iter().sum::<u32>() / 3;
     let laid = melds.len() as u32;
@@ -85,7 +84,7 @@ pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: im
                 for c in c {
                     for d in d {
                         let sets = first | a << (8 * starts[0]) | b << (8 * starts[1]) | c << (8 * starts[2]);
-                        found(Reading { sets: sets | d << (8 * last), number: (laid + standing) as u8, pair });
+                        found(HandDivision { sets: sets | d << (8 * last), number: (laid + standing) as u8, pair });
                     }
                 }
             }

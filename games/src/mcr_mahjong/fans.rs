@@ -1,8 +1,7 @@
 //! The 81 fans as data: points, names, and exclusions.
 //!
 //! The table is that of the rules of 1998 with the exclusions of the public English guide and the Chinese notes of
-//! Botzone's
-//! mahjong. Number 82 is the melded and concealed kong of later practice, which `edition=strict98` does not have.
+//! Botzone's mahjong. Number 82 is the melded and concealed kong of later practice, which `edition=strict98` does not have.
 
 /// Number of a fan in the table, from 1.
 pub type Fan = usize;

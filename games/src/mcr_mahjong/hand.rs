@@ -66,7 +66,7 @@ pub enum Edition {
     /// Scoring of PyMahjongGB 1.4.0 and Botzone.
     #[default]
     Oracle,
-    /// The text of 1998 to the letter.
+    /// The rules of 1998 to the letter.
     Strict98,
 }
 

@@ -11,18 +11,18 @@ const BENCH: &str = "BotzoneBench";
 
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
-    MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: what it got", "IJCAI 2020"),
+    MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: its score", "IJCAI 2020"),
     MarkDoc::new(
         "won_by",
         WORD,
         "likewise: `self_draw`, `discard` or `robbed` of the winner, by where the tile came from; `dealt_in` of the seat whose \
          tile it was; `paid` of the others who paid; `drawn` of all in a drawn hand; `false` of all after a false HU, where \
-         `hand_score` tells who said it",
+         `hand_score` shows the seat",
         BENCH,
     ),
     MarkDoc::new("total", POINTS, "of the winner of a hand: its points with flowers", BENCH),
     MarkDoc::new("fan", WORD, "of the winner of a hand, for each fan, as often as it counts: its name", BENCH),
-    MarkDoc::new("fan_points", POINTS, "likewise: what the fan is worth once", BENCH),
+    MarkDoc::new("fan_points", POINTS, "likewise: points of one occurrence of the fan", BENCH),
 ];
 
 /// Counts the marks of the hand that ended between two positions, if one did.

@@ -56,7 +56,7 @@ impl McrMahjong {
         all
     }
 
-    pub(super) fn laid_open(&self, s: &State, who: Viewer) -> Vec<(String, Value)> {
+    pub(super) fn revealed_tiles(&self, s: &State, who: Viewer) -> Vec<(String, Value)> {
         let mut all = Vec::new();
         let own = owner(who);
         let seat = usize::from(s.seat);
@@ -112,7 +112,7 @@ impl McrMahjong {
         let result = self.result(done, None);
         let hand = s.done.len();
         let how = match done.outcome {
-            Outcome::Drawn => format!("nobody wins after draw {}", s.draws),
+            Outcome::Drawn => format!("{} wins after draw {}", seat(done.winner), s.draws),
             Outcome::False => format!("{} says HU in error", seat(done.winner)),
             _ => {
                 let from = match done.outcome {

@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 
 use super::combine::{TWOS, combine};
-use super::divide::{CHOWS, Reading, Set, readings};
+use super::divide::{CHOWS, HandDivision, Set, readings};
 use super::fans::*;
 use super::hand::{Edition, Flags, Hand, MeldKind};
 use super::heights::{self, GROUPS, Heights, ONES, heights, place};
 use super::tiles::{DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, knitted, suited};
-use super::waits::waiting_tiles;
+use super::waiting::waiting_tiles;
 
 /// A set of fans, one bit each.
 type Fans = u128;
@@ -371,7 +371,7 @@ impl Whole<'_> {
     }
 
     /// Returns the fans of sets and a pair; `straight` holds the nine knitted tiles of a knitted straight.
-    fn read(&self, reading: Reading, straight: Option<Kinds>) -> Tally {
+    fn read(&self, reading: HandDivision, straight: Option<Kinds>) -> Tally {
         let mut tally = self.tally;
         let (sets, number, pair, win) = (reading.sets(), reading.number(), reading.pair, self.hand.win);
         let standing = &sets[self.hand.melds.len().min(number)..number];

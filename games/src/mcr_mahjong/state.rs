@@ -64,7 +64,7 @@ pub enum Outcome {
 
 /// A meld on the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Laid {
+pub(super) struct TableMeld {
     pub meld: Meld,
     /// The seat whose discard was claimed; `NONE` for a concealed kong.
     pub from: u8,
@@ -137,7 +137,7 @@ pub struct State {
     pub(super) done: Vec<FinishedHand>,
 }
 
-/// A [`Laid`] in three bytes.
+/// A [`TableMeld`] in three bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed {
     /// The type, the source seat (4 for none), and the overridden CHI (3 for none).
@@ -151,15 +151,15 @@ const KIND_OF: [MeldKind; 5] = [MeldKind::Chi, MeldKind::Peng, MeldKind::Gang, M
 impl Packed {
     const NOTHING: Packed = Packed { what: 0, tile: 0, discard: 0 };
 
-    fn of(laid: Laid) -> Packed {
+    fn of(laid: TableMeld) -> Packed {
         let kind = KIND_OF.iter().position(|&k| k == laid.meld.kind).unwrap_or(0) as u8;
         let what = kind + 5 * laid.from.min(4) + 25 * laid.overrode.min(3);
         Packed { what, tile: laid.meld.tile, discard: laid.discard }
     }
 
-    fn laid(self) -> Laid {
+    fn laid(self) -> TableMeld {
         let (kind, from, overrode) = (self.what % 5, self.what / 5 % 5, self.what / 25);
-        Laid {
+        TableMeld {
             meld: Meld { kind: KIND_OF[usize::from(kind)], tile: self.tile },
             from: if from < 4 { from } else { NONE },
             discard: self.discard,
@@ -217,11 +217,11 @@ impl State {
         (self.scores, self.done) = (scores, done);
     }
 
-    pub(super) fn melds(&self, seat: Seat) -> impl Iterator<Item = Laid> + '_ {
+    pub(super) fn melds(&self, seat: Seat) -> impl Iterator<Item = TableMeld> + '_ {
         self.melds[seat][..usize::from(self.laid[seat])].iter().map(|m| m.laid())
     }
 
-    pub(super) fn lay(&mut self, seat: Seat, laid: Laid) {
+    pub(super) fn lay(&mut self, seat: Seat, laid: TableMeld) {
         if let Some(place) = self.melds[seat].get_mut(usize::from(self.laid[seat])) {
             *place = Packed::of(laid);
             self.laid[seat] += 1;
@@ -234,7 +234,7 @@ impl State {
     }
 
     /// Returns the tile that a claim took.
-    pub(super) fn taken_for(&self, laid: Laid) -> Option<Tile> {
+    pub(super) fn taken_for(&self, laid: TableMeld) -> Option<Tile> {
         self.discards().nth(laid.discard.into()).map(|d| d.1).filter(|_| laid.from != NONE)
     }
 
@@ -458,7 +458,7 @@ impl McrMahjong {
             Doing::Gang(tile) if s.phase == Phase::Turn => {
                 s.remove(seat, tile, COPIES);
                 let meld = Meld { kind: MeldKind::Angang, tile };
-                s.lay(seat, Laid { meld, from: NONE, discard: NONE, overrode: NONE });
+                s.lay(seat, TableMeld { meld, from: NONE, discard: NONE, overrode: NONE });
                 self.draw(s, by, true);
             }
             Doing::Bugang(tile) => {
@@ -467,7 +467,7 @@ impl McrMahjong {
                 let same = |m: &&mut Packed| m.laid().meld == Meld { kind: MeldKind::Peng, tile };
                 if let Some(place) = all.iter_mut().find(same) {
                     let old = place.laid();
-                    *place = Packed::of(Laid { meld: Meld { kind: MeldKind::Bugang, tile }, ..old });
+                    *place = Packed::of(TableMeld { meld: Meld { kind: MeldKind::Bugang, tile }, ..old });
                 }
                 s.promoted = s.promoted.wrapping_add(1);
                 (s.tile, s.phase) = (tile, Phase::Kong);
@@ -509,7 +509,7 @@ impl McrMahjong {
             return self.draw(s, s.seat, true);
         }
         let (tile, from) = (s.tile, s.seat);
-        let claim = |meld: Meld| Laid { meld, from, discard: s.discarded.wrapping_sub(1), overrode: NONE };
+        let claim = |meld: Meld| TableMeld { meld, from, discard: s.discarded.wrapping_sub(1), overrode: NONE };
         let takes = |p: &Seat| matches!(answer(*p), Doing::Gang(_) | Doing::Peng);
         if let Some(p) = order.into_iter().find(takes) {
             let kong = answer(p) != Doing::Peng;
@@ -519,7 +519,7 @@ impl McrMahjong {
                 Doing::Chi(place) if after != p => place,
                 _ => NONE,
             };
-            let laid = Laid { overrode, ..claim(Meld { kind, tile }) };
+            let laid = TableMeld { overrode, ..claim(Meld { kind, tile }) };
             s.remove(p, tile, if kong { 3 } else { 2 });
             s.lay(p, laid);
             s.seat = p as u8;

@@ -12,7 +12,7 @@ use super::view::{Kind, MeldView, View};
 use super::{McrMahjong, WINDS};
 
 /// Reason why a text is not a legal action.
-pub(super) enum Unread {
+pub(super) enum ParseFailure {
     /// The text denotes this illegal action.
     Illegal(Action),
     /// The text denotes no action.
@@ -22,23 +22,23 @@ pub(super) enum Unread {
 /// The move notation, for messages.
 const WORDS: &str = "PASS, PLAY t, GANG t, BUGANG t, HU, PENG, CHI m";
 
-fn tile(word: &str) -> Result<Tile, Unread> {
+fn tile(word: &str) -> Result<Tile, ParseFailure> {
     let found = tiles::read(word).filter(|&t| usize::from(t) < KINDS);
     found.ok_or_else(|| {
-        Unread::Words(format!("{word:?} is not a tile: W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3"))
+        ParseFailure::Words(format!("{word:?} is not a tile: W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3"))
     })
 }
 
 impl McrMahjong {
     /// Parses the text of a legal action.
-    pub(super) fn read_action(&self, view: &View, legal: &[Action], text: &str) -> Result<Action, Unread> {
+    pub(super) fn read_action(&self, view: &View, legal: &[Action], text: &str) -> Result<Action, ParseFailure> {
         let words: Vec<&str> = text.split([' ', ',', '\t']).filter(|w| !w.is_empty()).collect();
         let first = words.first().map(|w| w.to_ascii_uppercase()).unwrap_or_default();
         let rest = words.get(1..).unwrap_or_default();
         let offer = view.offer.as_ref().map(|o| o.tile.0);
         let no_more = |why: &str| match rest {
             [] => Ok(()),
-            _ => Err(Unread::Words(format!("{first} stands alone{why}"))),
+            _ => Err(ParseFailure::Words(format!("{first} stands alone{why}"))),
         };
         let a = match (first.as_str(), rest) {
             ("PASS", _) => no_more("").map(|()| ids::PASS)?,
@@ -52,23 +52,23 @@ impl McrMahjong {
                     legal.iter().copied().filter(|a| (ids::GANG..ids::BUGANG).contains(a)).collect();
                 match kongs[..] {
                     [one] => one,
-                    [] => return Err(Unread::Words("there are no four tiles for a kong".to_owned())),
-                    _ => return Err(Unread::Words("several kongs are possible: name the tile".to_owned())),
+                    [] => return Err(ParseFailure::Words("there are no four tiles for a kong".to_owned())),
+                    _ => return Err(ParseFailure::Words("several kongs are possible: name the tile".to_owned())),
                 }
             }
             ("CHI", [m]) => {
                 let middle = tile(m)?;
                 let place = offer.and_then(|o| (0..3).find(|&place| ids::middle(o, place) == Some(middle)));
-                let none = || Unread::Words(format!("no chow around {} has the tile on offer", name(middle)));
+                let none = || ParseFailure::Words(format!("no chow around {} has the tile on offer", name(middle)));
                 ids::CHI + Action::from(place.ok_or_else(none)?)
             }
             ("CHI", [_, _]) => {
                 let why = "CHI names the middle tile alone: the discard is played in a turn of its own";
-                return Err(Unread::Words(why.to_owned()));
+                return Err(ParseFailure::Words(why.to_owned()));
             }
-            _ => return Err(Unread::Words(format!("{:?} is not a move: {WORDS}", short(text)))),
+            _ => return Err(ParseFailure::Words(format!("{:?} is not a move: {WORDS}", short(text)))),
         };
-        if legal.contains(&a) { Ok(a) } else { Err(Unread::Illegal(a)) }
+        if legal.contains(&a) { Ok(a) } else { Err(ParseFailure::Illegal(a)) }
     }
 
     /// Explains why an action is not legal.
@@ -80,7 +80,7 @@ impl McrMahjong {
         let text = ids::text(a, offer.then_some(s.tile));
         let kongless = "the own wall or the next seat's is empty";
         let why = match ids::reading(a) {
-            _ if a >= ids::ACTIONS => "there is no such action".to_owned(),
+            _ if a >= ids::ACTIONS => "no such action".to_owned(),
             Doing::Pass if !offer => "there is nothing to pass on".to_owned(),
             Doing::Play(_) if offer => "a tile is on offer: it may be claimed or passed".to_owned(),
             Doing::Play(t) => format!("{} is not in the hand", name(t)),
@@ -105,7 +105,7 @@ impl McrMahjong {
             Doing::Bugang(_) if s.phase != Phase::Turn => "it is not the turn for it".to_owned(),
             Doing::Bugang(t) if held(t) == 0 => format!("{} is not in the hand", name(t)),
             Doing::Bugang(t) if !s.melds(seat).any(|l| l.meld.kind == MeldKind::Peng && l.meld.tile == t) => {
-                format!("there is no claimed pung of {}", name(t))
+                format!("no claimed pung of {}", name(t))
             }
             Doing::Bugang(_) => kongless.to_owned(),
             Doing::Peng | Doing::Chi(_) if !on_offer => "no discard is on offer".to_owned(),
@@ -218,8 +218,8 @@ impl McrMahjong {
                 lines.push(format!("- {}: {}", name(*t), copies(of.useful)));
             }
         }
-        let asked = view.to_move.contains(&(me as u8));
-        if asked
+        let is_due = view.to_move.contains(&(me as u8));
+        if is_due
             && s.phase != Phase::Discard
             && let Some(score) = self.worth(&s, me)
         {
@@ -231,7 +231,7 @@ impl McrMahjong {
             };
             lines.push(format!("HU is worth {} points: {}.{enough}", score.total(), fans.join(", ")));
         }
-        if asked {
+        if is_due {
             let mut legal = Vec::new();
             self.legal(&s, me, &mut legal);
             let all: Vec<String> = legal.into_iter().map(|a| self.action_text(view, me, a)).collect();
@@ -310,7 +310,7 @@ fn result_text(k: usize, result: &super::HandResult, wind: impl Fn(u8) -> &'stat
     let scores: Vec<String> = (0..).zip(result.scores).map(|(p, n)| format!("{} {n}", wind(p))).collect();
     let winner = result.winner.map_or("nobody", &wind);
     let how = match result.outcome {
-        Outcome::Drawn => "nobody won".to_owned(),
+        Outcome::Drawn => format!("{winner} won"),
         Outcome::False => format!("{winner} said HU in error"),
         _ => {
             let fans: Vec<String> = result.fans.iter().map(|(p, n, name)| fan(*p, *n, name)).collect();

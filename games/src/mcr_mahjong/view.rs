@@ -207,7 +207,7 @@ impl McrMahjong {
     }
 
     fn melds_seen(&self, s: &State, seat: Seat, who: Option<Seat>) -> Vec<MeldView> {
-        let meld = |l: super::state::Laid| {
+        let meld = |l: super::state::TableMeld| {
             let known = l.meld.kind != MeldKind::Angang || who == Some(seat);
             MeldView {
                 kind: l.meld.kind,

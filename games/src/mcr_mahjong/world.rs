@@ -7,7 +7,7 @@ use super::McrMahjong;
 use super::fans::FANS;
 use super::hand::{Meld, MeldKind};
 use super::ids;
-use super::state::{FinishedHand, HAND, Laid, NONE, Outcome, Phase, SEATS, State, next};
+use super::state::{FinishedHand, HAND, NONE, Outcome, Phase, SEATS, State, TableMeld, next};
 use super::tiles::{ALL_KINDS, COPIES, KINDS, Tile, counts};
 use super::view::{HandResult, MeldView, View};
 
@@ -23,7 +23,7 @@ fn meld(view: &MeldView) -> Option<Meld> {
     fits.then_some(Meld { kind: view.kind, tile })
 }
 
-fn done(result: &HandResult, own: Option<u8>) -> FinishedHand {
+fn finished_hand(result: &HandResult, own: Option<u8>) -> FinishedHand {
     let fan = |(_, count, name): &(u32, u8, String)| Some((FANS.iter().position(|row| row.name == name)?, *count));
     let mut overridden = [NONE; SEATS];
     if let (Some(p), Some(o)) = (own, &result.overridden) {
@@ -75,7 +75,7 @@ impl McrMahjong {
         s.phase = view.phase;
         (s.draws, s.discards_before, s.promoted) = (view.draws, view.discards_before.min(8_000), view.promoted);
         s.scores = view.scores;
-        s.done = view.results.iter().map(|r| done(r, view.seat)).collect();
+        s.done = view.results.iter().map(|r| finished_hand(r, view.seat)).collect();
         let mut pool = Pool { left: [0; ALL_KINDS] };
         pool.left[..KINDS].fill(COPIES);
         if self.params.flowers {
@@ -126,7 +126,7 @@ impl McrMahjong {
             }
         }
         let mut hidden: ArrayVec<(usize, usize), 16> = ArrayVec::new();
-        let mut laid: [ArrayVec<Laid, 4>; SEATS] = Default::default();
+        let mut laid: [ArrayVec<TableMeld, 4>; SEATS] = Default::default();
         for (p, melds) in view.melds.iter().enumerate() {
             // A seat's claims are in the order of the claimed discards.
             let mut claimed = (0u8..).zip(&view.discards).filter(|(_, d)| d.claimed_by == Some(p as u8));
@@ -146,7 +146,7 @@ impl McrMahjong {
                 if known.is_some() {
                     meld.tiles().into_iter().for_each(|t| pool.take(t));
                 }
-                laid[p].push(Laid { meld, from, discard, overrode });
+                laid[p].push(TableMeld { meld, from, discard, overrode });
             }
         }
         let me = view.seat.map(|p| usize::from(p) % SEATS);
@@ -181,7 +181,7 @@ impl McrMahjong {
     fn hide_kongs(
         &self,
         hidden: &[(usize, usize)],
-        laid: &mut [ArrayVec<Laid, 4>; SEATS],
+        laid: &mut [ArrayVec<TableMeld, 4>; SEATS],
         pool: &mut Pool,
         rng: &mut Stream,
     ) {

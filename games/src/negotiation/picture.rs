@@ -13,8 +13,8 @@ pub(super) fn picture(view: &View) -> Picture {
         (None, Some(p)) if !view.values.is_empty() => values.push((format!("Your values (p{p})"), view.values.clone())),
         _ => {}
     }
-    let said = |k: usize| view.utterances.get(k).map(|u| format!("utters {u:?}")).unwrap_or_default();
-    let offers = view.proposals.iter().enumerate().map(|(k, kept)| (k % 2, kept.clone(), said(k)));
+    let utterance = |k: usize| view.utterances.get(k).map(|u| format!("utters {u:?}")).unwrap_or_default();
+    let offers = view.proposals.iter().enumerate().map(|(k, kept)| (k % 2, kept.clone(), utterance(k)));
     let status = match (view.to_move, view.agreed) {
         (Some(p), _) => format!("p{p} to move; at most {} proposals", view.limit.unwrap_or(0)),
         (None, true) => "the last proposal is agreed".to_owned(),

@@ -48,7 +48,7 @@ fn last_proposal_has_utterance() {
 fn refusals_state_reason() {
     let g = game(GIVEN);
     let mut s = g.start();
-    assert!(g.why_not(&s, 0, 216).contains("no proposal yet"));
+    assert!(g.why_not(&s, 0, 216).contains("no proposal to agree to"));
     assert!(g.why_not(&s, 0, 300).contains("not an utterance"));
     let more = Negotiation::number(&[3, 0, 0], BASE, 3).unwrap();
     assert!(!g.is_legal(&s, 0, more));

@@ -60,7 +60,7 @@ impl Division {
             );
             y += 30;
         }
-        for (seat, kept, said) in shown {
+        for (seat, kept, message) in shown {
             let x = if seat % 2 == 0 { 10 } else { WIDE - 370 };
             sketch.rect(fill(Paint::Panel), [x, y - 8, 360, 38], 10);
             sketch.bold(Paint::Faint, TextAnchor::Start, [x + 12, y + 11], 13, &format!("p{seat} keeps"));
@@ -75,7 +75,7 @@ impl Division {
                 TextAnchor::Start,
                 [at, y + 11],
                 12,
-                &short(said, ((x + 352 - at) / 7).max(4) as usize),
+                &short(message, ((x + 352 - at) / 7).max(4) as usize),
             );
             y += 44;
         }

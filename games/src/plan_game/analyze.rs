@@ -39,8 +39,8 @@ pub(super) fn answer<C: PlanEngine>(game: &PlanGame<C>, question: &Value) -> Res
     };
     let known = |name: &str| name == a || name == b || name == "log" || TERMS.contains(&name);
     if let Some(odd) = fields.keys().find(|name| !known(name)) {
-        let terms = TERMS.join(", ");
-        return Err(wrong(&format!("/{odd}"), format!("unknown field; allowed: {a}, {b}, log, {terms}")));
+        let settings = TERMS.join(", ");
+        return Err(wrong(&format!("/{odd}"), format!("unknown field; allowed: {a}, {b}, log, {settings}")));
     }
     let logs = match fields.get("log") {
         None => false,
@@ -59,19 +59,19 @@ pub(super) fn answer<C: PlanEngine>(game: &PlanGame<C>, question: &Value) -> Res
             strategies.push(None);
         }
     }
-    let judged = [0, 1].map(|side| judged(&game.craft, side, strategies[side].as_ref()));
+    let judged = [0, 1].map(|side| judged(&game.engine, side, strategies[side].as_ref()));
     let (costs, violations) = ([judged[0].0, judged[1].0], [&judged[0].1, &judged[1].1]);
     let (winner, reason, summary, log) =
         match (forfeited(violations.map(|v| &v[..]), costs, game.budgets), &strategies[..]) {
             (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) if logs => {
                 let mut log = FullLog::default();
-                let ended = game.craft.simulate([a, b], game.budgets, &mut log);
+                let ended = game.engine.simulate([a, b], game.budgets, &mut log);
                 let events = log.events();
                 (Some(ended.winner), ended.reason, log.summary, Some(events))
             }
             (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) => {
                 let mut log = SummaryLog::default();
-                let ended = game.craft.simulate([a, b], game.budgets, &mut log);
+                let ended = game.engine.simulate([a, b], game.budgets, &mut log);
                 (Some(ended.winner), ended.reason, log.0, None)
             }
             (end, _) => {

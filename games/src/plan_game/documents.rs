@@ -76,12 +76,12 @@ fn ordered(schema: &Value, value: &Value) -> Value {
 impl<C: PlanEngine> PlanGame<C> {
     /// Returns the schemas by phase and seat.
     pub(super) fn schemas(&self) -> BTreeMap<String, Value> {
-        let alternate = self.terms.roles == Roles::Alternate;
+        let alternate = self.settings.roles == Roles::Alternate;
         let mut phases = vec![Phase::Initial];
         if alternate {
             phases.push(Phase::InitialOther);
         }
-        if self.terms.format == RoundFormat::Match {
+        if self.settings.format == RoundFormat::Match {
             phases.push(Phase::Revision);
             if alternate {
                 phases.push(Phase::RevisionOther);
@@ -120,13 +120,13 @@ impl<C: PlanEngine> PlanGame<C> {
         &self,
         s: &State<C::Plan>,
         seat: Seat,
-        said: &Value,
+        document: &Value,
     ) -> Result<(StrategyDocument<C::Plan>, Value), Vec<Issue>> {
-        let side = s.side(&self.terms, seat);
-        let Some(map) = said.as_object() else {
-            let example = self.craft.document(side, &self.craft.example(side));
-            let message = "there is no JSON object in this text";
-            return Err(vec![Issue::unparsed(said, format!("one JSON object, such as {example}"), message)]);
+        let side = s.side(&self.settings, seat);
+        let Some(map) = document.as_object() else {
+            let example = self.engine.document(side, &self.engine.example(side));
+            let message = "no JSON object in this text";
+            return Err(vec![Issue::unparsed(document, format!("one JSON object, such as {example}"), message)]);
         };
         let has = |name: &str| map.get(name) == Some(&Value::Bool(true));
         if has(NONE) {
@@ -135,9 +135,9 @@ impl<C: PlanEngine> PlanGame<C> {
         if has(KEEP) {
             return Ok((StrategyDocument::Settles(Submission::Keep), json!({ KEEP: true })));
         }
-        let strategy = self.strategy(side, said);
+        let strategy = self.strategy(side, document);
         let canonical = self.document_of(side, Some(&strategy));
-        let again = !s.phase.revises() && s.work[seat].sent + 1 < self.terms.tries;
+        let again = !s.phase.revises() && s.work[seat].sent + 1 < self.settings.tries;
         Ok(match strategy {
             Strategy::Flawed(flawed) if again && flawed.violations.contains(&"over_budget") => {
                 (StrategyDocument::Over(flawed.document, flawed.cost), canonical)

@@ -12,7 +12,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use super::log::BattleLog;
-use super::settings::PlanSettings;
+use super::settings::PlanParams;
 
 /// One of the two sides, 0 or 1.
 pub type Side = usize;
@@ -63,8 +63,8 @@ pub struct PlanPiece {
 
 /// Tables, checker, simulator and catalogue of one plan game.
 pub trait PlanEngine: Sized + Send + Sync + 'static {
-    /// Typed parameters; see [`Game::Params`](ludex_env::game::Game::Params).
-    type Params: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// Typed parameters, declared by `plan_params!`; see [`Game::Params`](ludex_env::game::Game::Params).
+    type Params: PlanParams + Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
     /// A plan without violations, or a part of one during construction. The default is empty.
     type Plan: Clone + Default + PartialEq + Eq + Hash + Debug + Send + Sync + 'static;
 
@@ -90,8 +90,6 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     /// # Errors
     /// Fails on a parameter of the game itself that is out of range.
     fn new(params: &Self::Params) -> Result<Self, ParamError>;
-    /// Returns the settings common to all plan games.
-    fn terms(params: &Self::Params) -> PlanSettings;
     /// Returns the maximum number of ids of one plan, including `submit`, under this budget of side 0.
     fn most_steps(budget: u32) -> u32;
 
@@ -130,6 +128,6 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     fn example(&self, side: Side) -> Self::Plan;
     /// Returns every kind available to a side: its name, and its line of the catalogue.
     fn catalogue(&self, side: Side) -> Vec<(&'static str, String)>;
-    /// Writes a plan into an array of [`CELLS`](Craft::CELLS) cells, initially 0.
+    /// Writes a plan into an array of [`CELLS`](PlanEngine::CELLS) cells, initially 0.
     fn encode(&self, side: Side, plan: &Self::Plan, out: &mut [u8]);
 }

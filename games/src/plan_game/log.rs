@@ -98,13 +98,13 @@ impl BattleLog for FullLog {
     }
 }
 
-/// Adds one event whose fields are convertible to [`Word`].
-macro_rules! tell {
+/// Adds one event whose fields are convertible to [`EventField`].
+macro_rules! event {
     ($log:expr, $($word:expr),+ $(,)?) => {
         $crate::plan_game::BattleLog::put(&mut *$log, &[$($crate::plan_game::EventField::from($word)),+])
     };
 }
-pub(crate) use tell;
+pub(crate) use event;
 
 /// Parses the events of an example: JSON arrays separated by white space.
 #[cfg(test)]

@@ -17,13 +17,13 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
         MarkDoc::new(
             "attempt",
             COUNT,
-            "of each initial submission, also one over budget: which one of the seat, from 1",
+            "of each initial submission, also one over budget: its number for the seat, from 1",
             PAPER,
         ),
         MarkDoc::new("round", COUNT, "of each round, of each seat: its number, from 1", PAPER),
         MarkDoc::new("won", FLAG, "likewise: 1 for the winner, else 0", PAPER),
-        MarkDoc::new("cost", "points", "of each initial submission, and of each round: what the strategy costs", PAPER),
-        MarkDoc::new("budget", "points", "of each round, of each seat: what its strategy may cost", PAPER),
+        MarkDoc::new("cost", "points", "of each initial submission, and of each round: cost of the strategy", PAPER),
+        MarkDoc::new("budget", "points", "of each round, of each seat: maximum cost of its strategy", PAPER),
         MarkDoc::new("over", FLAG, "likewise: 1 if its strategy costs more than that, else 0", PAPER),
         MarkDoc::new(
             "violation",
@@ -40,7 +40,7 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
         MarkDoc::new(
             "kept",
             FLAG,
-            "likewise: 1 if the seat was asked to revise that one and it stayed the same, else 0",
+            "likewise: 1 if the seat was to revise that one and it stayed the same, else 0",
             PAPER,
         ),
         MarkDoc::new("value", "points", value, PAPER),
@@ -112,10 +112,10 @@ impl<C: PlanEngine> PlanGame<C> {
         if !settled && (!was.due || is.sent == was.sent) {
             return;
         }
-        let side = before.side(&self.terms, seat);
+        let side = before.side(&self.settings, seat);
         let over = is.over.as_ref().filter(|_| !settled).map(|over| self.strategy(side, &over.0));
         let strategy = if settled { after.stands[seat][side].strategy.as_ref() } else { over.as_ref() };
-        let (cost, violations) = judged(&self.craft, side, strategy);
+        let (cost, violations) = judged(&self.engine, side, strategy);
         out.number(seat, "attempt", f64::from(was.sent + 1));
         out.number(seat, "cost", cost);
         out.word(seat, "violation", word(&violations));
@@ -123,9 +123,9 @@ impl<C: PlanEngine> PlanGame<C> {
 
     /// Emits the marks of round `n` for `seat`.
     fn round(&self, history: &[Round<C::Plan>], n: usize, seat: Seat, out: &mut Marks) {
-        let (side, round) = (side_in(&self.terms, n, seat), &history[n]);
+        let (side, round) = (side_in(&self.settings, n, seat), &history[n]);
         let now = round.strategies[seat].as_ref();
-        let (cost, violations) = judged(&self.craft, side, now);
+        let (cost, violations) = judged(&self.engine, side, now);
         out.number(seat, "round", (n + 1) as f64);
         out.flag(seat, "won", round.winner == Some(seat));
         out.number(seat, "cost", cost);
@@ -133,18 +133,18 @@ impl<C: PlanEngine> PlanGame<C> {
         out.flag(seat, "over", cost > self.budgets[side]);
         out.word(seat, "violation", word(&violations));
         // The last round in which this seat had a strategy for this side.
-        let same = |m: &usize| side_in(&self.terms, *m, seat) == side;
+        let same = |m: &usize| side_in(&self.settings, *m, seat) == side;
         let last = (0..n).rev().filter(same).find_map(|m| history[m].strategies[seat].as_ref());
         let revised = now.zip(last).is_some_and(|(now, last)| now != last);
-        let asked = (0..n).rev().find(same).and_then(|m| phase_after(&self.terms, m as u32 + 1));
-        let asked = asked.is_some_and(|(_, asked)| asked[seat]);
+        let requested = (0..n).rev().find(same).and_then(|m| phase_after(&self.settings, m as u32 + 1));
+        let requested = requested.is_some_and(|(_, requested)| requested[seat]);
         out.flag(seat, "revised", revised);
-        out.flag(seat, "kept", asked && !revised && now.is_some() && last.is_some());
+        out.flag(seat, "kept", requested && !revised && now.is_some() && last.is_some());
         if out.wants("value") {
             out.number(seat, "value", self.value(round, n, seat));
         }
         if let (Some(Strategy::Legal(now)), Some(Strategy::Legal(last))) = (now, last) {
-            let [now, last] = [now, last].map(|plan| self.craft.pieces(side, plan));
+            let [now, last] = [now, last].map(|plan| self.engine.pieces(side, plan));
             out.number(seat, "structural", structural(&now, &last));
             out.number(seat, "semantic", semantic(&now, &last));
             out.number(seat, "functional", functional(&now, &last));
@@ -153,11 +153,11 @@ impl<C: PlanEngine> PlanGame<C> {
 
     /// Returns the value of a round: the battle's, or 1 or -1 without a battle.
     fn value(&self, round: &Round<C::Plan>, n: usize, seat: Seat) -> f64 {
-        let seat_of = |side| if side_in(&self.terms, n, 0) == side { 0 } else { 1 };
+        let seat_of = |side| if side_in(&self.settings, n, 0) == side { 0 } else { 1 };
         let by_side = [0, 1].map(|side| round.strategies[seat_of(side)].as_ref());
         match by_side {
             [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))] => {
-                self.craft.simulate([a, b], self.budgets, &mut ()).value[side_in(&self.terms, n, seat)]
+                self.engine.simulate([a, b], self.budgets, &mut ()).value[side_in(&self.settings, n, seat)]
             }
             _ if round.winner == Some(seat) => 1.0,
             _ => -1.0,

@@ -115,7 +115,7 @@ pub(super) fn picture<C: PlanEngine>(view: &View, budgets: [u32; 2]) -> Picture 
         let at = [22, y + 40 + 24 * k as i32];
         let end = match round.winner {
             Some(p) => format!("{} won ({})", round.sides[usize::from(p & 1)], why(&round.reason)),
-            None => format!("nobody won ({})", why(&round.reason)),
+            None => format!("both lost ({})", why(&round.reason)),
         };
         let ink = round.winner.map_or(Paint::Faint, |p| PAINTS[side_named::<C>(&round.sides[usize::from(p & 1)])]);
         sketch.circle(fill(ink), [at[0] + 6, at[1]], 6);

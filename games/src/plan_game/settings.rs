@@ -48,6 +48,85 @@ pub enum Feedback {
     Verbose,
 }
 
+/// Edition of the rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rules {
+    /// Rules of the published paper.
+    #[default]
+    Paper,
+    /// Rules of its public repository, where the manual lists a difference.
+    Repo,
+}
+
+/// Parameters of a plan game, declared by `plan_params!`.
+pub trait PlanParams {
+    /// Returns the parameters common to all plan games.
+    fn settings(&self) -> PlanSettings;
+}
+
+/// Declares the parameters of a plan game: those common to all, then its own, each with its default.
+macro_rules! plan_params {
+    (
+        $(#[$doc:meta])*
+        pub struct $Params:ident {
+            tries = $tries:literal;
+            $($(#[$attribute:meta])* pub $name:ident: $Type:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $Params {
+            /// One round (duel), or several with revisions (match).
+            pub format: $crate::plan_game::RoundFormat,
+            /// Rounds of a match, 1 to 50.
+            #[schemars(range(min = 1, max = 50))]
+            pub rounds: u32,
+            /// Seats that revise after a round: one in turn, or both.
+            pub revise: $crate::plan_game::Revise,
+            /// The seat that revises after odd rounds, with revise=alternate.
+            #[schemars(range(min = 0, max = 1))]
+            pub first: u32,
+            /// If set to swap, the sides swap after each round; needs format=match and revise=both.
+            pub roles: $crate::plan_game::Roles,
+            /// Factor on the budgets, 0.5 to 4.
+            #[schemars(range(min = 0.5, max = 4.0))]
+            pub budget_scale: f64,
+            /// Maximum number of initial documents of a seat that may exceed the budget, 1 to 9.
+            #[schemars(range(min = 1, max = 9))]
+            pub tries: u32,
+            /// Feedback on each battle; verbose includes a summary.
+            pub feedback: $crate::plan_game::Feedback,
+            $($(#[$attribute])* pub $name: $Type,)*
+        }
+
+        impl Default for $Params {
+            fn default() -> Self {
+                $Params {
+                    format: Default::default(),
+                    rounds: 10,
+                    revise: Default::default(),
+                    first: 0,
+                    roles: Default::default(),
+                    budget_scale: 1.0,
+                    tries: $tries,
+                    feedback: Default::default(),
+                    $($name: $default,)*
+                }
+            }
+        }
+
+        impl $crate::plan_game::PlanParams for $Params {
+            fn settings(&self) -> $crate::plan_game::PlanSettings {
+                let &$Params { format, rounds, revise, first, roles, budget_scale, tries, feedback, .. } = self;
+                $crate::plan_game::PlanSettings { format, rounds, revise, first, roles, budget_scale, tries, feedback }
+            }
+        }
+    };
+}
+pub(crate) use plan_params;
+
 /// The parameters common to all plan games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanSettings {
@@ -70,21 +149,11 @@ pub struct PlanSettings {
 }
 
 impl PlanSettings {
-    /// Checks ranges and combinations.
+    /// Checks the combinations.
     ///
     /// # Errors
     /// Returns the invalid parameter.
     pub fn check(&self) -> Result<(), ParamError> {
-        let within = |name: &str, got: u32, [least, most]: [u32; 2]| match (least..=most).contains(&got) {
-            true => Ok(()),
-            false => Err(ParamError::value(name, got, format!("{least} to {most}"))),
-        };
-        within("rounds", self.rounds, [1, 50])?;
-        within("first", self.first, [0, 1])?;
-        within("tries", self.tries, [1, 9])?;
-        if !(0.5..=4.0).contains(&self.budget_scale) {
-            return Err(ParamError::value("budget_scale", self.budget_scale, "0.5 to 4"));
-        }
         if self.roles == Roles::Alternate && (self.format, self.revise) != (RoundFormat::Match, Revise::Both) {
             return Err(ParamError::value("roles", "alternate", "alternate only with format=match and revise=both"));
         }

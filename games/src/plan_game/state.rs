@@ -145,33 +145,33 @@ pub enum Submission<P> {
 }
 
 /// Returns the side of a seat in round `n`, from 0.
-pub fn side_in(terms: &PlanSettings, n: usize, seat: Seat) -> Side {
-    if terms.roles == Roles::Alternate && n % 2 == 1 { 1 - seat } else { seat }
+pub fn side_in(settings: &PlanSettings, n: usize, seat: Seat) -> Side {
+    if settings.roles == Roles::Alternate && n % 2 == 1 { 1 - seat } else { seat }
 }
 
 /// Returns the phase after `played` rounds, and the seats that submit in it. `None`: the next round is played at once.
-pub fn phase_after(terms: &PlanSettings, played: u32) -> Option<(Phase, [bool; 2])> {
-    if played >= terms.length() {
+pub fn phase_after(settings: &PlanSettings, played: u32) -> Option<(Phase, [bool; 2])> {
+    if played >= settings.length() {
         return Some((Phase::Over, [false; 2]));
     }
-    match (terms.revise, terms.roles) {
+    match (settings.revise, settings.roles) {
         (Revise::Alternate, _) => {
-            let reviser = if played % 2 == 1 { terms.first } else { 1 - terms.first };
+            let reviser = if played % 2 == 1 { settings.first } else { 1 - settings.first };
             Some((Phase::Revision, [reviser == 0, reviser == 1]))
         }
         (Revise::Both, Roles::Fixed) => Some((Phase::Revision, [true; 2])),
         // The side just played returns after the next round, if there is another one.
-        (Revise::Both, Roles::Alternate) if played + 2 > terms.length() => None,
+        (Revise::Both, Roles::Alternate) if played + 2 > settings.length() => None,
         (Revise::Both, Roles::Alternate) if played % 2 == 1 => Some((Phase::Revision, [true; 2])),
         (Revise::Both, Roles::Alternate) => Some((Phase::RevisionOther, [true; 2])),
     }
 }
 
 /// Returns the cost and the violations of a seat's strategy.
-pub fn judged<C: PlanEngine>(craft: &C, side: Side, strategy: Option<&Strategy<C::Plan>>) -> (u32, Vec<&'static str>) {
+pub fn judged<C: PlanEngine>(engine: &C, side: Side, strategy: Option<&Strategy<C::Plan>>) -> (u32, Vec<&'static str>) {
     match strategy {
         None => (0, vec!["no_answer"]),
-        Some(Strategy::Legal(plan)) => (craft.cost(side, plan), Vec::new()),
+        Some(Strategy::Legal(plan)) => (engine.cost(side, plan), Vec::new()),
         Some(Strategy::Flawed(flawed)) => (flawed.cost, flawed.violations.clone()),
     }
 }
@@ -223,10 +223,10 @@ impl<P: Clone + Default + PartialEq> State<P> {
     }
 
     /// Returns the side that a seat submits for now, or played last.
-    pub fn side(&self, terms: &PlanSettings, seat: Seat) -> Side {
-        match (terms.roles, self.phase) {
+    pub fn side(&self, settings: &PlanSettings, seat: Seat) -> Side {
+        match (settings.roles, self.phase) {
             (Roles::Fixed, _) => seat,
-            (_, Phase::Over) => side_in(terms, self.history.len().saturating_sub(1), seat),
+            (_, Phase::Over) => side_in(settings, self.history.len().saturating_sub(1), seat),
             (_, phase) => phase.side(seat),
         }
     }
@@ -243,45 +243,45 @@ impl<P: Clone + Default + PartialEq> State<P> {
     }
 
     /// Advances once all submissions are in: plays the due rounds and enters the next phase.
-    pub fn advance<C: PlanEngine<Plan = P>>(&mut self, craft: &C, terms: &PlanSettings, budgets: [u32; 2]) {
+    pub fn advance<C: PlanEngine<Plan = P>>(&mut self, engine: &C, settings: &PlanSettings, budgets: [u32; 2]) {
         if self.phase == Phase::Over || self.work.iter().any(|work| work.due) {
             return;
         }
-        if self.phase == Phase::Initial && terms.roles == Roles::Alternate {
+        if self.phase == Phase::Initial && settings.roles == Roles::Alternate {
             self.phase = Phase::InitialOther;
             self.work = [Work::new(true), Work::new(true)];
             return;
         }
         loop {
-            self.play_round(craft, terms, budgets);
-            if let Some((phase, asked)) = phase_after(terms, self.history.len() as u32) {
+            self.play_round(engine, settings, budgets);
+            if let Some((phase, requested)) = phase_after(settings, self.history.len() as u32) {
                 self.phase = phase;
-                self.work = asked.map(Work::new);
+                self.work = requested.map(Work::new);
                 return;
             }
         }
     }
 
-    fn play_round<C: PlanEngine<Plan = P>>(&mut self, craft: &C, terms: &PlanSettings, budgets: [u32; 2]) {
+    fn play_round<C: PlanEngine<Plan = P>>(&mut self, engine: &C, settings: &PlanSettings, budgets: [u32; 2]) {
         let n = self.history.len();
         // The seat and strategy of each side.
-        let seat_of = |side: Side| if side_in(terms, n, 0) == side { 0 } else { 1 };
+        let seat_of = |side: Side| if side_in(settings, n, 0) == side { 0 } else { 1 };
         let played = [0, 1].map(|side| self.stands[seat_of(side)][side].played());
-        let judged = [0, 1].map(|side| judged(craft, side, played[side]));
+        let judged = [0, 1].map(|side| judged(engine, side, played[side]));
         let costs = [judged[0].0, judged[1].0];
         let (winner, reason) = match (forfeited([&judged[0].1, &judged[1].1], costs, budgets), played) {
             (Some(end), _) => end,
             (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) => {
-                let ended = craft.simulate([a, b], budgets, &mut ());
+                let ended = engine.simulate([a, b], budgets, &mut ());
                 (Some(ended.winner), ended.reason)
             }
             // A strategy without violations is a legal plan.
             (None, _) => (None, "both_forfeit"),
         };
-        let by_seat = [0, 1].map(|seat| played[side_in(terms, n, seat)].cloned());
+        let by_seat = [0, 1].map(|seat| played[side_in(settings, n, seat)].cloned());
         self.history.push(Round { strategies: by_seat, winner: winner.map(seat_of), reason });
         for seat in 0..2 {
-            self.stands[seat][side_in(terms, n, seat)].absent = false;
+            self.stands[seat][side_in(settings, n, seat)].absent = false;
         }
         self.fresh += 1;
     }

@@ -18,8 +18,8 @@ fn start(game: &str) -> Box<dyn DynState> {
     games().load(game).unwrap().start()
 }
 
-fn terms() -> PlanSettings {
-    BattleCards::new(Default::default()).unwrap().terms
+fn settings() -> PlanSettings {
+    BattleCards::new(Default::default()).unwrap().settings
 }
 
 /// Plays documents, one for each seat that acts.
@@ -72,12 +72,13 @@ fn forfeits_follow_verdict_table() {
 /// The seats that submit after each round.
 #[test]
 fn phases_follow_revision_rules() {
-    let rounds =
-        |terms: PlanSettings| (1..=terms.length()).map(|played| phase_after(&terms, played)).collect::<Vec<_>>();
+    let rounds = |settings: PlanSettings| {
+        (1..=settings.length()).map(|played| phase_after(&settings, played)).collect::<Vec<_>>()
+    };
     let (over, both) = (Some((Phase::Over, [false; 2])), [true; 2]);
     let only = |seat: usize| Some((Phase::Revision, [seat == 0, seat == 1]));
-    let game = PlanSettings { format: RoundFormat::Match, rounds: 4, ..terms() };
-    assert_eq!(rounds(terms()), [over]);
+    let game = PlanSettings { format: RoundFormat::Match, rounds: 4, ..settings() };
+    assert_eq!(rounds(settings()), [over]);
     assert_eq!(rounds(game), [only(0), only(1), only(0), over]);
     assert_eq!(rounds(PlanSettings { first: 1, ..game }), [only(1), only(0), only(1), over]);
     let game = PlanSettings { revise: Revise::Both, ..game };
@@ -262,7 +263,6 @@ fn alternate_roles_swap_sides() {
     assert_eq!(history[2]["strategies"][0]["invaders"][0]["name"], "PoisonFrog");
 }
 
-/// Each violation of the game's page, alone.
 #[test]
 fn each_violation_is_reported() {
     let judged = |game: &str, side: usize, document: Value| {
@@ -427,8 +427,8 @@ where
     let plans = PlanGame::<C>::new(Default::default()).unwrap();
     let mut rng = Stream::from_text(game);
     for _ in 0..ludex_env::check::scaled(10_000) {
-        let teams = [0, 1].map(|side| plans.craft.random(side, plans.budgets[side], &mut rng));
-        let documents = [0, 1].map(|side| plans.craft.document(side, &teams[side]));
+        let teams = [0, 1].map(|side| plans.engine.random(side, plans.budgets[side], &mut rng));
+        let documents = [0, 1].map(|side| plans.engine.document(side, &teams[side]));
         let mut said = start(game);
         say(&mut *said, documents.clone());
         let mut built = start(game);
@@ -510,10 +510,10 @@ fn initial_view_does_not_depend_on_first() {
 fn catalogue_examples_are_legal() {
     fn check<C: PlanEngine>() {
         let params: C::Params = Default::default();
-        let craft = C::new(&params).unwrap();
+        let engine = C::new(&params).unwrap();
         for side in 0..2 {
-            let document = craft.document(side, &craft.example(side));
-            let reading = craft.read(side, C::BUDGETS[side] / 2, &document);
+            let document = engine.document(side, &engine.example(side));
+            let reading = engine.read(side, C::BUDGETS[side] / 2, &document);
             assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
         }
     }
@@ -526,15 +526,15 @@ fn catalogue_examples_are_legal() {
 #[test]
 fn varied_plans_are_legal() {
     fn check<C: PlanEngine>() {
-        let craft = C::new(&Default::default()).unwrap();
+        let engine = C::new(&Default::default()).unwrap();
         let mut rng = Stream::from_text(C::INFO.id);
         for side in 0..2 {
             for budget in [C::BUDGETS[side] / 2, C::BUDGETS[side], 4 * C::BUDGETS[side]] {
-                let (mut plan, mut differ) = (craft.random(side, budget, &mut rng), 0);
+                let (mut plan, mut differ) = (engine.random(side, budget, &mut rng), 0);
                 for _ in 0..300 {
-                    let next = craft.vary(side, budget, &plan, &mut rng);
-                    let document = craft.document(side, &next);
-                    assert_eq!(craft.read(side, budget, &document).violations, Vec::<&str>::new(), "{document}");
+                    let next = engine.vary(side, budget, &plan, &mut rng);
+                    let document = engine.document(side, &next);
+                    assert_eq!(engine.read(side, budget, &document).violations, Vec::<&str>::new(), "{document}");
                     differ += u32::from(next != plan);
                     plan = next;
                 }

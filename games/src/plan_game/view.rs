@@ -121,14 +121,14 @@ impl<C: PlanEngine> PlanGame<C> {
     pub(super) fn document_of(&self, side: Side, strategy: Option<&Strategy<C::Plan>>) -> Value {
         match strategy {
             None => Value::Null,
-            Some(Strategy::Legal(plan)) => self.craft.document(side, plan),
+            Some(Strategy::Legal(plan)) => self.engine.document(side, plan),
             Some(Strategy::Flawed(flawed)) => flawed.document.clone(),
         }
     }
 
     /// Parses a document that fits the schema.
     pub(super) fn strategy(&self, side: Side, document: &Value) -> Strategy<C::Plan> {
-        let reading = self.craft.read(side, self.budgets[side], document);
+        let reading = self.engine.read(side, self.budgets[side], document);
         match reading.plan {
             Some(plan) if reading.violations.is_empty() => Strategy::Legal(plan),
             _ => {
@@ -140,7 +140,7 @@ impl<C: PlanEngine> PlanGame<C> {
 
     fn settled(&self, side: Side, stand: &Stand<C::Plan>) -> Settled {
         let strategy = stand.strategy.as_ref();
-        let (cost, violations) = judged(&self.craft, side, strategy);
+        let (cost, violations) = judged(&self.engine, side, strategy);
         Settled {
             strategy: self.document_of(side, strategy),
             cost,
@@ -151,11 +151,11 @@ impl<C: PlanEngine> PlanGame<C> {
 
     /// Returns the battle's summary, if the settings request it and there was a battle.
     fn summary(&self, n: usize, round: &Round<C::Plan>) -> Option<Value> {
-        let by_side = [0, 1].map(|side| &round.strategies[side_in(&self.terms, n, side)]);
+        let by_side = [0, 1].map(|side| &round.strategies[side_in(&self.settings, n, side)]);
         match by_side {
-            [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))] if self.terms.feedback == Feedback::Verbose => {
+            [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))] if self.settings.feedback == Feedback::Verbose => {
                 let mut log = SummaryLog::default();
-                self.craft.simulate([a, b], self.budgets, &mut log);
+                self.engine.simulate([a, b], self.budgets, &mut log);
                 Some(log.0)
             }
             _ => None,
@@ -163,8 +163,8 @@ impl<C: PlanEngine> PlanGame<C> {
     }
 
     fn played(&self, n: usize, round: &Round<C::Plan>) -> RoundView {
-        let sides = [0, 1].map(|seat| side_in(&self.terms, n, seat));
-        let judged = [0, 1].map(|seat| judged(&self.craft, sides[seat], round.strategies[seat].as_ref()));
+        let sides = [0, 1].map(|seat| side_in(&self.settings, n, seat));
+        let judged = [0, 1].map(|seat| judged(&self.engine, sides[seat], round.strategies[seat].as_ref()));
         RoundView {
             sides: sides.map(|side| C::SIDES[side].to_owned()),
             strategies: [0, 1].map(|seat| self.document_of(sides[seat], round.strategies[seat].as_ref())),
@@ -186,13 +186,13 @@ impl<C: PlanEngine> PlanGame<C> {
         let seat = who.seat().map(|seat| seat & 1);
         let us = seat.unwrap_or(0);
         let won = |p: Seat| s.history.iter().filter(|round| round.winner == Some(p)).count() as u32;
-        let side = seat.map(|seat| s.side(&self.terms, seat));
+        let side = seat.map(|seat| s.side(&self.settings, seat));
         let work = seat.map(|seat| &s.work[seat]);
         let empty = C::Plan::default();
         let draft =
             work.filter(|work| work.plan != empty || !work.begun.is_empty()).zip(side).map(|(work, side)| Draft {
-                strategy: self.craft.document(side, &work.plan),
-                cost: self.craft.cost(side, &work.plan),
+                strategy: self.engine.document(side, &work.plan),
+                cost: self.engine.cost(side, &work.plan),
                 choosing: work.begun.to_vec(),
             });
         let stands = seat.into_iter().flat_map(|seat| s.stands[seat].iter().enumerate());
@@ -201,15 +201,15 @@ impl<C: PlanEngine> PlanGame<C> {
         View {
             seat: seat.map(|seat| seat as u8),
             phase: s.phase,
-            format: self.terms.format,
-            round: (s.history.len() as u32 + 1).min(self.terms.length()),
-            rounds: self.terms.length(),
+            format: self.settings.format,
+            round: (s.history.len() as u32 + 1).min(self.settings.length()),
+            rounds: self.settings.length(),
             waiting: (0..2).filter(|&p| s.work[usize::from(p)].due).collect(),
             side: side.map(|side| C::SIDES[side].to_owned()),
             budget: side.map(|side| self.budgets[side]),
             draft,
             strategy: known.map(|(side, stand)| (C::SIDES[side].to_owned(), self.settled(side, stand))).collect(),
-            tries_left: work.filter(|work| initial && work.due).map(|work| self.terms.tries - work.sent),
+            tries_left: work.filter(|work| initial && work.due).map(|work| self.settings.tries - work.sent),
             over: work
                 .and_then(|work| work.over.as_ref())
                 .map(|over| OverBudget { strategy: over.0.clone(), cost: over.1 }),
@@ -223,8 +223,8 @@ impl<C: PlanEngine> PlanGame<C> {
     /// Returns true if the strategy of `seat` for `side` was submitted after the last round that used it, and is therefore
     /// still hidden.
     fn hidden(&self, s: &State<C::Plan>, seat: Seat, side: Side) -> bool {
-        let settled_now = !s.work[seat].due && s.side(&self.terms, seat) == side;
-        let fixed = side_in(&self.terms, 1, 0) == 0;
+        let settled_now = !s.work[seat].due && s.side(&self.settings, seat) == side;
+        let fixed = side_in(&self.settings, 1, 0) == 0;
         match s.phase {
             Phase::Over => false,
             // Seats without a submission in this phase have nothing new.
@@ -233,13 +233,13 @@ impl<C: PlanEngine> PlanGame<C> {
             Phase::Revision | Phase::RevisionOther if fixed => settled_now && self.submitting_seats(s)[seat],
             // If sides alternate, the previous revision is played in the next round; the first two rounds play the initial
             // strategies.
-            Phase::Revision | Phase::RevisionOther => settled_now || s.side(&self.terms, seat) != side,
+            Phase::Revision | Phase::RevisionOther => settled_now || s.side(&self.settings, seat) != side,
         }
     }
 
     /// Returns the seats that submit in this phase.
     fn submitting_seats(&self, s: &State<C::Plan>) -> [bool; 2] {
-        super::state::phase_after(&self.terms, s.history.len() as u32)
+        super::state::phase_after(&self.settings, s.history.len() as u32)
             .map_or([true; 2], |(_, submitting_seats)| submitting_seats)
     }
 
@@ -253,13 +253,13 @@ impl<C: PlanEngine> PlanGame<C> {
         for (n, played) in view.history.iter().enumerate() {
             let strategies = [0, 1].map(|seat| {
                 let document = &played.strategies[seat];
-                (!document.is_null()).then(|| self.strategy(side_in(&self.terms, n, seat), document))
+                (!document.is_null()).then(|| self.strategy(side_in(&self.settings, n, seat), document))
             });
             let winner = played.winner.map(|p| usize::from(p & 1));
             let reason = self.reason(&played.reason);
             for (seat, strategy) in strategies.iter().enumerate() {
                 if let Some(strategy) = strategy {
-                    s.stands[seat][side_in(&self.terms, n, seat)].strategy = Some(strategy.clone());
+                    s.stands[seat][side_in(&self.settings, n, seat)].strategy = Some(strategy.clone());
                 }
             }
             s.history.push(Round { strategies, winner, reason });
@@ -271,7 +271,7 @@ impl<C: PlanEngine> PlanGame<C> {
             }
             for side in 0..2 {
                 if self.hidden(&s, seat, side) {
-                    let plan = self.craft.random(side, self.budgets[side], rng);
+                    let plan = self.engine.random(side, self.budgets[side], rng);
                     s.stands[seat][side] = Stand { strategy: Some(Strategy::Legal(plan)), absent: false };
                 }
             }
@@ -291,14 +291,14 @@ impl<C: PlanEngine> PlanGame<C> {
                 }
             };
         }
-        let side = s.side(&self.terms, seat);
+        let side = s.side(&self.settings, seat);
         let work = &mut s.work[seat];
         if let Some(draft) = &view.draft {
-            let reading = self.craft.read(side, self.budgets[side], &draft.strategy);
+            let reading = self.engine.read(side, self.budgets[side], &draft.strategy);
             work.plan = reading.plan.unwrap_or_default();
             work.begun = PartialPiece::from_slice(&draft.choosing);
         }
-        work.sent = view.tries_left.map_or(0, |left| self.terms.tries.saturating_sub(left));
+        work.sent = view.tries_left.map_or(0, |left| self.settings.tries.saturating_sub(left));
         work.over = view.over.as_ref().map(|over| Box::new((over.strategy.clone(), over.cost)));
     }
 }

@@ -61,7 +61,7 @@ impl<C: PlanEngine> PlanGame<C> {
     }
 
     fn catalogue_text(&self, title: &str, side: Side, only: impl Fn(&str) -> bool) -> Option<String> {
-        let lines: Vec<String> = self.craft.catalogue(side).into_iter().filter(|l| only(l.0)).map(|l| l.1).collect();
+        let lines: Vec<String> = self.engine.catalogue(side).into_iter().filter(|l| only(l.0)).map(|l| l.1).collect();
         (!lines.is_empty()).then(|| format!("{title}\n{}", lines.join("\n")))
     }
 
@@ -113,7 +113,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let theirs = last.map(|played| &played.strategies[1 - seat]);
         match theirs {
             None => {
-                let names: Vec<&str> = self.craft.catalogue(1 - side).into_iter().map(|line| line.0).collect();
+                let names: Vec<&str> = self.engine.catalogue(1 - side).into_iter().map(|line| line.0).collect();
                 parts.push(format!("The other side has: {}.", names.join(", ")));
             }
             Some(document) => {
@@ -130,7 +130,7 @@ impl<C: PlanEngine> PlanGame<C> {
             parts.push(format!("Built so far, for {}: {} {}", draft.cost, draft.strategy, choosing.join(", ")));
         }
         if view.waiting.contains(&(seat as u8)) {
-            let example = self.craft.document(side, &self.craft.example(side));
+            let example = self.engine.document(side, &self.engine.example(side));
             parts.push(match last {
                 None => format!("A plan is one JSON object, such as {example}"),
                 Some(_) => "A plan is one JSON object: the new plan, or {\"keep\": true}.".to_owned(),
@@ -144,7 +144,7 @@ impl<C: PlanEngine> PlanGame<C> {
         match a {
             super::SUBMIT => "submit".to_owned(),
             super::KEEP => "keep".to_owned(),
-            a => self.craft.action_text(side, a),
+            a => self.engine.action_text(side, a),
         }
     }
 }

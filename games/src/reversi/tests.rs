@@ -90,7 +90,7 @@ fn player_without_move_passes() {
     let mut mask = [7; 65];
     g.mask(&s, 0, &mut mask);
     assert_eq!((mask[64], mask[..64].iter().sum::<u8>()), (1, 0));
-    assert!(g.why_not(&s, 0, 0).contains("but to pass"));
+    assert!(g.why_not(&s, 0, 0).contains("the only move is to pass"));
     g.play_unchecked(&mut s, PASS);
     assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(1), vec![59]));
     assert!(g.why_not(&s, 1, PASS).contains("may not pass") && g.why_not(&s, 1, 0).contains("no disc"));

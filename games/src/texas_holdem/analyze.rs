@@ -22,7 +22,7 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
         .as_object()
         .ok_or("the question is not an object: {\"board\": \"...\", \"hands\": [\"...\", \"...\"]}")?;
     if let Some(key) = q.keys().find(|k| !KEYS.contains(&k.as_str())) {
-        return Err(format!("there is no field {key:?}; there are: {}", KEYS.join(", ")));
+        return Err(format!("unknown field {key:?}; allowed: {}", KEYS.join(", ")));
     }
     let board = match q.get("board") {
         None => Vec::new(),

@@ -3,7 +3,7 @@
 use ludex_env::game::{Seat, Viewer};
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
-use super::deal::{Deal, Does, FOLD, Next};
+use super::deal::{ActionEffect, Deal, FOLD, NextStep};
 use super::table::PokerTable;
 use super::{State, TexasHoldem};
 
@@ -108,7 +108,7 @@ impl TexasHoldem {
         w.reals(t.rounds, |r| r == usize::from(c.round));
         w.reals(t.n, |p| me.is_some() && position(0) == Some(p));
         let next = d.next(t);
-        w.reals(t.n, |k| position(k).is_some_and(|p| next == Next::Move(p)));
+        w.reals(t.n, |k| position(k).is_some_and(|p| next == NextStep::Move(p)));
         w.reals(t.n, |k| position(k).is_some_and(|p| !c.in_hand(p)));
         let spent = |k: usize| position(k).map_or(0, |p| c.spent[p]);
         let left = |k: usize| position(k).map_or(0, |p| t.most(p).saturating_sub(c.spent[p]));
@@ -148,10 +148,10 @@ impl TexasHoldem {
         w.ints(t.deck.into(), |k| u32::from(hole.contains(&(k as u8))));
         w.ints(t.deck.into(), |k| u32::from(d.board(t).contains(&(k as u8))));
         let pair = |i: usize| match at(i).map(|m| m.does) {
-            None | Some(Does::Fold) => [0, 0],
-            Some(Does::Call) => [1, 0],
-            Some(Does::Raise(_)) => [0, 1],
-            Some(Does::AllIn) => [1, 1],
+            None | Some(ActionEffect::Fold) => [0, 0],
+            Some(ActionEffect::Call) => [1, 0],
+            Some(ActionEffect::Raise(_)) => [0, 1],
+            Some(ActionEffect::AllIn) => [1, 1],
         };
         (0..long).for_each(|i| {
             let pair = pair(i);
@@ -159,7 +159,7 @@ impl TexasHoldem {
         });
         // Target sums of bets; with a limit they are redundant.
         let bet = |m: &&super::deal::BettingMove| {
-            !t.limit && matches!(m.does, Does::Raise(_) | Does::AllIn) && m.action != FOLD
+            !t.limit && matches!(m.does, ActionEffect::Raise(_) | ActionEffect::AllIn) && m.action != FOLD
         };
         w.ints(long, |i| at(i).filter(bet).map_or(0, |m| m.to));
     }

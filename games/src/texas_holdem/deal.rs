@@ -22,7 +22,7 @@ pub(super) const CALL: Action = 1;
 
 /// The next step of a hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// A card is dealt.
     Card,
     /// The position that acts next.
@@ -33,7 +33,7 @@ pub(super) enum Next {
 
 /// The effect of an id, legal or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum ActionEffect {
     Fold,
     Call,
     /// Raises to this sum over the hand.
@@ -45,7 +45,7 @@ pub(super) enum Does {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BettingMove {
     pub action: Action,
-    pub does: Does,
+    pub does: ActionEffect,
     pub position: u8,
     pub round: u8,
     /// The position's sum over the hand after the move.
@@ -56,12 +56,12 @@ pub(super) struct BettingMove {
 
 /// Legal ids, ascending: some single ones, then a range.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Options {
+pub(super) struct LegalIds {
     pub few: ArrayVec<Action, 5>,
     pub range: Option<(Action, Action)>,
 }
 
-impl Options {
+impl LegalIds {
     pub fn has(&self, a: Action) -> bool {
         self.few.contains(&a) || self.range.is_some_and(|(low, high)| (low..=high).contains(&a))
     }
@@ -144,28 +144,28 @@ impl Deal {
     }
 
     #[inline]
-    pub fn next(&self, t: &PokerTable) -> Next {
+    pub fn next(&self, t: &PokerTable) -> NextStep {
         let c = &self.chips;
         if c.dealt < t.holes {
-            return Next::Card;
+            return NextStep::Card;
         }
         if c.seats_in(t) <= 1 {
-            return Next::Over;
+            return NextStep::Over;
         }
         if c.dealt < t.dealt[usize::from(c.round)] {
-            Next::Card
+            NextStep::Card
         } else if c.done {
-            Next::Over
+            NextStep::Over
         } else {
-            Next::Move(usize::from(c.next))
+            NextStep::Move(usize::from(c.next))
         }
     }
 
     /// Returns the ids that are legal for the position to move.
-    pub fn options(&self, t: &PokerTable) -> Options {
+    pub fn options(&self, t: &PokerTable) -> LegalIds {
         let c = &self.chips;
         let p = usize::from(c.next);
-        let mut o = Options::default();
+        let mut o = LegalIds::default();
         let mut may = |a: Action, legal: bool| {
             if legal {
                 o.few.push(a);
@@ -218,22 +218,22 @@ impl Deal {
     }
 
     /// Returns the effect of an id for the position to move.
-    pub fn does(&self, t: &PokerTable, a: Action) -> Does {
+    pub fn does(&self, t: &PokerTable, a: Action) -> ActionEffect {
         let c = &self.chips;
         let p = usize::from(c.next);
         let (spent, pot) = (c.spent[p], c.pot(t));
         match (a, t.sizes) {
-            (FOLD, _) => Does::Fold,
-            (CALL, _) => Does::Call,
-            (_, _) if t.limit => Does::Raise(c.most.saturating_add(t.raise[usize::from(c.round)])),
-            (_, Abstraction::Fullgame) => Does::Raise(a),
-            (2, Abstraction::Botzone) => Does::AllIn,
-            (_, Abstraction::Botzone) => Does::Raise(spent.saturating_add(a - 2)),
-            (2, Abstraction::Rlcard) => Does::Raise(spent + pot / 2),
-            (3, Abstraction::Rlcard) => Does::Raise(spent + pot),
-            (2, _) => Does::Raise(c.pot_raises(t, p).1),
-            (4, Abstraction::Fchpa) => Does::Raise(c.pot_raises(t, p).0),
-            _ => Does::AllIn,
+            (FOLD, _) => ActionEffect::Fold,
+            (CALL, _) => ActionEffect::Call,
+            (_, _) if t.limit => ActionEffect::Raise(c.most.saturating_add(t.raise[usize::from(c.round)])),
+            (_, Abstraction::Fullgame) => ActionEffect::Raise(a),
+            (2, Abstraction::Botzone) => ActionEffect::AllIn,
+            (_, Abstraction::Botzone) => ActionEffect::Raise(spent.saturating_add(a - 2)),
+            (2, Abstraction::Rlcard) => ActionEffect::Raise(spent + pot / 2),
+            (3, Abstraction::Rlcard) => ActionEffect::Raise(spent + pot),
+            (2, _) => ActionEffect::Raise(c.pot_raises(t, p).1),
+            (4, Abstraction::Fchpa) => ActionEffect::Raise(c.pot_raises(t, p).0),
+            _ => ActionEffect::AllIn,
         }
     }
 
@@ -250,14 +250,14 @@ impl Deal {
         let c = &mut self.chips;
         let stack = t.stacks[p];
         let to = match does {
-            Does::Fold => 0,
-            Does::Call => c.most.min(stack),
-            Does::Raise(to) => to.min(stack),
-            Does::AllIn => stack,
+            ActionEffect::Fold => 0,
+            ActionEffect::Call => c.most.min(stack),
+            ActionEffect::Raise(to) => to.min(stack),
+            ActionEffect::AllIn => stack,
         };
         let round = c.round;
         match does {
-            Does::Fold => c.folded |= 1 << p,
+            ActionEffect::Fold => c.folded |= 1 << p,
             _ => {
                 c.put = c.put.max(to.saturating_sub(c.spent[p]));
                 if to > c.most {
@@ -290,7 +290,7 @@ impl Deal {
 
     /// Returns true at a showdown: the end with two or more positions in.
     pub fn showdown(&self, t: &PokerTable) -> bool {
-        self.chips.seats_in(t) > 1 && self.next(t) == Next::Over
+        self.chips.seats_in(t) > 1 && self.next(t) == NextStep::Over
     }
 
     /// Returns chips won or lost by position, at the end of the hand. The pot is split exactly, down to fractions of a

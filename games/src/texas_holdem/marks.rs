@@ -4,7 +4,7 @@ use ludex_env::draw::Stream;
 use ludex_env::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
 use ludex_env::marks::{COUNT, FLAG, WORD};
 
-use super::deal::{Deal, Does, Next};
+use super::deal::{ActionEffect, Deal, NextStep};
 use super::{State, TexasHoldem};
 use crate::cards::{Card, Equity};
 
@@ -52,15 +52,15 @@ impl TexasHoldem {
 
     fn decision(&self, s: &State, joint: &[Option<ParsedMove>], out: &mut Marks) {
         let t = &self.table;
-        let (ToMove::Seat(seat), Next::Move(p)) = (self.to_move(s), s.now.next(t)) else { return };
+        let (ToMove::Seat(seat), NextStep::Move(p)) = (self.to_move(s), s.now.next(t)) else { return };
         let Some(Some(ParsedMove::Action(a))) = joint.get(seat) else { return };
         let chips = &s.now.chips;
         let word = match s.now.does(t, *a) {
-            Does::Fold => "fold",
-            Does::Call if chips.most > chips.spent[p] => "call",
-            Does::Call => "check",
-            Does::Raise(to) if to < t.stacks[p] => "raise",
-            Does::Raise(_) | Does::AllIn => "all_in",
+            ActionEffect::Fold => "fold",
+            ActionEffect::Call if chips.most > chips.spent[p] => "call",
+            ActionEffect::Call => "check",
+            ActionEffect::Raise(to) if to < t.stacks[p] => "raise",
+            ActionEffect::Raise(_) | ActionEffect::AllIn => "all_in",
         };
         out.word(seat, "action", word);
         if out.wants("equity") {

@@ -48,7 +48,7 @@ pub(super) fn picture(game: &TexasHoldem, view: &View) -> Picture {
         (None, false) => {
             let best = hand.won.iter().enumerate().filter(|(_, won)| **won > 0.0);
             let best: Vec<String> = best.map(|(p, won)| format!("p{p} wins {won}")).collect();
-            format!("{count}{}", if best.is_empty() { "nobody wins".to_owned() } else { best.join(", ") })
+            format!("{count}{}", if best.is_empty() { "no winner".to_owned() } else { best.join(", ") })
         }
     };
     let players = (0..game.table.n).map(player).collect();

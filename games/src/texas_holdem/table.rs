@@ -213,16 +213,7 @@ pub(super) struct PokerTable {
 impl PokerTable {
     /// Creates the poker table, and fills the defaults into `p`.
     pub fn new(p: &mut Params) -> Result<PokerTable, ParamError> {
-        let within = |name: &str, v: u32, low: u32, high: u32| match v {
-            v if (low..=high).contains(&v) => Ok(()),
-            v => Err(ParamError::value(name, v, format!("{low} to {high}"))),
-        };
-        within("numPlayers", p.num_players, 2, SEATS as u32)?;
-        within("numRounds", p.num_rounds, 1, ROUNDS as u32)?;
-        within("numSuits", p.num_suits, 1, 4)?;
-        within("numRanks", p.num_ranks, 2, 13)?;
-        within("numHoleCards", p.num_hole_cards, 1, HOLE as u32)?;
-        within("hands", p.hands, 1, 1000)?;
+        params::in_range(p)?;
         let (n, rounds) = (p.num_players as usize, p.num_rounds as usize);
         let limit = p.betting == Betting::Limit;
 
@@ -295,7 +286,7 @@ impl PokerTable {
             return Err(ParamError::value("bettingAbstraction", "botzone", "botzone has two seats and no limit"));
         }
         if p.score == Score::Blinds && big_blind == 0 {
-            return Err(ParamError::value("score", "blinds", "chips, where there is no blind"));
+            return Err(ParamError::value("score", "blinds", "chips, as the big blind is 0"));
         }
         Ok(PokerTable {
             n,

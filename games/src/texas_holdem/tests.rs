@@ -37,8 +37,8 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
     }
 }
 
-fn refused(s: &dyn DynState, text: &str) -> String {
-    let ToMove::Seat(seat) = s.turn() else { panic!("nobody moves") };
+fn refusal(s: &dyn DynState, text: &str) -> String {
+    let ToMove::Seat(seat) = s.turn() else { panic!("expected a seat to move") };
     s.parse_move(seat, &Move::Text(text.to_owned())).unwrap_err().message
 }
 
@@ -104,25 +104,25 @@ fn refusals_state_raise_bounds() {
     let ToMove::Seat(1) = s.turn() else { panic!("the button acts first") };
     assert!(s.view(Viewer::Seat(1)).text().ends_with("p1 is to move. A call costs 50. Raises go from 200 to 20000."));
     for text in ["Bet150", "raise to 150", "bet 150", "150"] {
-        let why = refused(&*s, text);
+        let why = refusal(&*s, text);
         assert!(why.contains("too small") && why.contains("200") && why.contains("20000"), "{text}: {why}");
     }
     for text in ["Bet20001", "raise 4000000000"] {
-        let why = refused(&*s, text);
+        let why = refusal(&*s, text);
         assert!(why.contains("above the stack") && why.contains("20000"), "{text}: {why}");
     }
-    assert!(refused(&*s, "dance").contains("Fold, Call"));
+    assert!(refusal(&*s, "dance").contains("Fold, Call"));
     let s = played("preset=hunl_fullgame", "", &["all in"]);
-    assert!(refused(&*s, "Bet20000").contains("does not go beyond"), "{}", refused(&*s, "Bet20000"));
+    assert!(refusal(&*s, "Bet20000").contains("does not go beyond"), "{}", refusal(&*s, "Bet20000"));
     assert_eq!(s.legal_list(0), [0, 1]);
     let s = played("", "", &["Call"]);
-    assert!(refused(&*s, "Fold").contains("no bet to call"));
+    assert!(refusal(&*s, "Fold").contains("no bet to call"));
     let s = played("blind=100 50,stack=250 250", "", &[]);
-    assert!(refused(&*s, "pot").contains("the stack is 250"), "{}", refused(&*s, "pot"));
+    assert!(refusal(&*s, "pot").contains("the stack is 250"), "{}", refusal(&*s, "pot"));
     // A pot-sized raise of the whole stack is the all-in.
     let s = played("blind=100 50,stack=300 300", "", &[]);
     assert_eq!(s.legal_list(1), [0, 1, 2]);
-    assert!(refused(&*s, "3").contains("Bet is all-in"));
+    assert!(refusal(&*s, "3").contains("Bet is all-in"));
     assert_eq!(s.parse_move(1, &Move::Text("all in".into())), Ok(ludex_env::ParsedMove::Action(2)));
     // The same by ids, through checked play.
     let mut s = played("preset=hunl_fullgame", "", &[]);
@@ -185,7 +185,7 @@ fn limit_raises_follow_rounds() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
-    assert!(refused(&*s, "Bet").contains("all of its raises"));
+    assert!(refusal(&*s, "Bet").contains("all of its raises"));
     let s = played("preset=limit", "", &["Call", "Call", "Call", "Call", "Bet"]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 10]));
 }
@@ -226,15 +226,15 @@ fn botzone_raises_double_previous_amount() {
     assert_eq!(bounds(&["-2"]), Value::Null);
     let s = played("preset=botzone", "", &["-2"]);
     assert_eq!(s.legal_list(1), [0, 2]);
-    let why = refused(&*s, "0");
+    let why = refusal(&*s, "0");
     assert!(why.contains("all-in"), "{why}");
     let drawn = s.view(Viewer::Seat(1)).drawing(Viewer::Public);
     assert!(drawn.contains("A call is not possible") && !drawn.contains("A call costs"), "{drawn}");
     assert!(drawn.contains("\nRound 1 (pre-flop): "), "{drawn}");
     let s = played("preset=botzone", "", &[]);
-    let why = refused(&*s, "149");
+    let why = refusal(&*s, "149");
     assert!(why.contains("at least 150") && why.contains("19949") && why.contains("-2"), "{why}");
-    assert!(refused(&*s, "19950").contains("-2"));
+    assert!(refusal(&*s, "19950").contains("-2"));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn invalid_queries_are_named() {
         (hands(json!(["Xc Kc"])), "expected a card (a rank of 23456789TJQKA, then a suit of cdhs), got \"Xc\""),
         (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
         (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
-        (json!({ "boards": "", "hands": ["Kh Kc"] }), "no field \"boards\""),
+        (json!({ "boards": "", "hands": ["Kh Kc"] }), "unknown field \"boards\""),
         (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: 0"),
         (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: \"x\""),
     ] {
@@ -326,7 +326,7 @@ fn invalid_queries_are_named() {
 }
 
 /// Returns the marks of the last of these moves, and of the chance node after it: (seat, name, value).
-fn counted(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
+fn last_marks(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
     let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
@@ -340,14 +340,14 @@ fn counted(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Val
 }
 
 fn equity(cards: &str, moves: &[&str]) -> f64 {
-    let all = counted("preset=hunl_fcpa", cards, moves);
+    let all = last_marks("preset=hunl_fcpa", cards, moves);
     all.iter().find(|m| m.1 == "equity").unwrap().2.as_f64().unwrap()
 }
 
 #[test]
 fn decision_marks_name_move() {
     let word = |params: &str, moves: &[&str]| {
-        let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
+        let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         all.into_iter().find(|m| m.1 == "action").unwrap().2
     };
     // The small blind calls, the big blind checks; then a bet, a raise, a fold.
@@ -368,7 +368,7 @@ fn decision_marks_name_move() {
 #[test]
 fn finished_hands_are_marked() {
     let ends = |params: &str, moves: &[&str]| {
-        let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
+        let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         let of = |name: &str| all.iter().filter(|m| m.1 == name).map(|m| m.2.as_f64().unwrap()).collect::<Vec<_>>();
         (of("hand"), of("folded_hand"))
     };

@@ -5,7 +5,7 @@ use ludex_env::game::{Action, Seat, Viewer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::deal::{Deal, FOLD, Next};
+use super::deal::{Deal, FOLD, NextStep};
 use super::table::{Abstraction, PokerTable};
 use super::{State, TexasHoldem};
 use crate::cards;
@@ -114,10 +114,10 @@ impl TexasHoldem {
         let seat_at = |p: usize| ((p + shift) % t.n) as u8;
         let by_seat = |of: &dyn Fn(usize) -> u32| (0..t.n).map(|seat| of(position(seat))).collect::<Vec<u32>>();
         let next = d.next(t);
-        let options = (drawn && matches!(next, Next::Move(_))).then(|| d.options(t));
+        let options = (drawn && matches!(next, NextStep::Move(_))).then(|| d.options(t));
         let show = |p: usize| c.in_hand(p).then(|| t.names(d.hole(t, p)));
         let seats = || (0..t.n).map(position);
-        let over = next == Next::Over;
+        let over = next == NextStep::Over;
         HandView {
             positions: if drawn { (0..t.n).map(seat_at).collect() } else { Vec::new() },
             hole: me.filter(|_| drawn).map(|m| t.names(d.hole(t, position(m)))).unwrap_or_default(),
@@ -139,7 +139,7 @@ impl TexasHoldem {
                 })
                 .collect(),
             to_move: match next {
-                Next::Move(p) if drawn => Some(seat_at(p)),
+                NextStep::Move(p) if drawn => Some(seat_at(p)),
                 _ => None,
             },
             raise: options.and_then(|o| o.range).map(|(low, high)| [self.size(low), self.size(high)]),
@@ -154,7 +154,7 @@ impl TexasHoldem {
     }
 
     /// Samples a state consistent with the view: hidden cards are dealt at random.
-    pub(super) fn fitting(&self, view: &View, rng: &mut Stream) -> State {
+    pub(super) fn consistent_state(&self, view: &View, rng: &mut Stream) -> State {
         let t = &self.table;
         let me = view.seat.map(usize::from).filter(|&p| p < t.n);
         let mut s = State::new(t);
@@ -198,15 +198,15 @@ impl TexasHoldem {
         let (mut deal, mut moves) = (cards.into_iter(), hand.moves.iter());
         loop {
             match d.next(t) {
-                Next::Card if d.chips.dealt < hand.dealt => {
+                NextStep::Card if d.chips.dealt < hand.dealt => {
                     let Some(known) = deal.next() else { return d };
                     d.deal(t, known.or_else(|| rest.pop()).unwrap_or(0).into());
                 }
-                Next::Move(_) => {
+                NextStep::Move(_) => {
                     let Some(m) = moves.next().filter(|m| m.action < t.actions()) else { return d };
                     d.act(t, m.action);
                 }
-                Next::Card | Next::Over => return d,
+                NextStep::Card | NextStep::Over => return d,
             }
         }
     }
@@ -214,9 +214,9 @@ impl TexasHoldem {
     /// Returns the chips that an action of the seat to move puts in.
     pub(super) fn chips_of(&self, view: &View, a: Action) -> String {
         // The hidden cards do not affect the chips.
-        let mut deal = self.fitting(view, &mut Stream::new(&[0; 32])).now;
+        let mut deal = self.consistent_state(view, &mut Stream::new(&[0; 32])).now;
         let t = &self.table;
-        let Next::Move(p) = deal.next(t) else { return String::new() };
+        let NextStep::Move(p) = deal.next(t) else { return String::new() };
         let before = deal.chips.spent[p];
         if !deal.options(t).has(a) {
             return String::new();

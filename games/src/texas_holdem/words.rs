@@ -3,7 +3,7 @@
 use ludex_env::game::Action;
 
 use super::TexasHoldem;
-use super::deal::{CALL, Deal, Does, FOLD, Next, Options};
+use super::deal::{ActionEffect, CALL, Deal, FOLD, LegalIds, NextStep};
 use super::table::{Abstraction, PokerTable};
 
 /// Returns Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
@@ -103,7 +103,7 @@ impl TexasHoldem {
     /// Explains why an id is refused, with the legal bounds.
     pub(super) fn refusal(&self, d: &Deal, a: Action) -> String {
         let t = &self.table;
-        let Next::Move(p) = d.next(t) else { return "nobody is to move".to_owned() };
+        let NextStep::Move(p) = d.next(t) else { return "no seat is to move".to_owned() };
         let c = &d.chips;
         let (options, botzone) = (d.options(t), t.sizes == Abstraction::Botzone);
         let (stack, spent) = (t.stacks[p], c.spent[p]);
@@ -111,10 +111,12 @@ impl TexasHoldem {
         let (fold, call, all) = if botzone { ("-1", "0", "-2") } else { ("Fold", "Call", "AllIn") };
         let bets = options.range.is_some() || options.few.iter().any(|&o| o > if botzone { 2 } else { CALL });
         match d.does(t, a) {
-            Does::Fold => format!("{fold}: there is no bet to call; {call} checks"),
-            Does::Call => format!("{call}: after an all-in there is only to fold ({fold}) or to go all-in ({all})"),
+            ActionEffect::Fold => format!("{fold}: no bet to call; {call} checks"),
+            ActionEffect::Call => {
+                format!("{call}: after an all-in there is only to fold ({fold}) or to go all-in ({all})")
+            }
             _ if !bets => format!("{}: {}", self.name(a), no_raise(t, d, p, &options)),
-            Does::Raise(_) if botzone => {
+            ActionEffect::Raise(_) if botzone => {
                 let (low, high) = options.range.map_or((0, 0), |(l, h)| (self.size(l), self.size(h)));
                 let k = self.size(a);
                 format!(
@@ -122,22 +124,24 @@ impl TexasHoldem {
                     stack - spent
                 )
             }
-            Does::Raise(to) if t.sizes == Abstraction::Fullgame => {
+            ActionEffect::Raise(to) if t.sizes == Abstraction::Fullgame => {
                 let (low, high) = options.range.unwrap_or_default();
                 let flaw = if to > high { "above the stack" } else { "too small" };
                 format!("Bet{to} is {flaw}: a raise goes to at least {low} and at most {high} chips over the hand")
             }
-            Does::Raise(to) => format!(
+            ActionEffect::Raise(to) => format!(
                 "{}: it would go to {to} chips over the hand; the stack is {stack}, the call {owed}, and a raise must go \
                  beyond the call by the last raise at least",
                 self.name(a)
             ),
-            Does::AllIn => format!("{}: the pot is all of the stack, so {} is all-in", self.name(a), self.name(2)),
+            ActionEffect::AllIn => {
+                format!("{}: the pot is all of the stack, so {} is all-in", self.name(a), self.name(2))
+            }
         }
     }
 }
 
-fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &Options) -> String {
+fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &LegalIds) -> String {
     let (c, only) = (&d.chips, if options.has(FOLD) { "fold or call" } else { "check" });
     let stack = t.stacks[p];
     if t.sizes == Abstraction::Fc {
@@ -145,6 +149,6 @@ fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &Options) -> String {
     } else if c.most >= stack {
         format!("the stack of {stack} does not go beyond the {} of the call; {only}", c.most)
     } else {
-        format!("no raise is possible: the round has had all of its raises, or nobody could answer; {only}")
+        format!("no raise is possible: the round has had all of its raises, or no seat could answer; {only}")
     }
 }

@@ -9,7 +9,7 @@ use super::plan::{self, COLUMNS, ENTRY, LATEST, MOST, Piece, ROWS};
 use super::simulate::simulate;
 use super::units::{DEMONS, HUMANS, demon_health};
 use super::{Params, TICK, TowerDefenseEngine};
-use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, PlanSettings, Side};
+use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
 /// First ids of each kind.
 const UNIT: Action = 2;
@@ -68,19 +68,6 @@ impl PlanEngine for TowerDefenseEngine {
 
     fn new(params: &Params) -> Result<Self, ParamError> {
         Ok(TowerDefenseEngine { rules: params.rules })
-    }
-
-    fn terms(params: &Params) -> PlanSettings {
-        PlanSettings {
-            format: params.format,
-            rounds: params.rounds,
-            revise: params.revise,
-            first: params.first,
-            roles: params.roles,
-            budget_scale: params.budget_scale,
-            tries: params.tries,
-            feedback: params.feedback,
-        }
     }
 
     fn most_steps(budget: u32) -> u32 {

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::units::{Blast, DEMONS, Demon, Duty, HUMANS, Human, SUMMONED, Shot, Trait, demon_health, human_cost};
 use super::{MOST, Piece, Rules, TICK};
-use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
 /// Number of rows of the field.
 const ROWS: usize = 5;
@@ -60,24 +60,24 @@ struct Marcher {
     kind: u8,
     row: u8,
     number: u16,
-    /// Position of its front edge.
+    /// Position of the front edge.
     p: i32,
     health: i32,
-    /// The first tick in which it may attack.
+    /// First tick in which the demon may attack.
     ready: i32,
-    /// The tick of its next summons.
+    /// Tick of the next summons.
     summons: i32,
-    /// The tick in which it burns; `NEVER` for none.
+    /// Tick in which the demon burns; `NEVER` for none.
     burns: i32,
-    /// The first tick in which it is not slowed.
+    /// First tick in which the demon is not slowed.
     slow: i32,
-    /// The unit that blocks it.
+    /// Unit that blocks the demon.
     before: u16,
-    /// True if it still has its shield, body or jump.
+    /// True while the shield, body or jump lasts.
     armed: bool,
-    /// True if it has been damaged.
+    /// True if the demon has been damaged.
     awake: bool,
-    /// True if it belongs to the plan.
+    /// True if the demon belongs to the plan.
     paid: bool,
 }
 
@@ -173,7 +173,7 @@ pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, 
         }
         if let Some(demon) = field.demons.iter().find(|demon| demon.p <= 0) {
             let (number, row) = (demon.number, demon.row);
-            tell!(field.log, field.tick, "breach", d(number), i32::from(row));
+            event!(field.log, field.tick, "breach", d(number), i32::from(row));
             break (1, "breach", Some(row));
         }
         if field.demons.is_empty() && to_spawn.is_empty() {
@@ -182,7 +182,7 @@ pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, 
         field.tick += 1;
     };
     let side = ["human", "demon"][winner];
-    tell!(field.log, field.tick, "end", side, reason);
+    event!(field.log, field.tick, "end", side, reason);
     let cost = |n: &u8| DEMONS[usize::from(demons[usize::from(*n)].kind)].cost;
     let left = field.demon_cost() + to_spawn.iter().map(cost).sum::<u32>();
     let all: u32 = demon_order.iter().map(cost).sum();
@@ -219,7 +219,7 @@ impl<L: BattleLog> Field<'_, L> {
         let at = &mut self.grid[usize::from(y)][usize::from(x)];
         let [wide, high] = [i32::from(x), i32::from(y)];
         if at.is_some() {
-            tell!(self.log, self.tick, "lost", kind.name, wide, high);
+            event!(self.log, self.tick, "lost", kind.name, wide, high);
             return;
         }
         let number = self.humans.len();
@@ -227,14 +227,14 @@ impl<L: BattleLog> Field<'_, L> {
         self.lights[usize::from(y)] += u8::from(kind.duty == Duty::Lights);
         let ready = self.tick + i32::from(kind.interval) / TICK;
         self.humans.push(Soldier { kind: piece.kind, x, y, health: kind.health * 10, ready });
-        tell!(self.log, self.tick, "place", h(number), kind.name, wide, high);
+        event!(self.log, self.tick, "place", h(number), kind.name, wide, high);
     }
 
     fn spawn(&mut self, piece: &Piece) {
         let row = piece.cell % 5;
         let number = self.appear(piece.kind, row, ENTRY, true);
         let name = DEMONS[usize::from(piece.kind)].name;
-        tell!(self.log, self.tick, "spawn", d(number), name, i32::from(row), ENTRY);
+        event!(self.log, self.tick, "spawn", d(number), name, i32::from(row), ENTRY);
     }
 
     fn appear(&mut self, kind: u8, row: u8, p: i32, paid: bool) -> u16 {
@@ -290,17 +290,17 @@ impl<L: BattleLog> Field<'_, L> {
         demon.awake |= tenths > 0;
         let (number, left) = (demon.number, demon.health);
         match by {
-            Some(by) => tell!(self.log, self.tick, kind, h(by), d(number), tenths, left),
-            None => tell!(self.log, self.tick, kind, d(number), tenths, left),
+            Some(by) => event!(self.log, self.tick, kind, h(by), d(number), tenths, left),
+            None => event!(self.log, self.tick, kind, d(number), tenths, left),
         }
         if left <= 0 {
             self.shadows[usize::from(demon.row)] -= u8::from(demon.is(Trait::Shadow));
             self.fell = true;
-            tell!(self.log, self.tick, "dead", d(number));
+            event!(self.log, self.tick, "dead", d(number));
         }
     }
 
-    /// Applies the second points of fire that are due.
+    /// Applies the second point of fire damage where it is due.
     fn burn(&mut self) {
         for n in 0..self.demons.len() {
             if self.demons[n].burns == self.tick {
@@ -363,7 +363,7 @@ impl<L: BattleLog> Field<'_, L> {
             Shot::Ice if living && !target.is(Trait::Frost) => {
                 target.slow = tick + SLOW;
                 let number = target.number;
-                tell!(self.log, tick, "slow", d(number), tick + SLOW);
+                event!(self.log, tick, "slow", d(number), tick + SLOW);
             }
             Shot::Rocket => {
                 for other in 0..self.demons.len() {
@@ -397,7 +397,7 @@ impl<L: BattleLog> Field<'_, L> {
             }
         }
         self.leave(by);
-        tell!(self.log, self.tick, "gone", h(by));
+        event!(self.log, self.tick, "gone", h(by));
     }
 
     /// Removes a unit from the field.
@@ -419,7 +419,7 @@ impl<L: BattleLog> Field<'_, L> {
             let near = demon.row == soldier.y && (demon.cell() - i32::from(soldier.x)).abs() <= PULSE;
             if defended && near && demon.health > 0 {
                 demon.armed = false;
-                tell!(self.log, self.tick, "pulse", h(by), d(demon.number));
+                event!(self.log, self.tick, "pulse", h(by), d(demon.number));
             }
         }
     }
@@ -438,7 +438,7 @@ impl<L: BattleLog> Field<'_, L> {
                 Rules::Repo => demon.row + 1,
             };
             let new = self.appear(SUMMONED, row, p, false);
-            tell!(self.log, self.tick, "summon", d(by), d(new), p);
+            event!(self.log, self.tick, "summon", d(by), d(new), p);
         }
     }
 
@@ -472,13 +472,13 @@ impl<L: BattleLog> Field<'_, L> {
             if table.is == Trait::Bouncing && demon.armed && duty != (Duty::Blocks { high: true }) {
                 demon.armed = false;
                 demon.p = x * CELL;
-                tell!(self.log, self.tick, "jump", d(demon.number), h(unit), demon.p);
+                event!(self.log, self.tick, "jump", d(demon.number), h(unit), demon.p);
                 continue;
             }
             demon.p = demon.p.min((x + 1) * CELL);
             if usize::from(demon.before) != unit {
                 demon.before = unit as u16;
-                tell!(self.log, self.tick, "stop", d(demon.number), h(unit), demon.p);
+                event!(self.log, self.tick, "stop", d(demon.number), h(unit), demon.p);
             }
             if self.tick < demon.ready {
                 continue;
@@ -491,10 +491,10 @@ impl<L: BattleLog> Field<'_, L> {
             };
             soldier.health -= 10 * points;
             let left = soldier.health;
-            tell!(self.log, self.tick, "hit", d(demon.number), h(unit), 10 * points, left);
+            event!(self.log, self.tick, "hit", d(demon.number), h(unit), 10 * points, left);
             if left <= 0 {
                 self.leave(unit);
-                tell!(self.log, self.tick, "dead", h(unit));
+                event!(self.log, self.tick, "dead", h(unit));
             }
         }
     }

@@ -87,7 +87,6 @@ fn jump_and_bomb_apply() {
     );
 }
 
-/// Two at a time.
 #[test]
 fn two_demons_are_shot_in_turn() {
     is(
@@ -100,7 +99,7 @@ fn two_demons_are_shot_in_turn() {
     );
 }
 
-/// 12320 / 44 = 280 ticks: 0 to 279. At speed 4 140.
+/// A demon covers 12320 in steps of 44: 280 ticks, 0 to 279. At speed 4 it needs 140 ticks.
 #[test]
 fn demons_move_at_their_speed() {
     let spawn = r#"[0,"spawn","d0","NormalDemon",3,12320]"#;
@@ -112,7 +111,7 @@ fn demons_move_at_their_speed() {
     has(&fight("", "SpeedyDemon 0; SpeedyDemon 1@1000"), r#"[139,"breach","d0",0] [139,"end","demon","breach"]"#);
 }
 
-/// One shot a second: the tenth in tick 200.
+/// The soldier shoots once a second: the tenth shot is in tick 200.
 #[test]
 fn handgun_soldier_shoots_each_second() {
     let log = fight("HandgunSoldier 0,0", "NormalDemon 0");
@@ -126,7 +125,7 @@ fn handgun_soldier_shoots_each_second() {
     count(&log, "shot", 0);
 }
 
-/// Twice as often, and four times.
+/// The rifle shoots twice a second, the machine gun four times.
 #[test]
 fn faster_guns_shoot_more_often() {
     let log = fight("RifleSoldier 0,0", "NormalDemon 0");
@@ -135,7 +134,7 @@ fn faster_guns_shoot_more_often() {
     has(&log, r#"[5,"shot","h0","d0",10,90] [10,"shot","h0","d0",10,80] [50,"dead","d0"]"#);
 }
 
-/// 15 points at one a second: 20 to 300; then 280 ticks from 12320.
+/// The shield loses its 15 points in ticks 20 to 300; the demon then needs 280 ticks from 12320.
 #[test]
 fn shield_soldier_blocks_demon() {
     let log = fight("ShieldSoldier 10,0", "NormalDemon 0");
@@ -143,7 +142,7 @@ fn shield_soldier_blocks_demon() {
     has(&log, r#"[580,"breach","d0",0] [580,"end","demon","breach"]"#);
 }
 
-/// 5 against either shield: 15 points in three hits, 30 in six; 1 against other units.
+/// A hit costs either shield 5 points: three hits for 15 points, six for 30. Other units lose 1.
 #[test]
 fn shield_breaker_damages_shields_more() {
     let log = fight("ShieldSoldier 10,0", "ShieldBreakerDemon 0");
@@ -153,8 +152,9 @@ fn shield_breaker_damages_shields_more() {
     has(&fight("LightMage 10,0", "ShieldBreakerDemon 0"), r#"[20,"hit","d0","h0",10,10]"#);
 }
 
-/// The enhanced shield cannot be jumped over, and the jump is not used up: 30 points end in tick 600. From tick 601 on the demon moves;
-/// it meets the shield in column 9 at 11200, 26 steps later, and jumps over it to 10080.
+/// The demon cannot jump over the enhanced shield, which loses its 30 points by tick 600, and does not use up its jump.
+/// From tick 601 on the demon moves; it meets the shield in column 9 at 11200, 26 steps later, and jumps over it to
+/// 10080.
 #[test]
 fn enhanced_shield_prevents_jump() {
     let log = fight("EnhancedShieldSoldier 10,0; ShieldSoldier 9,0", "BouncingDemon 0");
@@ -162,8 +162,8 @@ fn enhanced_shield_prevents_jump() {
     count(&log, "jump", 1);
 }
 
-/// 12320 - 254 * 44 = 1144: the next step would be in column 0, so it jumps to 0. Of two in a row it jumps over one
-/// only.
+/// 12320 - 254 * 44 = 1144: the next step would be in column 0, so the demon jumps to 0. Of two units in a row it jumps
+/// over only one.
 #[test]
 fn bouncing_demon_jumps_once() {
     has(&fight("ShieldSoldier 0,4", "BouncingDemon 4"), r#"[254,"jump","d0","h0",0] [254,"breach","d0",4]"#);
@@ -171,7 +171,8 @@ fn bouncing_demon_jumps_once() {
     has(&log, r#"[0,"jump","d0","h0",11200] [1,"stop","d0","h1",11200] [20,"hit","d0","h1",10,140]"#);
 }
 
-/// From 20 on two points a second: 200 - 20 (k - 1) - 10 after the shot in tick 20 k, 10 less by the fire of tick 20 k.
+/// From tick 20 on the fire costs two points a second: 200 - 20 (k - 1) - 10 after the shot in tick 20 k, 10 less by
+/// the fire of tick 20 k.
 #[test]
 fn flamethrower_burns_target() {
     let log = fight("FlamethrowerSoldier 0,0", "GreatDemon 0");
@@ -186,7 +187,7 @@ fn flamethrower_burns_target() {
     count(&log, "burn", 0);
 }
 
-/// Fire neither hits nor burns it; light damages it.
+/// Fire neither hits nor burns the demon; light damages it.
 #[test]
 fn fire_demon_ignores_fire() {
     let log = fight("FlamethrowerSoldier 0,0", "FireDemon 0");
@@ -199,7 +200,8 @@ fn fire_demon_ignores_fire() {
     has(&log, r#"[20,"shot","h0","d0",30,70]"#);
 }
 
-/// 20 steps of 44, then 22 each: 11440 - 469 * 22 = 1122, so it meets the soldier in tick 20 + 469 and kills it.
+/// The king makes 20 steps of 44, then steps of 22: 11440 - 469 * 22 = 1122, so it meets the soldier in tick 20 + 469
+/// and kills it.
 #[test]
 fn ice_slows_demon_king() {
     let log = fight("IceSoldier 0,0", "DemonKing 0");
@@ -209,7 +211,8 @@ fn ice_slows_demon_king() {
     has(&log, r#"[480,"slow","d0",520] [530,"breach","d0",0]"#);
 }
 
-/// Neither damaged nor slowed: 11440 - 234 * 44 = 1144, so it meets the soldier in tick 254. It burns like others.
+/// The demon is neither damaged nor slowed: 11440 - 234 * 44 = 1144, so it meets the soldier in tick 254. It burns like
+/// others.
 #[test]
 fn frost_demon_ignores_ice() {
     let log = fight("IceSoldier 0,0", "FrostDemon 0");
@@ -221,7 +224,7 @@ fn frost_demon_ignores_ice() {
     has(&log, r#"[20,"shot","h0","d0",50,50] [40,"burn","d0",50,0]"#);
 }
 
-/// Only anti-air guns can target it; it passes over units. In the repository 5 points.
+/// Only anti-air guns can target the demon, which passes over units. Under the rules of the repository it has 5 points.
 #[test]
 fn flying_demon_is_hit_by_anti_air_only() {
     let log = fight("AntiAirSoldier 0,0", "FlyingDemon 0");
@@ -258,7 +261,7 @@ fn bomb_hits_adjacent_cells() {
     count(&log, "blast", 0);
 }
 
-/// The whole row and no other; demons sheltered by a shadow are not hit.
+/// The explosion hits the whole row and no other; demons sheltered by a shadow are not hit.
 #[test]
 fn linear_explosion_hits_own_row() {
     let log = fight("LinearExplosion 0,1@1000", "NormalDemon 1; NormalDemon 1@1500; NormalDemon 0; NormalDemon 2");
@@ -271,7 +274,8 @@ fn linear_explosion_hits_own_row() {
     count(&fight("LinearExplosion 0,1", "ShadowDemon 1; ShadowDemon 1"), "blast", 0);
 }
 
-/// A pulse in tick 40. Three tenths of a shot pass the shield, half of it the body; afterwards all of it.
+/// The pulse is in tick 40. Before it, three tenths of a shot pass the shield and half of a shot the body; afterwards,
+/// whole shots pass.
 #[test]
 fn magnetic_pulse_removes_defenses() {
     let log = fight("MagneticSoldier 0,0; HandgunSoldier 1,0", "ShieldDemon 0");
@@ -290,8 +294,8 @@ fn magnetic_pulse_removes_defenses() {
     has(&fight("FlamethrowerSoldier 0,0", "ShieldDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
 
-/// 11440 in tick 20, faster from then on: 66 a tick. 11440 - 156 * 66 = 1144: it meets the soldier in tick 176 and
-/// kills it with 3 points; 17 steps from 1120.
+/// The demon is at 11440 in tick 20 and then moves 66 a tick. 11440 - 156 * 66 = 1144: it meets the soldier in tick 176
+/// and kills it with 3 points; 17 steps from 1120 remain.
 #[test]
 fn damaged_machine_demon_speeds_up() {
     let log = fight("HandgunSoldier 0,0", "MachineDemon 0");
@@ -301,7 +305,7 @@ fn damaged_machine_demon_speeds_up() {
     has(&log, r#"[20,"shot","h0","d0",0,200] [254,"stop","d0","h0",1120]"#);
 }
 
-/// Other demons of its row take damage from light only, the shadow itself from all.
+/// Other demons in the row of a shadow demon take damage from light only; the shadow demon takes all damage.
 #[test]
 fn shadow_demon_shelters_row_from_all_but_light() {
     let log = fight("HandgunSoldier 0,0", "NormalDemon 0; ShadowDemon 0");
@@ -318,7 +322,7 @@ fn shadow_demon_shelters_row_from_all_but_light() {
     has(&log, r#"[20,"shot","h0","d0",10,90] [40,"burn","d0",0,90] [40,"shot","h0","d0",10,80]"#);
 }
 
-/// Neighbors within 1120 in adjacent rows; d2 is 26 * 44 = 1144 behind, d3 two rows away, d4 flies.
+/// Neighbors are within 1120 in adjacent rows: d2 is 26 * 44 = 1144 behind, d3 is two rows away, and d4 flies.
 #[test]
 fn rocket_damages_neighbors_of_target() {
     let demons = "GreatDemon 2; GreatDemon 1@0; GreatDemon 2@1300; GreatDemon 4; FlyingDemon 3";
@@ -331,7 +335,8 @@ fn rocket_damages_neighbors_of_target() {
     has(&log, r#"[30,"shot","h0","d0",20,180] [30,"splash","h0","d1",20,180]"#);
 }
 
-/// Speed 1: 12320 - 100 * 22 = 10120 in tick 100, so the new demon is at 9000 and moves at once: 205 steps.
+/// At speed 1 the demon is at 12320 - 100 * 22 = 10120 in tick 100. The new demon starts at 9000 and moves at once: 205
+/// steps.
 #[test]
 fn summoning_demon_adds_demons() {
     let log = fight("", "SummoningDemon 4");
@@ -350,7 +355,8 @@ fn summoning_demon_adds_demons() {
     assert_eq!(log.summary["survivors_cost"], 300);
 }
 
-/// By time, then by index in the list; a unit for an occupied cell is lost, and its number is not used.
+/// Units are placed by time, then by index in the list. A unit for an occupied cell is lost, and its number is not
+/// used.
 #[test]
 fn units_are_placed_by_time_and_index() {
     let log = fight("LightMage 3,3@100; ShieldSoldier 3,3; Bomb 2,3@100", "NormalDemon 0@60000; FireDemon 1");
@@ -363,8 +369,7 @@ fn units_are_placed_by_time_and_index() {
     assert_eq!(log.last(), Some(&json!([279, "end", "demon", "breach"])));
 }
 
-/// Victory requires that no demons are still to come, and needs no living human unit. The value counts the remaining
-/// units.
+/// Victory requires that no demons are to come, and needs no living human unit. The value counts the remaining units.
 #[test]
 fn battle_ends_by_breach_or_victory() {
     let log = fight("LinearExplosion 10,1; LinearExplosion 10,1@60000", "NormalDemon 1; NormalDemon 1@60000");
@@ -378,7 +383,7 @@ fn battle_ends_by_breach_or_victory() {
     assert_eq!((ended.winner, ended.reason, ended.length), (1, "breach", 279));
 }
 
-/// Of 10,000 random battles none reaches the cap.
+/// No battle among 10,000 random ones reaches the cap.
 #[test]
 fn random_battles_end_before_cap() {
     let mut rng = Stream::from_text("tower_defense");

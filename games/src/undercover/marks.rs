@@ -12,17 +12,17 @@ const ARENA: &str = "LLMArena, table 4";
 /// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("stock", FLAG, "of each clue: 1 for a stock clue, else 0", OURS),
-    MarkDoc::new("blank", FLAG, "of each clue: 1 where nothing was said, else 0", OURS),
+    MarkDoc::new("blank", FLAG, "of each clue: 1 if it is blank, else 0", OURS),
     MarkDoc::new(
         "clue_contains_word",
         COUNT,
-        "of each clue: how many attempts before it were refused because the clue held the seat's word",
+        "of each clue: number of attempts before it that were refused because they held the seat's word",
         OURS,
     ),
     MarkDoc::new(
         "repeated",
         COUNT,
-        "of each clue: how many attempts before it were refused because somebody had said the same in this round",
+        "of each clue: number of attempts before it that were refused because the clue was used in this round",
         OURS,
     ),
     MarkDoc::new(

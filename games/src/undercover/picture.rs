@@ -49,9 +49,9 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
             sketch.text(Paint::Faint, TextAnchor::End, [area[0] + 283, area[1] + 16], 13, &format!("votes: {votes}"));
         }
         let clues = view.clues.iter().filter(|c| is(&c.seat));
-        let said: Vec<String> =
+        let texts: Vec<String> =
             clues.map(|c| if c.text.is_empty() { "(nothing)".to_owned() } else { format!("“{}”", c.text) }).collect();
-        let newest = said[said.len().saturating_sub(2)..].join(" ");
+        let newest = texts[texts.len().saturating_sub(2)..].join(" ");
         for (k, row) in wrap(&short(&newest, 120), 38).iter().take(4).enumerate() {
             let ink = if out.is_some() { Paint::Faint } else { Paint::Ink };
             sketch.text(ink, TextAnchor::Start, [area[0] + 12, area[1] + 40 + 18 * k as i32], 14, row);
@@ -60,7 +60,7 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         desc.push(short(
             &format!(
                 "{title}: {state}; clues: {}",
-                if said.is_empty() { "none yet".to_owned() } else { said.join(" ") }
+                if texts.is_empty() { "none yet".to_owned() } else { texts.join(" ") }
             ),
             600,
         ));

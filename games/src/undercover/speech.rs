@@ -20,9 +20,9 @@ fn issue(code: &str, path: &str, got: &Value, allowed: impl Into<Value>, message
 }
 
 /// Returns the target and the guesses of a canonical vote.
-pub(super) fn ballot(said: &Value) -> (Action, Vec<(u8, String)>) {
-    let target = said.get("vote").and_then(Value::as_str).and_then(number).unwrap_or(0);
-    let guesses = said.get("guesses").and_then(Value::as_object).into_iter().flatten();
+pub(super) fn ballot(document: &Value) -> (Action, Vec<(u8, String)>) {
+    let target = document.get("vote").and_then(Value::as_str).and_then(number).unwrap_or(0);
+    let guesses = document.get("guesses").and_then(Value::as_object).into_iter().flatten();
     let guesses = guesses.filter_map(|(key, word)| Some((number(key)? as u8, word.as_str()?.to_owned())));
     (target.min(9), guesses.collect())
 }
@@ -33,7 +33,7 @@ fn number(name: &str) -> Option<Action> {
 }
 
 /// Returns the last seat named in a text, or the number that is the whole text.
-fn named(text: &str) -> Option<Action> {
+fn parse_vote(text: &str) -> Option<Action> {
     let lower = text.to_ascii_lowercase();
     let after = lower.rmatch_indices("player_").find_map(|(at, found)| {
         let digits: String = lower[at + found.len()..].chars().take_while(char::is_ascii_digit).take(4).collect();
@@ -81,27 +81,27 @@ impl Undercover {
         [("clue".to_owned(), clue), ("vote".to_owned(), vote)].into()
     }
 
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    pub(super) fn read_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         match s.phase {
-            Phase::Clue if Self::speaker(s) == seat => self.listen_clue(s, seat, said),
-            Phase::Vote if s.alive >> seat & 1 == 1 => self.listen_vote(s, seat, said),
-            _ => Err(issue("schema", "", said, "nothing", "the seat does not act now")),
+            Phase::Clue if Self::speaker(s) == seat => self.read_clue(s, seat, document),
+            Phase::Vote if s.alive >> seat & 1 == 1 => self.read_vote(s, seat, document),
+            _ => Err(issue("schema", "", document, "nothing", "the seat does not act now")),
         }
     }
 
-    fn listen_clue(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    fn read_clue(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let form = format!("player_{seat}: your clue");
-        let given = match said {
+        let given = match document {
             Value::String(text) => {
                 let name = format!("player_{seat}:");
                 match text.to_ascii_lowercase().rfind(&name) {
                     Some(at) => trimmed(&text[at + name.len()..]),
                     None if text.trim() == NO_MOVE => {
-                        return Err(vec![Issue::unparsed(said, form, "this is not a clue")]);
+                        return Err(vec![Issue::unparsed(document, form, "this is not a clue")]);
                     }
                     None if text.trim().lines().count() > 1 => {
                         let message = "several lines, and none of them begins with your name";
-                        return Err(vec![Issue::unparsed(said, form, message)]);
+                        return Err(vec![Issue::unparsed(document, form, message)]);
                     }
                     None => trimmed(text),
                 }
@@ -112,7 +112,7 @@ impl Undercover {
             },
         };
         let mut flaws = Vec::new();
-        let (got, path) = (json!(given), if said.is_string() { "" } else { "/clue" });
+        let (got, path) = (json!(given), if document.is_string() { "" } else { "/clue" });
         let most = self.params.clue_chars as usize;
         if given.chars().count() > most {
             flaws.extend(issue("too_long", path, &got, format!("at most {most} characters"), "the clue is too long"));
@@ -128,7 +128,7 @@ impl Undercover {
         };
         if Self::running(s).any(same) {
             let message = "somebody has said this in this round";
-            flaws.extend(issue("repeated", path, &got, "a clue that nobody has given in this round", message));
+            flaws.extend(issue("repeated", path, &got, "a clue that is new in this round", message));
         }
         if !flaws.is_empty() {
             return Err(flaws);
@@ -140,14 +140,14 @@ impl Undercover {
         }
     }
 
-    fn listen_vote(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+    fn read_vote(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let living: Vec<String> = SeatSet(s.alive & !(1 << seat)).iter().map(|p| format!("player_{p}")).collect();
-        let (target, path) = match said {
-            Value::String(text) => (named(text), ""),
-            other => (other.get("vote").and_then(Value::as_str).and_then(named), "/vote"),
+        let (target, path) = match document {
+            Value::String(text) => (parse_vote(text), ""),
+            other => (other.get("vote").and_then(Value::as_str).and_then(parse_vote), "/vote"),
         };
         let Some(target) = target else {
-            return Err(vec![Issue { path: path.into(), ..Issue::unparsed(said, living, "no player is named") }]);
+            return Err(vec![Issue { path: path.into(), ..Issue::unparsed(document, living, "no player is named") }]);
         };
         let a = VOTE.saturating_add(target);
         let mut flaws = Vec::new();
@@ -160,7 +160,7 @@ impl Undercover {
             flaws.extend(issue(code, path, &json!(format!("player_{target}")), living, self.why_not(s, seat, a)));
         }
         let mut guesses: Vec<(Action, String)> = Vec::new();
-        for (key, word) in said.get("guesses").and_then(Value::as_object).into_iter().flatten() {
+        for (key, word) in document.get("guesses").and_then(Value::as_object).into_iter().flatten() {
             let path = format!("/guesses/{key}");
             let word = trimmed(word.as_str().unwrap_or_default());
             match number(key) {
@@ -205,18 +205,18 @@ impl Undercover {
                     ["I saw one", "Nobody fears it", "It reminds me of Sundays", "Many have it", "Think of a trip"];
                 let text = format!("{} {}", parts[rng.below(parts.len())], 100 + rng.below(900));
                 let most = self.params.clue_chars as usize;
-                let said = json!({ "clue": text.chars().take(most).collect::<String>() });
-                self.listen_clue(s, seat, &said).is_ok().then_some(said)
+                let document = json!({ "clue": text.chars().take(most).collect::<String>() });
+                self.read_clue(s, seat, &document).is_ok().then_some(document)
             }
             Phase::Vote => {
                 let target = self.random_action(s, seat, rng).saturating_sub(VOTE);
-                let mut said = json!({ "vote": format!("player_{target}") });
+                let mut document = json!({ "vote": format!("player_{target}") });
                 if self.params.guesses {
                     let other = (seat + 1 + rng.below(self.players() - 1)) % self.players();
                     let list = &lexicon().words;
-                    said["guesses"] = json!({ format!("player_{other}"): list[rng.below(list.len())] });
+                    document["guesses"] = json!({ format!("player_{other}"): list[rng.below(list.len())] });
                 }
-                Some(said)
+                Some(document)
             }
             _ => None,
         }

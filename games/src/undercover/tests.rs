@@ -220,7 +220,7 @@ fn default_vote_is_uniform() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(counts[2], 0, "nobody votes for himself");
+    assert_eq!(counts[2], 0, "players never vote for themselves");
     let chi: f64 = [0, 1, 3, 4].iter().map(|&p: &usize| (f64::from(counts[p]) - 2_500.0).powi(2) / 2_500.0).sum();
     assert!(chi < 16.3, "chi-square {chi} of 3 degrees is beyond 0.999: {counts:?}");
     assert_eq!(start(&format!("{GIVEN})")).default_move(0, &mut Stream::from_text("x")), ParsedMove::Action(BLANK));
@@ -332,7 +332,7 @@ fn vote_notations_are_parsed() {
     let text = |t: &str| Move::Text(t.into());
     assert_eq!(code(&*s, 1, text("player_1")), "own_seat");
     assert_eq!(code(&*s, 1, text("player_7")), "unknown_seat");
-    assert_eq!(code(&*s, 1, text("nobody")), "unparsed");
+    assert_eq!(code(&*s, 1, text("none")), "unparsed");
     assert_eq!(code(&*other, 1, text("player_5")), "not_alive");
     let guess = json!({ "vote": "player_3", "guesses": { "player_5": " sun ", "player_0": "moon" } });
     let wanted = json!({ "vote": "player_3", "guesses": { "player_0": "moon", "player_5": "sun" } });
@@ -547,7 +547,7 @@ fn text_suffices_for_every_seat() {
 }
 
 /// Returns the issues of a refusal: path, submitted value and allowed values.
-fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
+fn issue_paths(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
     let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
     let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
     assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
@@ -557,26 +557,30 @@ fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<Strin
 #[test]
 fn invalid_documents_are_refused_with_path() {
     let mut s = start(&format!("{GIVEN},guesses=true)"));
-    assert!(refused(&*s, 0, json!({ "vote": "player_1" })).contains(&"/clue".to_owned()));
-    assert_eq!(refused(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
-    assert_eq!(refused(&*s, 0, json!({ "clue": "x", "more": [] })), ["/more"]);
-    assert_eq!(refused(&*s, 0, json!({ "clue": "word ".repeat(100) })), ["/clue"]);
+    assert!(issue_paths(&*s, 0, json!({ "vote": "player_1" })).contains(&"/clue".to_owned()));
+    assert_eq!(issue_paths(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
+    assert_eq!(issue_paths(&*s, 0, json!({ "clue": "x", "more": [] })), ["/more"]);
+    assert_eq!(issue_paths(&*s, 0, json!({ "clue": "word ".repeat(100) })), ["/clue"]);
     assert!(s.parse_move(1, &Move::Document(json!({ "clue": "not my turn" }))).is_err());
     round(&mut *s);
-    assert!(refused(&*s, 0, json!({ "clue": "It shines" })).contains(&"/vote".to_owned()));
-    assert_eq!(refused(&*s, 0, json!({ "vote": "player_10" })), ["/vote"]);
+    assert!(issue_paths(&*s, 0, json!({ "clue": "It shines" })).contains(&"/vote".to_owned()));
+    assert_eq!(issue_paths(&*s, 0, json!({ "vote": "player_10" })), ["/vote"]);
     assert_eq!(
-        refused(&*s, 0, json!({ "vote": "player_1", "guesses": { "player_0": "moon" } })),
+        issue_paths(&*s, 0, json!({ "vote": "player_1", "guesses": { "player_0": "moon" } })),
         ["/guesses/player_0"]
     );
     assert_eq!(
-        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_1": "x".repeat(41) } }))
-            .len(),
+        issue_paths(
+            &*s,
+            0,
+            json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_1": "x".repeat(41) } })
+        )
+        .len(),
         1,
         "the structure goes first"
     );
     assert_eq!(
-        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
+        issue_paths(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
         ["/guesses/player_0", "/guesses/player_7", "/vote"]
     );
     // A joint move with a missing or an extra vote leaves the state unchanged.

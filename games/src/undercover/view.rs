@@ -208,7 +208,7 @@ impl Undercover {
         let listed = self.given.is_none();
         let legal = |k: usize| {
             let (seat, id) = s.clues[k];
-            // No stock clue contains a word of the list.
+            // Stock clues contain no listed word.
             id == 0 || id != NONE && listed || !words::holds(Self::text_of(s, k), self.word(s, seat.into()))
         };
         view.out.iter().all(|o| role(o.seat) == o.undercover)
@@ -254,7 +254,7 @@ impl Undercover {
         s
     }
 
-    /// Returns the undercovers' seats if they are the last ones.
+    /// Returns the undercovers' seats if the parameters fix them to the last seats.
     fn start_roles(&self) -> Option<u16> {
         let (n, last) = (self.players(), self.params.undercover == super::Seats::Last);
         last.then(|| SeatSet::first(n).0 & !SeatSet::first(n - self.params.undercovers as usize).0)
@@ -262,11 +262,11 @@ impl Undercover {
 
     /// Draws undercovers consistent with the revealed roles, uniformly over all such sets.
     fn roles(&self, view: &View, rng: &mut Stream) -> u16 {
-        let told = |bad: bool| {
+        let revealed = |bad: bool| {
             view.out.iter().filter(move |o| o.undercover == bad && o.seat < 10).fold(0u16, |set, o| set | 1 << o.seat)
         };
-        let mut set = told(true);
-        let mut free: Vec<Seat> = (0..self.players()).filter(|&p| (set | told(false)) >> p & 1 == 0).collect();
+        let mut set = revealed(true);
+        let mut free: Vec<Seat> = (0..self.players()).filter(|&p| (set | revealed(false)) >> p & 1 == 0).collect();
         rng.shuffle(&mut free);
         let want = usize::from(view.drawn).min(self.params.undercovers as usize);
         free.into_iter().take(want.saturating_sub(set.count_ones() as usize)).for_each(|p| set |= 1 << p);

@@ -135,16 +135,16 @@ fn dense(c: char) -> bool {
 
 /// Returns true if a clue contains a word.
 pub(super) fn holds(clue: &str, word: &str) -> bool {
-    let (said, secret) = (tokens(clue), tokens(word));
+    let (parts, secret) = (tokens(clue), tokens(word));
     if secret.is_empty() {
         return false;
     }
     let stem_of = |list: &[String]| -> Vec<String> { list.iter().map(|t| stem(t)).collect() };
-    let (said_stems, secret_stems) = (stem_of(&said), stem_of(&secret));
-    if said_stems.windows(secret.len()).any(|w| w == &secret_stems[..]) {
+    let (stems, secret_stems) = (stem_of(&parts), stem_of(&secret));
+    if stems.windows(secret.len()).any(|w| w == &secret_stems[..]) {
         return true;
     }
-    let within = |part: &str| said.iter().any(|t| t.contains(part));
+    let within = |part: &str| parts.iter().any(|t| t.contains(part));
     let inside = match &secret_stems[..] {
         [one] => length(one) >= 4 && within(one),
         _ => within(&secret.concat()),

@@ -1,11 +1,12 @@
 #![doc = include_str!("subtract_square.md")]
 
+use ludex_env::Stream;
 use ludex_env::game::{
     Action, ActionSink, Facts, Game, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch,
     GameText, Seat, ToMove, Viewer,
 };
+use ludex_env::params::{ParamError, in_range};
 use ludex_env::tensor::{one_hot, stretches};
-use ludex_env::{ParamError, Stream};
 use ludex_games::board;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,9 +73,7 @@ impl Game for SubtractSquare {
     };
 
     fn new(params: Params) -> Result<Self, ParamError> {
-        if !(1..=1_000).contains(&params.pile) {
-            return Err(ParamError::value("pile", params.pile, "1 to 1000"));
-        }
+        in_range(&params)?;
         Ok(SubtractSquare { params })
     }
 

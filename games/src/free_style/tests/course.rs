@@ -237,7 +237,7 @@ fn first_permitting_action_decides_move() {
     };
     // The other piece's number is unknown, so the comparing action is legal; it decides if it is first in the list.
     let s = after(&two("opp_lower", "opp_any"), &["c3=1", "c4=5", "c3-c4"]);
-    assert_eq!((shown(&s).contains("o1"), s.captured), (true, [0, 0]));
+    assert_eq!((board_text(&s).contains("o1"), s.captured), (true, [0, 0]));
     let s = after(&two("opp_any", "opp_lower"), &["c3=1", "c4=5", "c3-c4"]);
     assert_eq!(s.captured, [1, 0]);
 }
@@ -399,7 +399,7 @@ fn stuck_end_has_each_result() {
     let r2 = r(json!({ "actions": pass("stuck") }));
     let s = after(&r2, &["c3"]);
     assert_eq!((legal(&r2, &s, 1), winner(&s)), (vec!["pass".to_owned()], None));
-    assert_eq!(legal(&r2, &after(&r2, &["c3", "pass"]), 0).len(), 24, "who has another action may not pass");
+    assert_eq!(legal(&r2, &after(&r2, &["c3", "pass"]), 0).len(), 24, "a seat with another action may not pass");
     // A `stuck` end applies before a pass.
     let r3 = r(json!({ "actions": pass("stuck"), "end": [{ "if": "stuck", "then": "lose" }] }));
     assert_eq!(over(&r3), Some((Winner::Seat(0), Why::Stuck, false)));
@@ -466,7 +466,7 @@ fn territory_touches_one_side_only() {
     let r = rules(json!({ "setup": setup, "score": [{ "per": "territory4", "pts": 1 }] }));
     assert_eq!(score::points(&r, &BoardState::start(&r, 0)), [1, 2]);
     let r = rules(json!({ "score": [{ "per": "territory4", "pts": 1 }] }));
-    assert_eq!(score::points(&r, &BoardState::start(&r, 0)), [0, 0], "a region that touches nothing is nobody's");
+    assert_eq!(score::points(&r, &BoardState::start(&r, 0)), [0, 0], "a region that touches nothing has no owner");
     assert_eq!(score::points(&r, &after(&r, &["c3"])), [24, 0]);
 }
 

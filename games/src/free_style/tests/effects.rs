@@ -99,7 +99,7 @@ fn effects_apply_in_order_to_first_board() {
     let own = json!({ "on": "place", "cells": "adj4", "who": "own", "then": "remove" });
     let x = |effects: Value| after(&placing(effects, setup.clone()), &["s:c3"]);
     assert_eq!(x(json!([flip.clone(), again])).owner(7), Some(1), "flipped twice");
-    assert_eq!(x(json!([remove.clone(), flip.clone()])).owner(7), None, "a removed piece is left out");
+    assert_eq!(x(json!([remove.clone(), flip.clone()])).owner(7), None, "a removed piece is skipped");
     assert_eq!(x(json!([flip.clone(), own])).owner(7), Some(0), "it was the opponent's before the first effect");
     assert_eq!(x(json!([flip, remove])).captured, [1, 0]);
 }

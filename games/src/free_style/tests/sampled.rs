@@ -30,7 +30,7 @@ fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
 }
 
 /// Returns the enumeration values of the schema with their field names.
-fn wanted() -> Vec<&'static str> {
+fn schema_values() -> Vec<&'static str> {
     let text = "/first=author /first=other /first=seat0 /first=random /mode=alternate /mode=simultaneous \
         /actions/near=any /actions/near=own4 /actions/near=own8 /actions/near=opp4 /actions/near=opp8 /actions/near=away4 \
         /actions/steps=orth /actions/steps=diag /actions/steps=king /actions/steps=knight /actions/steps=leaps \
@@ -71,7 +71,7 @@ fn sound(rules: &Rules, s: &BoardState) {
         assert!(
             found
                 .iter()
-                .all(|&a| legal::is(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a))
+                .all(|&a| legal::is_legal(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a))
         );
     }
 }
@@ -121,7 +121,7 @@ fn sampled_documents_cover_every_clause() {
         "{valid} of {total} are valid; the slowest verdict took {slowest:?}; refused for {reasons:#?}; {counts:#?}"
     );
     let least = |key: &&&str| counts.get(**key).copied().unwrap_or(0) < 20;
-    let rare: Vec<_> = wanted().iter().filter(least).map(|k| (*k, counts.get(*k).copied())).collect();
+    let rare: Vec<_> = schema_values().iter().filter(least).map(|k| (*k, counts.get(*k).copied())).collect();
     assert!(rare.is_empty() || total < 10_000, "{valid} valid documents have too few of {rare:?}");
 }
 
@@ -200,7 +200,7 @@ fn broken(value: &Value, rng: &mut Stream) -> Value {
             map.insert("end".into(), json!([{ "if": "line", "len": 9, "then": "win" }]));
         }
         _ => {
-            map.insert("first".into(), ["nobody", "", "Author"][rng.below(3)].into());
+            map.insert("first".into(), ["unknown", "", "Author"][rng.below(3)].into());
         }
     }
     value

@@ -270,7 +270,7 @@ fn refusals_state_reason() {
     assert_eq!(why(&s, 0, "PLAY J3"), "PLAY J3 is not legal: J3 is not in the hand");
     assert_eq!(why(&s, 0, "PASS"), "PASS is not legal: there is nothing to pass on");
     assert_eq!(why(&s, 0, "HU"), "HU is not legal: the tiles do not win");
-    assert_eq!(why(&s, 0, "BUGANG W1"), "BUGANG W1 is not legal: there is no claimed pung of W1");
+    assert_eq!(why(&s, 0, "BUGANG W1"), "BUGANG W1 is not legal: no claimed pung of W1");
     assert_eq!(why(&s, 0, "GANG W9"), "GANG W9 is not legal: the hand has 2 W9, not 4");
     assert!(why(&s, 0, "discard W9").contains("is not a move: PASS, PLAY t"));
     assert!(why(&s, 0, "PLAY X9").contains("is not a tile"));
