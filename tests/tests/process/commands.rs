@@ -253,7 +253,7 @@ fn invalid_match_errors_name_remedy() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
-        (&["verify", "nofile"], "nofile is neither a file nor a run: there is no run \"nofile\""),
+        (&["verify", "nofile"], "expected a file or a run, got nofile: there is no run \"nofile\""),
         (&["match", "pokker", "--seat", "random"], "there is no game \"pokker\". There are: "),
         (&["match", "chess", "--seat", "random"], "2 seats of chess (black, white), got 1"),
         (&["match", "chess", "--seat", "random", "--seat", "rndom"], "did you mean random?"),
@@ -263,7 +263,7 @@ fn invalid_match_errors_name_remedy() {
         (&["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--out", "no/x.jsonl"], "no/x.jsonl"),
         (
             &["match", "hanabi", "--seat", "random", "--seat", "random", "--sprt", "elo0=0 elo1=30"],
-            "is not a game of two who fight",
+            "expected a competitive game of two seats",
         ),
         (
             &[
@@ -278,7 +278,7 @@ fn invalid_match_errors_name_remedy() {
                 "--sprt",
                 "elo0=0 elo1=30",
             ],
-            "is not a game of two who fight",
+            "expected a competitive game of two seats",
         ),
     ] {
         let err = ludex(at.path(), args).fails();
@@ -495,7 +495,7 @@ fn export_writes_records_and_pgn() {
     assert!(pgn.contains("[White \"alphabeta depth=1\"]\n[Black \"random\"]") && pgn.contains("\n1. "), "{pgn}");
     assert!(pgn.lines().all(|l| l.len() < 80));
     let err = ludex(at.path(), &["export", "t.jsonl", "--format", "pgn"]).fails();
-    assert!(err.contains("no verified game of chess"), "{err}");
+    assert!(err.contains("expected a verified game of chess"), "{err}");
 }
 
 #[test]
@@ -668,7 +668,7 @@ fn agents_check_accepts_folders() {
     let bots = here.path().join("bots");
     std::fs::create_dir(&bots).unwrap();
     let empty = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe"]);
-    assert!(empty.code == 2 && empty.err.contains("contains no bots"), "{}", empty.err);
+    assert!(empty.code == 2 && empty.err.contains("expected a bot or a folder of bots"), "{}", empty.err);
     std::fs::write(bots.join("bad.c"), "int main() { return nothing_of_this_name; }").unwrap();
     std::fs::write(bots.join(".hidden.py"), "").unwrap();
     std::fs::write(bots.join("notes.txt"), "").unwrap();

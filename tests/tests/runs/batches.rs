@@ -218,10 +218,10 @@ fn invalid_uses_of_batches_are_refused() {
     let suite = "name = \"strict\"\nversion = 1\ntitle = \"S\"\n[policy]\non_timeout = \"forfeit\"\n\
         [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\n";
     fs::write(place.path("strict.toml"), suite).unwrap();
-    refused(&["evaluate", "--agent", &model, "--suite", "strict.toml", "--run", "s"], "leave out batch=true");
+    refused(&["evaluate", "--agent", &model, "--suite", "strict.toml", "--run", "s"], "remove batch=true");
     let budget = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "b", "--json"];
     refused(&[&budget[..], &["--budget", "usd=1"]].concat(), "--budget games=20");
-    refused(&["join", "ws://127.0.0.1:1", "--agent", &model, "--game", "nim"], "leave out batch=true");
+    refused(&["join", "ws://127.0.0.1:1", "--agent", &model, "--game", "nim"], "expected an agent without batch=true");
     refused(
         &["evaluate", "--agent", &stub.model("m", "batch_size=5"), "--suite", "small.toml", "--run", "n"],
         "batch_size needs batch=true",

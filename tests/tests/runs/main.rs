@@ -289,7 +289,7 @@ fn unplayable_agents_are_reported_before_start() {
         assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
     }
     assert!(!place.of_run("never", "run.json").exists());
-    assert!(place.evaluate("random", "No Name", &[]).fails().contains("small letters"));
+    assert!(place.evaluate("random", "No Name", &[]).fails().contains("expected a-z, 0-9, _ and -"));
     let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
     assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
     assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));

@@ -28,7 +28,7 @@ fn shown_by(page: &str) -> Vec<&str> {
 #[test]
 fn row_targets_exist() {
     let root = root();
-    let crates = ["agents", "cli", "env", "play", "protocol", "referee", "report", "server", "tests"];
+    let crates = ["agents", "cli", "env", "games", "play", "protocol", "referee", "report", "server", "tests"];
     let mut source = String::new();
     for folder in crates {
         let rust = files(&root.join(folder)).into_iter().filter(|file| file.ends_with(".rs"));

@@ -50,7 +50,7 @@ fn bundle_verifies_without_other_files() {
     let packed = ludex(alone.path(), &["verify", "b.tar.gz", "--json"]).json();
     assert_eq!([&packed["verified"], &packed["whole"]], [&folder["verified"], &folder["whole"]]);
     let text = ludex(alone.path(), &["verify", "b.tar.gz"]).well();
-    let ends = "12 episodes verified\ncomplete: all 12 matches that the plan asks for\n";
+    let ends = "12 episodes verified\ncomplete: all 12 matches of the plan\n";
     assert!(text.contains("all checksums of SHA256SUMS match") && text.ends_with(ends), "{text}");
     // Runs of earlier builds did not bind calls, and that is said.
     assert!(text.contains("calls are not bound to the records: the run was begun by an older build"), "{text}");

@@ -111,7 +111,7 @@ fn data_card_describes_exported_tables() {
         "# d.parquet\n",
         &format!("`{sum}`"),
         &format!("| holds | {} decisions |", rows.len()),
-        "| `ms` | integer | time of the decision, milliseconds |",
+        "| `ms` | integer | duration of the decision, milliseconds |",
         "ludex export one --data ./ludex-data --table decisions --format parquet --out d.parquet",
         "## Licence",
         "model-a",

@@ -27,7 +27,7 @@ fn prompt_is_printed_completely() {
         printed(&["iterated_prisoners_dilemma(num_repetitions=3)", "--moves", "Defect", "Cooperate", "--seat", "1"]);
     assert!(dilemma.contains("You are p1") && dilemma.contains("Round 2.\nYou: C"), "{dilemma}");
     assert!(printed(&["texas_holdem", "--seed", "1"]).contains("Legal moves (what stands in brackets"));
-    let thinking = printed(&["nim", "--spec", "llm model=m prompting=parts format=text", "--seed", "0"]);
+    let thinking = printed(&["nim", "--agent", "llm model=m prompting=parts format=text", "--seed", "0"]);
     assert!(thinking.contains("\nSituation: <") && thinking.contains("\nPile 4: 7\n"), "{thinking}");
 
     for (args, said) in [
