@@ -64,7 +64,8 @@ def test_poker_match_survives_cut_and_kill(program: str, tmp_path: Path) -> None
     with ludex.serve(data=tmp_path) as server, Proxy(server.url) as proxy:
         join = [program, "join", server.url, "--game", GAME, "--agent", "mcts sims=50", "--json"]
         rust = subprocess.Popen(
-            [*join, "--queue", "table", "--rated", "--matches", str(MATCHES)], stdout=subprocess.PIPE
+            [*join, "--queue", "table", "--rated", "--matches", str(MATCHES)],
+            stdout=subprocess.PIPE,
         )
         mortal = Mortal(server.url, lives=[3, 1, 6])
         turns: list[tuple[str, int, int]] = []

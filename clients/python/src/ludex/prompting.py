@@ -96,7 +96,16 @@ def prompts(
         requests.append(json.dumps({"h": moves, "seat": seat}))
     if not requests:
         return []  # without requests the program prints the initial prompt for people
-    command = [find_program(), "games", "prompt", game, "--params", json.dumps(rules), "--agent", agent]
+    command = [
+        find_program(),
+        "games",
+        "prompt",
+        game,
+        "--params",
+        json.dumps(rules),
+        "--agent",
+        agent,
+    ]
     done = subprocess.run(
         command, input="\n".join(requests), capture_output=True, text=True, check=False
     )
