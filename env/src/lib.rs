@@ -68,7 +68,7 @@
 //!             max_length: self.0.objects,
 //!             actions: 2,
 //!             max_chance: 0,
-//!             legal: LegalForm::Mask,
+//!             legal: LegalForm::Ids,
 //!             tensor: None,
 //!             info: None,
 //!             openspiel: None,
