@@ -23,7 +23,9 @@ fn plan_without_run_uses_kind_of_game() {
     // Draws leave less to vary: two of three games of tic-tac-toe between equals are drawn.
     assert!(plan(&["tic_tac_toe"]).json()["plans"][0]["width"]["blocks"].as_u64() < Some(120));
     let text = ludex(at.path(), &["power", "--game", "pig", "--difference", "30"]).well();
-    for said in ["a half width of 30 points", "258", "516", "against each other", "assumed: two equal agents that draw 0.000"] {
+    for said in
+        ["a half width of 30 points", "258", "516", "against each other", "assumed: two equal agents that draw 0.000"]
+    {
         assert!(text.contains(said), "{said}: {text}");
     }
 }
