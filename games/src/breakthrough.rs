@@ -95,7 +95,7 @@ const SQUARES: u32 = 128;
 const ROWS_FOR_TWO: u32 = 6;
 /// Ids per square: six directions, with and without capture.
 const PER_SQUARE: u32 = 12;
-/// Ids per square and seat.
+/// Action ids per square and seat: three directions, with and without a capture.
 const PER_SEAT: usize = 6;
 const STRAIGHT: usize = 1;
 

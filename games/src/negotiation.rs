@@ -76,7 +76,7 @@ const MOST_ITEMS: usize = 5;
 const MOST_EACH: u8 = 5;
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
-/// Minimum and maximum limit on proposals.
+/// Inclusive range from which the limit on the number of proposals is drawn.
 const LIMITS: [u8; 2] = [4, 10];
 const MOST_STEPS: usize = 10;
 

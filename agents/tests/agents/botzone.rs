@@ -110,7 +110,7 @@ fn sample_bots_play_matches() {
 }
 
 #[test]
-fn persistent_program_plays_alike() {
+fn persistent_program_plays_like_restarted_one() {
     let g = game("gomoku");
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
@@ -123,7 +123,7 @@ fn persistent_program_plays_alike() {
 }
 
 #[test]
-fn simplified_interaction_plays_alike() {
+fn simplified_interaction_plays_like_json() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (samples().join("reversi.cpp"), folder.path().join("reversi"));
     match Command::new("g++").arg("-O1").arg("-o").args([&program, &source]).status() {

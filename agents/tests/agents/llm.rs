@@ -186,7 +186,7 @@ fn token_limit_error_is_not_a_schema_refusal() {
 }
 
 #[test]
-fn list_errors_and_oversized_replies_are_reported() {
+fn errors_in_json_arrays_and_oversized_replies_are_reported() {
     let body = r#"[{"error": {"message": "The input token count (9) exceeds the maximum number of tokens"}}]"#;
     let endpoint = Endpoint::new(|_, _| Reply::Http(400, None, body.to_owned()));
     let e = first(&endpoint, "format=text").unwrap_err();

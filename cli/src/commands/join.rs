@@ -214,7 +214,7 @@ async fn stop() {
     });
 }
 
-/// Returns the seat of a number or a name; only the server knows the names of all its games.
+/// Parses a seat number or a seat name. The server resolves names, since it may offer games that this program lacks.
 async fn seat(client: &Client, game: &str, text: &str) -> anyhow::Result<u32> {
     if let Ok(seat) = text.parse() {
         return Ok(seat);

@@ -150,7 +150,7 @@ pub static CARDS: [Card; 24] = [
     card("Soldier", (2, 2, 0), Guardian, SHIELD, Plain, "divine shield", &["summon"]),
 ];
 
-/// Returns the table index of a side's card number `n`; `KINDS` is its summon.
+/// Returns the table index of a side's card `n`; from `KINDS` on, the creature that the side summons.
 pub fn of_side(side: usize, n: u8) -> u8 {
     match (usize::from(n), side) {
         (KINDS.., 0) => SKELETON,

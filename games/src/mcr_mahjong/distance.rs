@@ -119,7 +119,7 @@ fn targets(rank: usize, open: &Open) -> [Used; 9] {
     next
 }
 
-/// Uses of a kind apart from chows: number of pungs, and a pair.
+/// Ways to use the tiles of one kind outside chows: the number of pungs, and true with a pair.
 const TARGETS: [(usize, bool); 5] = [(0, false), (0, true), (1, false), (1, true), (2, false)];
 
 /// The state before the first rank.

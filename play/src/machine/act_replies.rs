@@ -14,7 +14,7 @@ use super::narrator::move_seen_of;
 use super::replay_cursor::ReplayCursor;
 use super::{MatchMachine, SeatState, Watcher};
 
-/// Reply to an earlier act whose key a client repeats.
+/// Stored reply to an earlier act, for a client that sends an act with the same turn and attempt again.
 pub(super) struct EarlierReply {
     /// True if the repeated move is the same: refused moves must match literally, accepted ones in any notation.
     pub(super) is_same: bool,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn equilibria_match_values_by_hand() {
+    fn equilibria_equal_hand_computed_values() {
         // Rock, paper, scissors with a copy of rock: the copies split the share of rock.
         near(array![[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]], &[1.0 / 3.0; 3]);
         let copied =

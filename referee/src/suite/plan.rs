@@ -474,7 +474,7 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the blocks of a cell with all their matches, completed or not; replays of invalid matches come last.
+    /// Returns the planned blocks of a cell with the turns of their matches, completed or not.
     fn places(&self, cell: &Cell) -> Vec<(u64, Vec<usize>)> {
         let blocks = cell.blocks.clone();
         if self.part.order != Order::Halves {

@@ -85,9 +85,7 @@ impl PartSpec {
         let sides = self.sides(&self.seatings(seats));
         let letters = self.tables.iter().flat_map(|table| table.bytes()).collect::<BTreeSet<u8>>().len();
         if sides > 2 && !self.tables.is_empty() && letters < sides {
-            return Err(format!(
-                "tables use {letters} letters up to the {sides}th: they must use all before the last one"
-            ));
+            return Err(format!("tables skip a letter: expected all of the first {sides} letters, got {letters}"));
         }
         if self.itself && (self.schedule != Schedule::Against || sides > 2) {
             return Err(

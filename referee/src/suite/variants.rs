@@ -50,7 +50,10 @@ impl Suite {
         }
         let within = |variant: &Variant| !variant.parts.is_empty();
         if let Some(part) = self.parts.iter().find(|part| part.variants.iter().any(within)) {
-            return Err(format!("part {:?}: its variants play this part alone and name no parts", part.id));
+            return Err(format!(
+                "part {:?}: expected variants without the field parts, since they play this part only",
+                part.id
+            ));
         }
         Ok(())
     }

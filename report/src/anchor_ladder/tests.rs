@@ -55,7 +55,7 @@ fn four_seats_are_split_two_and_two() {
 }
 
 #[test]
-fn scores_count_episodes_or_whole_units() {
+fn score_is_per_episode_or_duplicate_unit() {
     // The first agent wins as first player, and draws or loses as second.
     let of = |_: usize, p: &Planned, u: u64| match (p.turn, u % 2) {
         (0, _) => vec![1.0, -1.0],

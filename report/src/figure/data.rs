@@ -58,7 +58,7 @@ pub struct GridColumn {
     pub name: String,
     /// Meaning of the numbers.
     pub axis: Axis,
-    /// True if no number of the column is better than another.
+    /// True if the column is not ranked: its greatest and least numbers are not highlighted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
 }

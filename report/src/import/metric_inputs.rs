@@ -124,7 +124,7 @@ pub(super) fn check(layout: &TableLayout, columns: &[String], asked: &MetricQuer
         })
         .collect();
     if able.is_empty() {
-        return Err(format!("{id} needs records: no table feeds it"));
+        return Err(format!("{id} needs match records; imported tables cannot supply it"));
     }
     Err(format!("{id} needs columns that this table of {} lacks: {}", layout.name, able.join("; or ")))
 }

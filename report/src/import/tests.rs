@@ -140,7 +140,7 @@ fn unsupported_metric_lists_missing_columns() {
         "elo needs columns that this table of results lacks: cycle, order, a, b, score_a for a table of matches"
     );
     assert!(why(&results, "pss").contains("cycle, match, ply, result, name, value for a table of decisions"));
-    assert_eq!(why(&results, "illegal_rate"), "illegal_rate needs records: no table feeds it");
+    assert_eq!(why(&results, "illegal_rate"), "illegal_rate needs match records; imported tables cannot supply it");
     let matches = csv(&format!("{MATCHES}p,0,1,A,B,1,a\n")).unwrap();
     assert!(why(&matches, "nra form=reward").ends_with("lacks: return_a, return_b"));
     // Inputs of derived metrics are checked too.

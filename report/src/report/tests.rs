@@ -128,7 +128,7 @@ fn headline_is_the_mean_over_games() {
 }
 
 #[test]
-fn unrated_game_leaves_means_complete() {
+fn mean_is_complete_despite_unrated_game() {
     let mut records = Vec::new();
     for seed in 0..4 {
         for names in [["x", "random"], ["random", "x"]] {

@@ -234,8 +234,11 @@ impl Hub {
             part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
         };
         if offer.entry.parts.iter().filter(played).count() == 0 {
-            let e = Refusal::new(ErrorCode::BadField, "candidates: expected enough agents for the parts of this run")
-                .path("candidates");
+            let e = Refusal::new(
+                ErrorCode::BadField,
+                "candidates: expected a number of agents that at least one part allows",
+            )
+            .path("candidates");
             return Err(Box::new(e.got(request.candidates)));
         }
         let owner = session.about.owner.as_deref();

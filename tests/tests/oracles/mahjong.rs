@@ -149,7 +149,7 @@ fn strict_edition_omits_triple_pung_in_one_hand() {
     assert_eq!(totals, [json!(86), json!(70)]);
 }
 
-/// Number of hands of the file with another result.
+/// Number of hands of the file whose result differs under the strict rules.
 const STRICT: usize = 190;
 
 #[test]

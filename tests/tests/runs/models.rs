@@ -147,7 +147,7 @@ fn killed_run_repeats_no_call() {
 
 /// The estimate, with what `ludex agents check` measured, against what the run used.
 #[test]
-fn estimates_are_near_usage() {
+fn run_estimate_is_close_to_measured_usage() {
     for (plays, method) in [("random", "cot"), ("mcts sims=30", "cot"), ("mcts sims=30", "chat memory=4")] {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", plays, "--out-tokens", "60"]);

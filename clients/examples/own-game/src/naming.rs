@@ -27,7 +27,7 @@ pub struct State {
     pub numbers: Option<[u8; 2]>,
     /// True if the first seat swapped; absent before.
     pub swapped: Option<bool>,
-    /// Text of the first seat beside its choice.
+    /// Text that the first seat submitted with its choice.
     pub words: Option<String>,
 }
 

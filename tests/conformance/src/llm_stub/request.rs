@@ -29,7 +29,7 @@ pub(super) struct StubRequest {
 
 pub(super) struct JsonForm {
     pub(super) schema: Value,
-    /// Tool that takes the object; without one, it is the content.
+    /// Tool to call with the object as arguments; `None`: the object is the content of the message.
     pub(super) tool: Option<String>,
 }
 

@@ -46,7 +46,7 @@ impl Drop for Stub {
     }
 }
 
-/// A bundle of a run of the stand-in, in `folder`.
+/// Evaluates the LLM stub in `folder` and returns the files of the exported bundle.
 fn bundled(folder: &Path, more: &[&str]) -> Files {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
     let stub = command.args(["check", "llm-stub", "--json", "--agent", "random", "--prose", "0.1"]);
