@@ -113,7 +113,7 @@ pub trait Agent: Send + Sync {
 /// Requests one move of `seat`, which is to move in `state`, outside of a match.
 ///
 /// The agent's randomness comes from `seed`, like the spec argument `seed` on the seat's first turn. For a later turn
-/// of the same episode, pass a different seed. Hosts of matches build an [`Ask`] themselves, with the episode's stream,
+/// of the same episode, pass a different seed. Hosts of matches build a [`MoveRequest`] themselves, with the episode's stream,
 /// the turn and the history.
 ///
 /// # Errors

@@ -101,7 +101,7 @@ impl ProgramConfig {
     /// Starts the program.
     ///
     /// # Errors
-    /// [`Fault::NotStarted`] if the program, or a sandbox for it, is missing.
+    /// [`ProcessFault::NotStarted`] if the program, or a sandbox for it, is missing.
     pub fn start(&self) -> Result<ChildProcess, ProcessFault> {
         self.start_as(&SandboxRole::Player)
     }

@@ -57,7 +57,7 @@ pub trait DynState: Send + Sync {
     /// # Errors
     /// Fails if the move of an acting seat is missing or refused, or another seat has one; the state is unchanged.
     fn play_joint(&mut self, joint: &[Option<ParsedMove>]) -> Result<(), Refusal>;
-    /// Plays, without checks, a joint move of values that [`DynState::read`] returned.
+    /// Plays, without checks, a joint move of values that [`DynState::parse_move`] returned.
     fn play_joint_unchecked(&mut self, joint: &[Option<ParsedMove>]);
     /// Parses a submitted move of `seat` into an action id or a canonical document, without playing it.
     ///
@@ -72,7 +72,7 @@ pub trait DynState: Send + Sync {
     /// Plays a canonical document of the seat to move.
     ///
     /// # Errors
-    /// Refuses the same documents as [`DynState::read`].
+    /// Refuses the same documents as [`DynState::parse_move`].
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal>;
     /// Returns the sum of rewards so far, per seat.
     fn returns(&self) -> Vec<f64>;

@@ -54,7 +54,7 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// Opens a tag.
+    /// Opens a tag without its closing bracket, so that attributes can follow.
     pub fn new(out: &'a mut String, name: &'static str) -> Element<'a> {
         out.push('<');
         out.push_str(name);

@@ -455,7 +455,7 @@ fn damaged(error: serde_json::Error) -> RecordError {
 }
 
 impl Record {
-    /// Parses one line and drops unknown fields. To check a digest, which covers them too, parse [`Parts`].
+    /// Parses one line and drops unknown fields. To check a digest, which covers them too, parse [`RecordParts`].
     ///
     /// # Errors
     /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line number.

@@ -242,7 +242,7 @@ impl MetricQuery {
     /// Parses a query from text.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and those of [`Ask::parse`].
+    /// As [`new`](Self::new), and those of [`MetricSpec::parse`].
     pub fn parse(text: &str) -> Result<MetricQuery, String> {
         MetricQuery::new(&MetricSpec::parse(text)?)
     }

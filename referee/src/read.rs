@@ -82,7 +82,7 @@ impl RecordLines {
 /// Reads a file.
 ///
 /// # Errors
-/// The file cannot be opened. Later problems become [`Refused`] lines.
+/// The file cannot be opened. Later problems become [`RejectedRecord`] lines.
 pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }

@@ -4,7 +4,7 @@
 //! enough to check that the right matches were played.
 //!
 //! Matches are played in [`TournamentBlock`]s on one seed, as in [`crate::schedule`]. A pairing plays whole blocks, in
-//! which each entrant plays on every seat; only a [`Format::RoundRobin`] of two seats plays single matches. Formats:
+//! which each entrant plays on every seat; only a [`TournamentFormat::RoundRobin`] of two seats plays single matches. Formats:
 //!
 //! - **round robin**: every pair meets in one match. The first seat is drawn so that each entrant has each seat equally
 //!   often, or once more if the number is odd.

@@ -184,7 +184,7 @@ impl Verifier {
         self.check(record, source, || named_fault(parts), || digest(parts))
     }
 
-    /// Verifies the record of one line. The result equals that of [`verify`](Self::verify) for the line's [`Parts`],
+    /// Verifies the record of one line. The result equals that of [`verify`](Self::verify) for the line's [`RecordParts`],
     /// but most records are read several times faster.
     ///
     /// # Errors

@@ -119,7 +119,7 @@ impl AnchorLadder {
     /// equally many units.
     ///
     /// # Panics
-    /// If a unit does not have the returns of [`Ladder::plan`]'s episodes.
+    /// If a unit does not have the returns of the planned episodes.
     pub fn measure(&self, units: &[Vec<Returns>]) -> (Vec<AnchorRow>, f64) {
         let rungs = self.spec.anchors.len();
         let found: Vec<Option<Interval>> = match self.unit {

@@ -1,7 +1,7 @@
 //! Paired comparison of two agents: their results on the same seeds, on the same seats, against the same opponents.
 //!
 //! Two matches with equal settings, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
-//! in both and cancels out of the difference. This module does not read files: a [`Side`] holds one match of one agent.
+//! in both and cancels out of the difference. This module does not read files: each entry holds one match of one agent.
 //!
 //! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
 //! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is

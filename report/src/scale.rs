@@ -37,7 +37,7 @@ pub fn blocks_like(half_width: f64, blocks: usize, wanted: f64) -> Option<u64> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingOptions {
     /// Agents with a constant rating, by name or spec, in Elo points. Default: anchors run by the server, with the
-    /// ratings of the game's ladder ([`ladder`]), and `random` with 0.
+    /// ratings of the game's ladder, and `random` with 0.
     pub fixed: Option<BTreeMap<String, f64>>,
     /// Number of resamples for the intervals.
     pub resamples: usize,

@@ -77,7 +77,7 @@ pub struct Way {
 /// Maximum number of legal moves listed in an error.
 const SHOWN: usize = 20;
 
-/// Resolves a path to the moves of a [`Question`]. Chance outcomes are those of episode 0 of the seed.
+/// Resolves a path to the moves of a question. Chance outcomes are those of episode 0 of the seed.
 ///
 /// # Errors
 /// An illegal move, or a game that ends before the path does.

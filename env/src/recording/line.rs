@@ -155,7 +155,7 @@ fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
 }
 
 /// Reads a record from its line, with the parts selected by `keep`. `None` means only that the slow path,
-/// [`Parts`](ludex_protocol::record::Parts), must decide.
+/// [`RecordParts`](ludex_protocol::record::RecordParts), must decide.
 pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     let mut scanner = Scanner::new(line);
     let (mut header, mut footer) = (Part::default(), Part::default());

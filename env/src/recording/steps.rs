@@ -62,7 +62,7 @@ impl ReplayStep<'_> {
         }
     }
 
-    /// Returns all marks of the step. Use [`Step::mark`] for a selection: marks may be expensive.
+    /// Returns all marks of the step. Use [`ReplayStep::mark`] for a selection: marks may be expensive.
     pub fn marks(&self) -> Vec<Mark> {
         let mut out = Marks::all();
         self.mark(&mut out);
@@ -94,7 +94,7 @@ pub fn steps<'a>(game: &dyn DynGame, record: &'a Record) -> Replay<'a> {
     Replay { strict: true, ..Replay::new(game, &record.events) }
 }
 
-/// Returns the position after all events, replayed by [`Steps::new`].
+/// Returns the position after all events, replayed by [`steps`].
 ///
 /// # Errors
 /// Returns the first event that cannot be played.

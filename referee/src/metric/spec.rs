@@ -69,7 +69,7 @@ impl MetricSpec {
     }
 }
 
-/// Formats the spec in the syntax of [`Ask::parse`].
+/// Formats the spec in the syntax of [`MetricSpec::parse`].
 impl fmt::Display for MetricSpec {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.id)?;
@@ -107,7 +107,7 @@ pub enum Takes {
     Words(&'static [&'static str]),
     /// Name of a mark, or one of [`COLUMNS`](crate::rows::COLUMNS).
     Mark,
-    /// Another metric, in the syntax of [`Ask::parse`].
+    /// Another metric, in the syntax of [`MetricSpec::parse`].
     Metric,
     Text,
 }

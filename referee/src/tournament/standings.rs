@@ -16,7 +16,7 @@ pub struct Standing {
     pub rank: Option<usize>,
     /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, plus those of byes.
     pub points: f64,
-    /// Tie-break value for entrants with equal points ([`Format::tie_break`]).
+    /// Tie-break value for entrants with equal points (`TournamentFormat::tie_break`).
     pub tie_break: Option<f64>,
     /// Wins, draws and losses behind the points; for an eliminated entrant, of all its matches.
     #[serde(flatten)]
