@@ -37,7 +37,7 @@ fn mcts(c: &mut Criterion) {
                 b.iter(|| {
                     turn += 1;
                     let ask = MoveRequest::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[7; 32]));
-                    agent.act(&ask, None).expect("mcts answers")
+                    agent.act(&ask).expect("mcts answers")
                 });
             });
         }

@@ -1,12 +1,11 @@
 //! The agent trait, its reply, and an adapter for hosts that use only [`Policy`].
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::Value;
 
 use ludex_env::draw::{Key, key};
-use ludex_env::{Action, AgentKey, DynState, MoveRequest, Policy, Seat};
+use ludex_env::{Action, AgentKey, Budget, DynState, MoveRequest, Policy, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::record::Notes;
 
@@ -62,14 +61,15 @@ impl MoveReply {
 /// There are two exceptions, both visible to the host: [`Agent::reproducible`] returns false for agents that depend on
 /// the clock or on a person, and a reply cut short by a deadline carries the note `cut: true`.
 pub trait Agent: Send + Sync {
-    /// Chooses a move for this request. Returns by the deadline, if there is one, with a reply or an error; only a
-    /// person may exceed it.
+    /// Chooses a move for this request. Returns by the deadline of [`MoveRequest::budget`], if there is one, with a
+    /// reply or an error; only a person may exceed it. A search checks [`Budget::is_spent`] every few milliseconds, so
+    /// that its host can give others a turn or stop it.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the agent cannot reply: the agent is at fault.
     /// [`ErrorKind::Late`](crate::ErrorKind::Late) if the deadline passes before the reply.
     /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) if a dependency (endpoint, network) fails.
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError>;
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError>;
 
     /// Returns true if the agent reads the full state ([`MoveRequest::peek`]), which hosts allow in unrated episodes
     /// only.
@@ -120,7 +120,7 @@ pub trait Agent: Send + Sync {
 /// Those of [`Agent::act`].
 pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<MoveReply, AgentError> {
     let legal = state.legal_list(seat);
-    agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
+    agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))))
 }
 
 /// Returns the key derived from a seed: SHA-256 of `ludex.v1:agent-seed:N`.
@@ -136,7 +136,7 @@ pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for AgentPolicy {
     fn choose(&self, ask: &MoveRequest<'_>) -> Action {
-        let Ok(answer) = self.0.act(ask, None) else { return NO_ACTION };
+        let Ok(answer) = self.0.act(ask) else { return NO_ACTION };
         let action = match &answer.mv {
             Some(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, text),
             _ => answer.action(),
@@ -153,7 +153,7 @@ impl Policy for AgentPolicy {
 /// the agent.
 pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> WrappedAgent<F>
 where
-    F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
+    F: Fn(&dyn Agent, &MoveRequest<'_>) -> Result<MoveReply, AgentError> + Send + Sync,
 {
     WrappedAgent { reads_past: agent.needs_history(), agent, act }
 }
@@ -176,10 +176,10 @@ impl<F> WrappedAgent<F> {
 #[warn(clippy::missing_trait_methods)]
 impl<F> Agent for WrappedAgent<F>
 where
-    F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
+    F: Fn(&dyn Agent, &MoveRequest<'_>) -> Result<MoveReply, AgentError> + Send + Sync,
 {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
-        (self.act)(&*self.agent, ask, deadline)
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
+        (self.act)(&*self.agent, ask)
     }
 
     fn needs_full_state(&self) -> bool {

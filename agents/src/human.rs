@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{GameRef, MoveRequest, Viewer};
@@ -117,7 +116,7 @@ impl<R: BufRead, W: Write> HumanPlayer<R, W> {
 }
 
 impl<R: BufRead + Send, W: Write + Send> Agent for HumanPlayer<R, W> {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("terminal read or write failed: {e}")))?;
         Ok(mv.map_or_else(MoveReply::resign, MoveReply::new))
     }

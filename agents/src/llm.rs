@@ -25,7 +25,6 @@ mod settings;
 mod templates;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::draw::key;
 use ludex_env::{GameRef, MoveRequest};
@@ -79,9 +78,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 impl Agent for Llm {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
-        let mut attempt = MoveAttempt::new(self, ask, &*view, deadline);
+        let mut attempt = MoveAttempt::new(self, ask, &*view);
         let said = prompting::choose(&mut attempt)?;
         let reading = said.reading;
         let (verdict, mut emotion) = (reading.verdict, reading.emotion);

@@ -1,7 +1,5 @@
 //! Uniformly random play, the reference point of every strength scale.
 
-use std::time::Instant;
-
 use ludex_env::{MoveRequest, Stream};
 use ludex_protocol::Move;
 
@@ -18,17 +16,17 @@ pub(crate) struct Speaker {
 }
 
 impl Agent for Speaker {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let mut rng = ask.stream();
         // The document comes from a sampled state that is consistent with the view.
         let draw = |rng: &mut Stream| ask.view().world(rng).sample(ask.seat, rng);
         let document = if rng.unit() < self.share { draw(&mut rng) } else { None };
-        document.map_or_else(|| Random.act(ask, deadline), |document| Ok(MoveReply::new(Move::Document(document))))
+        document.map_or_else(|| Random.act(ask), |document| Ok(MoveReply::new(Move::Document(document))))
     }
 }
 
 impl Agent for Random {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let at = ask.stream().below(ask.legal.len());
         ask.legal
             .get(at)

@@ -1,7 +1,6 @@
 //! `remote`: an agent outside this process that plays as a client of a server.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
@@ -26,7 +25,7 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
 struct Remote;
 
 impl Agent for Remote {
-    fn act(&self, _ask: &MoveRequest, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, _ask: &MoveRequest) -> Result<MoveReply, AgentError> {
         Err(AgentError::failed("remote agents play only on a server; enroll it there"))
     }
 

@@ -83,8 +83,8 @@ impl Roster {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;
         let Some(key) = spec.key() else { return Ok(agent) };
-        Ok(Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
-            agent.act(&ask.keyed(AgentKey::Own(&key)), deadline)
+        Ok(Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
+            agent.act(&ask.keyed(AgentKey::Own(&key)))
         })))
     }
 

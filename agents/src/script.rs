@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::documents::document;
 use ludex_env::{GameRef, MoveRequest};
@@ -52,7 +51,7 @@ fn moved(value: Value) -> Result<Move, String> {
 }
 
 impl Agent for Script {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let (turn, attempt) = (ask.turn as usize, ask.attempts().len());
         let over = || AgentError::failed(format!("the script has no move for turn {turn}, attempt {attempt}"));
         let found = self.turns.get(turn).and_then(|attempts| attempts.get(attempt));

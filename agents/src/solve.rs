@@ -4,7 +4,6 @@
 //! stored policies of `equilibrium` are for games with hidden information, over the whole [`tree`] of a game.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
@@ -55,7 +54,7 @@ struct Solver {
 }
 
 impl Agent for Solver {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("solver: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
@@ -153,8 +152,7 @@ mod tests {
         let legal = state.legal_list(0);
         let moves = |spec: &str| {
             let agent = crate::build(spec, &game).unwrap();
-            let played =
-                |turn| agent.act(&MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);
+            let played = |turn| agent.act(&MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])));
             (0..400).map(|turn| played(turn).unwrap()).collect::<Vec<_>>()
         };
         // The only winning move leaves two piles of one.

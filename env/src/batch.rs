@@ -14,6 +14,7 @@ use ludex_protocol::record::RecordEvent;
 use ludex_protocol::spec::{Spec, Utility};
 use ludex_protocol::{Batch, ErrorCode, Refusal};
 
+use crate::budget::Scheduler;
 use crate::dyn_state::DynState;
 use crate::game::Seat;
 use crate::policy::Policy;
@@ -70,6 +71,20 @@ pub struct BatchConfig {
     pub record: bool,
     /// Base seed if the first reset has no seeds; environment i uses this value + i.
     pub seed: u64,
+    /// Scheduler that long calls pause for: between entries that are texts or documents, between snapshots, and between
+    /// moves of server agents. After it stopped a call, the environments are in an unspecified state.
+    pub scheduler: Option<Arc<dyn Scheduler>>,
+}
+
+impl BatchConfig {
+    /// Gives other work a turn.
+    ///
+    /// # Errors
+    /// The refusal of the stopped call.
+    fn pause(&self) -> Result<(), Refusal> {
+        let paused = self.scheduler.as_ref().map_or(Ok(()), |scheduler| scheduler.pause());
+        paused.map_err(|stopped| Refusal::new(ErrorCode::Internal, stopped.to_string()))
+    }
 }
 
 /// Actions of one step.

@@ -150,6 +150,7 @@
 
 pub mod anchor_ladder;
 pub mod batch;
+pub mod budget;
 pub mod check;
 pub mod documents;
 pub mod draw;
@@ -172,6 +173,7 @@ pub mod tensor;
 mod typed;
 
 pub use batch::{Actions, BatchConfig, DynBatch, Episode, ResetSeeds};
+pub use budget::{Budget, Scheduler, Stopped};
 pub use draw::{Draw, Stream};
 pub use dyn_game::{DynGame, GameRef};
 pub use dyn_state::{DynState, DynView};

@@ -7,6 +7,7 @@ use ludex_protocol::error::Issue;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::budget::Budget;
 use crate::draw::{Draw, Key, Stream};
 use crate::dyn_state::{DynState, DynView};
 use crate::game::{Action, Mover, Seat, Viewer};
@@ -97,6 +98,7 @@ pub struct Shelf<'a> {
 ///
 /// The reply is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an in-process
 /// agent play the same game for the same seed.
+#[derive(Clone, Copy)]
 pub struct MoveRequest<'a> {
     /// Seat that has to move.
     pub seat: Seat,
@@ -110,37 +112,23 @@ pub struct MoveRequest<'a> {
     past: Option<&'a [ObservedMove]>,
     attempts: &'a [PriorAttempt],
     journal: Option<&'a dyn Journal>,
+    budget: Budget<'a>,
 }
 
 impl<'a> MoveRequest<'a> {
+    fn new(sight: Sight<'a>, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
+        let budget = Budget::default();
+        MoveRequest { seat, turn, legal, key, sight, peek: false, past: None, attempts: &[], journal: None, budget }
+    }
+
     /// Creates a request about a state of the host. The agent gets the seat's view, computed on access.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        MoveRequest {
-            seat,
-            turn,
-            legal,
-            key,
-            sight: Sight::State(state),
-            peek: false,
-            past: None,
-            attempts: &[],
-            journal: None,
-        }
+        Self::new(Sight::State(state), seat, turn, legal, key)
     }
 
     /// Creates a request about a view, the form for remote agents.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        MoveRequest {
-            seat,
-            turn,
-            legal,
-            key,
-            sight: Sight::View(view),
-            peek: false,
-            past: None,
-            attempts: &[],
-            journal: None,
-        }
+        Self::new(Sight::View(view), seat, turn, legal, key)
     }
 
     /// Grants access to the true state, for studies of the value of hidden information; never in rated matches.
@@ -154,17 +142,19 @@ impl<'a> MoveRequest<'a> {
     where
         'a: 'k,
     {
-        MoveRequest {
-            seat: self.seat,
-            turn: self.turn,
-            legal: self.legal,
-            key,
-            sight: self.sight,
-            peek: self.peek,
-            past: self.past,
-            attempts: self.attempts,
-            journal: self.journal,
-        }
+        let request: MoveRequest<'k> = *self;
+        MoveRequest { key, ..request }
+    }
+
+    /// Adds the time and the scheduler of the reply.
+    pub fn with_budget(mut self, budget: Budget<'a>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Returns the time and the scheduler of the reply.
+    pub fn budget(&self) -> Budget<'a> {
+        self.budget
     }
 
     /// Adds the history of the episode, for programs that need every move.

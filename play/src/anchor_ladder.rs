@@ -105,9 +105,9 @@ impl Stopwatch {
     /// Wraps a player to measure its moves.
     fn time(self: &Arc<Self>, player: Participant) -> Participant {
         let watch = self.clone();
-        let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
+        let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
             let begun = Instant::now();
-            let answer = agent.act(ask, deadline);
+            let answer = agent.act(ask);
             let nanos = begun.elapsed().as_nanos() as u64;
             watch.moves.fetch_add(1, Relaxed);
             watch.nanos.fetch_add(nanos, Relaxed);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
 use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest};
 use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, GameRef, ObservedMove, PriorAttempt, Seat};
+use ludex_env::{AgentKey, Budget, GameRef, ObservedMove, PriorAttempt, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
@@ -189,7 +189,8 @@ fn think(
     let legal: Vec<u32> = ask.legal.iter().collect();
     let question =
         ludex_env::MoveRequest::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
-    Ok(table.agent.act(&question.with_history(past).with_attempts(refused), deadline(ask))?)
+    let budget = Budget::default().with_deadline(deadline(ask));
+    Ok(table.agent.act(&question.with_history(past).with_attempts(refused).with_budget(budget))?)
 }
 
 fn deadline(ask: &TurnRequest) -> Option<Instant> {

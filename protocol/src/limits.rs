@@ -34,8 +34,7 @@ pub struct Limits {
     pub batch: u32,
     /// Maximum size of one `batch` reply in bytes.
     pub batch_bytes: u64,
-    /// Maximum search steps (simulations, positions) that the server's agents spend on one request, summed over its
-    /// environments.
+    /// Maximum number of plies that the server's agents search for one request, summed over its environments.
     pub search: u64,
     /// Maximum number of matches that a session plays or watches at the same time.
     pub matches: u32,
@@ -88,7 +87,7 @@ impl Default for Limits {
             envs: 64,
             batch: 16_384,
             batch_bytes: 64 << 20,
-            search: 4_000_000,
+            search: 100_000_000,
             matches: 256,
             joins: 256,
             owner_envs: 1 << 20,

@@ -1,11 +1,15 @@
 //! Catalogue of the games that the server offers, in protocol types.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ludex_env::{GameRef, Games, RegisteredGame};
 use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, SpecReply};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
+
+use crate::compute::Compute;
+use crate::gym::internal;
 
 /// Search terms for a game's material, with their synonyms.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
@@ -59,6 +63,26 @@ impl Catalogue {
         self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
     }
 
+    /// Resolves a game like [`load`](Self::load), as a job of `owner` if that may take milliseconds: parameters may be large
+    /// tables, or rules that are judged by random play.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load), and `internal` if the job fails.
+    pub(crate) async fn load_as(
+        self: &Arc<Self>,
+        compute: &Compute,
+        owner: &Arc<str>,
+        game: &str,
+        params: &Params,
+    ) -> Result<GameRef, Box<Refusal>> {
+        if params.is_empty() && self.games.get(game).is_some() {
+            return self.load(game, params);
+        }
+        let (catalogue, game, params) = (self.clone(), game.to_owned(), params.clone());
+        compute.run(owner, move || catalogue.load(&game, &params)).await.unwrap_or_else(|_| Err(internal()))
+    }
+
     pub(crate) fn games(&self) -> &Games {
         &self.games
     }
@@ -91,16 +115,11 @@ impl Catalogue {
         ServerMessage::Games(message::GameList { games: self.entries.iter().filter(fits).cloned().collect() })
     }
 
-    /// Returns the reply to `describe`.
-    ///
-    /// # Errors
-    ///
-    /// The refusals of [`load`](Self::load).
-    pub(crate) fn describe(&self, request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
-        let game = self.load(&request.game, &request.params)?;
+    /// Returns the reply to `describe` for `game`.
+    pub(crate) fn describe(game: &GameRef, request: &Describe) -> ServerMessage {
         let mut spec = game.spec().clone();
         spec.text = request.rules_text.then(|| game.info().page.to_owned());
-        Ok(ServerMessage::Spec(Box::new(SpecReply { spec })))
+        ServerMessage::Spec(Box::new(SpecReply { spec }))
     }
 }
 

@@ -1,153 +1,340 @@
-//! Scheduling of work too long for a connection task: large batches, searches, verification,
-//! reports.
+//! Scheduling of work too long for a connection task: searches, large batches, verification, reports.
 //!
-//! At most one piece of work per thread runs at a time. Each piece belongs to an owner, and owners
-//! get equal shares of the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with
-//! thousands of searches does not delay the others. An owner below its share waits only until one
-//! running piece ends. If the last piece of an owner was short, its next one need not wait at all:
-//! in addition to the regular pieces, as many short ones may run, and the operating system divides
-//! the cores among them.
+//! A job belongs to an owner and computes in turns, of which there are as many as cores. A job that pauses ([`CurrentJob`])
+//! after a slice of 20 milliseconds returns its turn and gets the next one when its owner is due. Owners get equal shares of
+//! the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with thousands of searches delays the others by
+//! one slice. Dropping a [`Job`] stops it at its next pause.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use ludex_env::{Scheduler, Stopped};
+use parking_lot::{Condvar, Mutex};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Maximum number of blocking jobs, each on a thread of its own.
-const WAITING: usize = 512;
+const BLOCKING: usize = 512;
+
+/// Maximum number of started jobs, each on a thread of its own: those that are paused too.
+const STARTED: usize = 1_024;
 
 /// Number of owners from which idle owners are removed.
 const SWEEP: usize = 1_024;
 
-/// Duration of an owner's last piece up to which its next one counts as short.
-const SHORT: Duration = Duration::from_millis(20);
+/// Duration after which a job returns its turn.
+const SLICE: Duration = Duration::from_millis(20);
 
-/// Thread pool with fair scheduling, and separate threads for blocking jobs.
+/// Time that blocking jobs have to end when the server stops.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// Fair scheduler of jobs, with separate threads for blocking jobs.
 #[derive(Clone)]
 pub struct Compute {
-    pool: Arc<rayon::ThreadPool>,
     turns: Arc<Turns>,
-    waiting: Arc<Semaphore>,
+    blocking: Arc<Semaphore>,
 }
 
-/// Error of a job that panicked; the panic message is logged.
+/// Failure of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the job panicked")]
-pub struct Panicked;
+pub enum JobError {
+    /// Panic, whose message is logged.
+    #[error("the job panicked")]
+    Panicked,
+    /// Stop of the job before its end.
+    #[error("the job was stopped")]
+    Stopped,
+}
+
+/// Handle of a job, which resolves to its result. Dropping it stops the job.
+pub struct Job<T> {
+    result: oneshot::Receiver<Result<T, JobError>>,
+    control: Arc<Control>,
+    turns: Arc<Turns>,
+}
+
+impl<T> Future for Job<T> {
+    type Output = Result<T, JobError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.result).poll(context).map(|result| result.unwrap_or(Err(JobError::Stopped)))
+    }
+}
+
+impl<T> Job<T> {
+    /// Returns a switch that suspends the job.
+    pub fn switch(&self) -> JobSwitch {
+        JobSwitch { control: self.control.clone(), turns: self.turns.clone() }
+    }
+}
+
+/// Switch that suspends and resumes a job.
+pub struct JobSwitch {
+    control: Arc<Control>,
+    turns: Arc<Turns>,
+}
+
+impl JobSwitch {
+    /// Suspends the job at its next pause.
+    pub fn suspend(&self) {
+        self.control.suspended.store(true, Ordering::Relaxed);
+    }
+
+    /// Resumes a suspended job when its owner is due.
+    pub fn resume(&self) {
+        self.control.suspended.store(false, Ordering::Relaxed);
+        self.turns.hand_out(&mut self.turns.state.lock());
+    }
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        self.control.stopped.store(true, Ordering::Relaxed);
+        // A paused job ends at once, without its turn.
+        self.turns.state.lock().withdraw(&self.control);
+    }
+}
 
 impl Compute {
-    /// Creates a pool of `threads` threads, at least one.
+    /// Creates a scheduler of `cores` concurrent turns, at least one.
     ///
     /// # Errors
     ///
-    /// Fails if the system cannot create the threads.
-    pub fn new(threads: usize) -> anyhow::Result<Self> {
-        let threads = threads.max(1);
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(2 * threads).thread_name(|k| format!("compute-{k}")).build()?;
-        let state = State::new(threads);
-        Ok(Compute {
-            pool: Arc::new(pool),
-            turns: Arc::new(Turns(Mutex::new(state))),
-            waiting: Arc::new(Semaphore::new(WAITING)),
-        })
+    /// Fails if the system cannot create a runtime.
+    pub fn new(cores: usize) -> anyhow::Result<Self> {
+        let threads = Threads::new()?;
+        let turns = Arc::new(Turns { state: Mutex::new(State::new(cores.max(1))), threads });
+        Ok(Compute { turns, blocking: Arc::new(Semaphore::new(BLOCKING)) })
     }
 
-    /// Runs `job` on the pool when `owner` is next. The job is queued at the first poll of the
-    /// future. Dropping the future cancels a queued job; a running job continues.
-    pub fn run<T: Send + 'static>(
-        &self,
-        owner: &Arc<str>,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> impl Future<Output = Result<T, Panicked>> + Send + 'static {
-        let (compute, owner) = (self.clone(), owner.clone());
-        async move {
-            let turn = compute.turns.ask(&owner).await.map_err(|_| Panicked)?;
-            let (done, result) = oneshot::channel();
-            compute.pool.spawn(move || {
-                // A dropped receiver needs no result.
-                let _ = done.send(caught("pool job", job));
-                drop(turn);
-            });
-            result.await.map_err(|_| Panicked)?
-        }
-    }
-
-    /// Runs a blocking job on a thread outside the pool.
-    ///
-    /// # Errors
-    ///
-    /// [`Panicked`] if `job` panics.
-    pub async fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Panicked> {
-        let place = self.waiting.clone().acquire_owned().await.map_err(|_| Panicked)?;
-        let done = tokio::task::spawn_blocking(move || {
-            let result = caught("pool job", job);
-            drop(place);
-            result
+    /// Queues `work` as a job of `owner`.
+    pub fn run<T: Send + 'static>(&self, owner: &Arc<str>, work: impl FnOnce() -> T + Send + 'static) -> Job<T> {
+        let (done, result) = oneshot::channel();
+        let control = Arc::new(Control::new(owner.clone()));
+        let (own, turns) = (control.clone(), self.turns.clone());
+        let start = Box::new(move || {
+            let result = Turn { turns, control: own, held: true, from: Instant::now() }.compute(work);
+            // A dropped receiver needs no result.
+            let _ = done.send(result);
         });
-        done.await.map_err(|_| Panicked)?
+        self.turns.request(QueuedJob { control: control.clone(), start: Some(start) });
+        Job { result, control, turns: self.turns.clone() }
     }
 
-    /// Runs one piece of a [blocking job](Self::wait) on the job's thread when `owner` is next.
-    pub fn piece<T>(&self, owner: &Arc<str>, piece: impl FnOnce() -> T) -> T {
-        // The queue holds the sender and outlives this call.
-        let turn = self.turns.ask(owner).blocking_recv();
-        let result = piece();
-        drop(turn);
-        result
+    /// Runs a blocking job outside of the scheduler.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] if `job` panics, or the server stops before its start.
+    pub async fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, JobError> {
+        let permit = self.blocking.clone().acquire_owned().await.map_err(|_| JobError::Stopped)?;
+        let (done, result) = oneshot::channel();
+        self.turns.threads.spawn(move || {
+            let _ = done.send(caught("blocking job", job));
+            drop(permit);
+        });
+        result.await.unwrap_or(Err(JobError::Stopped))
     }
 
-    /// Returns the number of queued pieces.
+    /// Returns the number of jobs that wait for a turn.
     pub fn queued(&self) -> usize {
-        self.turns.0.lock().owners.values().map(|owner| owner.waiting.len()).sum()
+        self.turns.state.lock().owners.values().map(|owner| owner.waiting.len()).sum()
+    }
+
+    /// Stops all jobs and refuses new ones. Blocking jobs continue.
+    pub fn stop(&self) {
+        self.turns.state.lock().stop();
+    }
+
+    /// Stops all jobs, and waits half a second for blocking jobs.
+    pub async fn close(&self) {
+        self.stop();
+        let all = self.blocking.acquire_many(BLOCKING as u32);
+        let _ = tokio::time::timeout(GOODBYE, all).await;
+        self.blocking.close();
     }
 }
 
-/// Scheduler state. Pieces of one owner run in their order.
-struct Turns(Mutex<State>);
+/// Scheduler of the job on the current thread. Outside of jobs, a pause does nothing.
+pub struct CurrentJob;
+
+thread_local! {
+    static CURRENT: RefCell<Option<Turn>> = const { RefCell::new(None) };
+}
+
+impl Scheduler for CurrentJob {
+    fn pause(&self) -> Result<(), Stopped> {
+        CURRENT.with_borrow_mut(|turn| turn.as_mut().map_or(Ok(()), Turn::pause))
+    }
+}
+
+/// Runtime whose blocking threads run all jobs. Its drop waits for none of them.
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn new() -> std::io::Result<Self> {
+        let mut builder = Builder::new_current_thread();
+        builder.max_blocking_threads(STARTED + BLOCKING).thread_name("compute").build().map(|runtime| Threads(Some(runtime)))
+    }
+
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        if let Some(runtime) = &self.0 {
+            drop(runtime.spawn_blocking(work));
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// State that a job, its handle and the scheduler share.
+struct Control {
+    owner: Arc<str>,
+    stopped: AtomicBool,
+    suspended: AtomicBool,
+    /// True while the job holds a turn; changed under the scheduler's lock.
+    granted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Control {
+    fn new(owner: Arc<str>) -> Self {
+        let [stopped, suspended] = [false; 2].map(AtomicBool::new);
+        Control { owner, stopped, suspended, granted: Mutex::new(true), changed: Condvar::new() }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.suspended.load(Ordering::Relaxed)
+    }
+
+    /// Continues a paused job, with a turn or to its end.
+    fn wake(&self, granted: bool) {
+        *self.granted.lock() = granted;
+        self.changed.notify_one();
+    }
+}
+
+/// Turn of a started job; returned on drop.
+struct Turn {
+    turns: Arc<Turns>,
+    control: Arc<Control>,
+    /// False for a stopped job that was paused.
+    held: bool,
+    /// Start of the slice.
+    from: Instant,
+}
+
+impl Turn {
+    /// Runs `work` on this thread.
+    fn compute<T>(self, work: impl FnOnce() -> T) -> Result<T, JobError> {
+        let control = self.control.clone();
+        if control.is_stopped() {
+            return Err(JobError::Stopped);
+        }
+        CURRENT.set(Some(self));
+        let result = caught("job", work);
+        drop(CURRENT.take());
+        // The result of a stopped job was cut short.
+        if control.is_stopped() { Err(JobError::Stopped) } else { result }
+    }
+
+    fn pause(&mut self) -> Result<(), Stopped> {
+        let control = &self.control;
+        if !control.is_stopped() && (control.is_suspended() || self.from.elapsed() >= SLICE) {
+            self.turns.exchange(control, self.from.elapsed());
+            let mut granted = control.granted.lock();
+            control.changed.wait_while(&mut granted, |granted| !*granted && !control.is_stopped());
+            drop(granted);
+            self.held = !control.is_stopped() || self.turns.state.lock().withdraw(control);
+            self.from = Instant::now();
+        }
+        if control.is_stopped() { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.turns.finish(&self.control, self.held.then(|| self.from.elapsed()));
+    }
+}
+
+/// Job that waits for a turn.
+struct QueuedJob {
+    control: Arc<Control>,
+    /// Work of a job that has not started; `None` for a paused one.
+    start: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// Scheduler with the threads of its jobs.
+struct Turns {
+    state: Mutex<State>,
+    threads: Threads,
+}
 
 struct State {
     /// Number of free turns.
     free: usize,
-    /// Number of free turns for short pieces only.
-    short: usize,
-    /// Virtual time: the time used by the last scheduled owner before its piece. New and returning
-    /// owners start at this value.
+    /// Number of started jobs.
+    started: usize,
+    /// Maximum number of started jobs per owner: enough for all turns, and one more job than a paused one.
+    started_per_owner: usize,
+    /// Virtual time: the time used by the last scheduled owner before its slice. New and returning owners start at this
+    /// value.
     clock: Duration,
     /// Number of turns granted so far.
     given: u64,
+    /// True once the server stops.
+    stopped: bool,
     owners: HashMap<Arc<str>, Owner>,
 }
 
+#[derive(Default)]
 struct Owner {
     /// Compute time used so far.
     had: Duration,
-    /// Duration of the last piece; zero before the first.
+    /// Duration of the last slice; zero before the first.
     last: Duration,
     /// Sequence number of the last turn.
     turn: u64,
-    /// Number of running pieces.
+    /// Number of turns held.
     running: usize,
-    waiting: VecDeque<oneshot::Sender<Turn>>,
+    /// Number of started jobs.
+    started: usize,
+    waiting: VecDeque<QueuedJob>,
 }
 
 impl Owner {
     fn is_idle(&self) -> bool {
-        self.running == 0 && self.waiting.is_empty()
-    }
-
-    /// Returns true if the next piece is probably short and the owner has no other.
-    fn is_quick(&self) -> bool {
-        self.running == 0 && self.turn > 0 && self.last <= SHORT
+        self.started == 0 && self.waiting.is_empty()
     }
 }
 
 impl State {
-    fn new(threads: usize) -> Self {
-        State { free: threads, short: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() }
+    fn new(cores: usize) -> Self {
+        State {
+            free: cores,
+            started: 0,
+            started_per_owner: cores.max(2),
+            clock: Duration::ZERO,
+            given: 0,
+            stopped: false,
+            owners: HashMap::new(),
+        }
     }
 
     /// Returns the owner, and marks it as active.
@@ -156,101 +343,116 @@ impl State {
             let clock = self.clock;
             self.owners.retain(|_, owner| !owner.is_idle() || owner.had > clock);
         }
-        let new = || Owner { had: self.clock, last: Duration::ZERO, turn: 0, running: 0, waiting: VecDeque::new() };
-        let owner = self.owners.entry(name.clone()).or_insert_with(new);
+        let owner = self.owners.entry(name.clone()).or_default();
         if owner.is_idle() {
             owner.had = owner.had.max(self.clock);
         }
         owner
     }
 
-    /// Takes the next turn: it goes to the owner with the fewest running pieces, and among these to
-    /// the one with the least used time after its piece. When all regular turns are taken, only
-    /// short pieces get one.
-    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>, Lane)> {
-        let lane = match (self.free, self.short) {
-            (1.., _) => Lane::Any,
-            (0, 1..) => Lane::Short,
-            (0, 0) => return None,
+    /// Takes the next job: of the owner with the fewest turns, and among these of the one with the least used time after
+    /// its slice. Of one owner, the first job that is paused or may start.
+    fn next(&mut self) -> Option<QueuedJob> {
+        if self.free == 0 {
+            return None;
+        }
+        let room = self.started < STARTED;
+        let due = |owner: &Owner| {
+            let may_start = room && owner.started < self.started_per_owner;
+            let due = |job: &QueuedJob| !job.control.is_suspended() && (job.start.is_none() || may_start);
+            owner.waiting.iter().position(due)
         };
-        let may = |owner: &Owner| !owner.waiting.is_empty() && (lane == Lane::Any || owner.is_quick());
-        let waiting = self.owners.iter_mut().filter(|(_, owner)| may(owner));
-        let (name, owner) = waiting.min_by_key(|(_, owner)| (owner.running, owner.had + owner.last, owner.turn))?;
-        let next = owner.waiting.pop_front()?;
+        let due = self.owners.values_mut().filter_map(|owner| Some((due(owner)?, owner)));
+        let (at, owner) = due.min_by_key(|(_, owner)| (owner.running, owner.had + owner.last, owner.turn))?;
+        let job = owner.waiting.remove(at)?;
         self.given += 1;
         (owner.turn, self.clock) = (self.given, self.clock.max(owner.had));
         owner.running += 1;
-        let name = name.clone();
-        *self.turns_of(lane) -= 1;
-        Some((name, next, lane))
-    }
-
-    fn turns_of(&mut self, lane: Lane) -> &mut usize {
-        match lane {
-            Lane::Any => &mut self.free,
-            Lane::Short => &mut self.short,
+        self.free -= 1;
+        if job.start.is_some() {
+            owner.started += 1;
+            self.started += 1;
         }
+        Some(job)
     }
 
-    /// Returns a turn to the scheduler. `cost` is `None` if the caller dropped its request before
-    /// the turn.
-    fn back(&mut self, name: &Arc<str>, lane: Lane, cost: Option<Duration>) {
-        *self.turns_of(lane) += 1;
-        if let Some(owner) = self.owners.get_mut(name) {
+    /// Takes a turn back after `cost`.
+    fn release(&mut self, owner: &Arc<str>, cost: Duration) {
+        self.free += 1;
+        if let Some(owner) = self.owners.get_mut(owner) {
             owner.running -= 1;
-            if let Some(cost) = cost {
-                (owner.had, owner.last) = (owner.had + cost, cost);
-            }
+            (owner.had, owner.last) = (owner.had + cost, cost);
         }
     }
-}
 
-/// Kind of turn: for any piece, or for short ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lane {
-    Any,
-    Short,
-}
+    /// Removes a stopped job from the queue; a paused one continues to its end. Returns true if the job holds a turn.
+    fn withdraw(&mut self, control: &Arc<Control>) -> bool {
+        let owner = self.owners.get_mut(&control.owner);
+        let queued = owner.and_then(|owner| {
+            let at = owner.waiting.iter().position(|job| Arc::ptr_eq(&job.control, control))?;
+            owner.waiting.remove(at)
+        });
+        match queued {
+            Some(QueuedJob { start: None, .. }) => control.wake(false),
+            Some(_) | None => {}
+        }
+        *control.granted.lock()
+    }
 
-/// Permit to compute on one thread; released on drop.
-struct Turn {
-    /// Scheduler to return the turn to; `None` if the turn was never used.
-    turns: Option<Arc<Turns>>,
-    owner: Arc<str>,
-    lane: Lane,
-    from: Instant,
+    /// Stops all jobs, those without a turn at once.
+    fn stop(&mut self) {
+        self.stopped = true;
+        for job in self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)) {
+            job.control.stopped.store(true, Ordering::Relaxed);
+            job.control.wake(false);
+        }
+    }
 }
 
 impl Turns {
-    /// Queues a request for a turn of `owner`.
-    fn ask(self: &Arc<Self>, owner: &Arc<str>) -> oneshot::Receiver<Turn> {
-        let (give, coming) = oneshot::channel();
-        let mut state = self.0.lock();
-        state.awake(owner).waiting.push_back(give);
-        self.hand_out(&mut state);
-        coming
-    }
-
-    /// Grants free turns to queued requests.
-    fn hand_out(self: &Arc<Self>, state: &mut State) {
-        while let Some((owner, next, lane)) = state.next() {
-            let turn = Turn { turns: Some(self.clone()), owner: owner.clone(), lane, from: Instant::now() };
-            if let Err(mut turn) = next.send(turn) {
-                // The caller dropped its request. The lock is held here, so the drop of the turn
-                // must not release it.
-                turn.turns = None;
-                state.back(&owner, lane, None);
-            }
+    /// Queues a job.
+    fn request(&self, job: QueuedJob) {
+        let mut state = self.state.lock();
+        if !state.stopped {
+            let owner = job.control.owner.clone();
+            state.awake(&owner).waiting.push_back(job);
+            self.hand_out(&mut state);
         }
     }
-}
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if let Some(turns) = self.turns.take() {
-            let mut state = turns.0.lock();
-            state.back(&self.owner, self.lane, Some(self.from.elapsed()));
-            turns.hand_out(&mut state);
+    /// Returns the turn of a job after `cost`, and queues the job for another one.
+    fn exchange(&self, control: &Arc<Control>, cost: Duration) {
+        let mut state = self.state.lock();
+        state.release(&control.owner, cost);
+        *control.granted.lock() = false;
+        if state.stopped {
+            control.stopped.store(true, Ordering::Relaxed);
+        } else if let Some(owner) = state.owners.get_mut(&control.owner) {
+            owner.waiting.push_back(QueuedJob { control: control.clone(), start: None });
+        }
+        self.hand_out(&mut state);
+    }
+
+    /// Removes a job that ended, with its turn if it held one.
+    fn finish(&self, control: &Arc<Control>, cost: Option<Duration>) {
+        let mut state = self.state.lock();
+        state.started -= 1;
+        if let Some(owner) = state.owners.get_mut(&control.owner) {
+            owner.started -= 1;
+        }
+        if let Some(cost) = cost {
+            state.release(&control.owner, cost);
+        }
+        self.hand_out(&mut state);
+    }
+
+    /// Grants free turns to queued jobs.
+    fn hand_out(&self, state: &mut State) {
+        while let Some(job) = state.next() {
+            match job.start {
+                Some(start) => self.threads.spawn(start),
+                None => job.control.wake(true),
+            }
         }
     }
 }
@@ -260,36 +462,59 @@ impl Drop for Turn {
 ///
 /// # Errors
 ///
-/// [`Panicked`] if `f` panics.
-pub fn caught<T>(what: &str, f: impl FnOnce() -> T) -> Result<T, Panicked> {
+/// [`JobError::Panicked`] if `f` panics.
+pub fn caught<T>(what: &str, f: impl FnOnce() -> T) -> Result<T, JobError> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         tracing::error!(job = what, panic = text, "job panicked");
-        Panicked
+        JobError::Panicked
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::sync::mpsc;
+
     use super::*;
 
     fn owner(name: &str) -> Arc<str> {
         Arc::from(name)
     }
 
+    /// Computes until it is stopped, in steps of a millisecond. Returns the number of steps.
+    fn endless(steps: &AtomicU64) -> u64 {
+        while CurrentJob.pause().is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+            steps.fetch_add(1, Ordering::Relaxed);
+        }
+        steps.load(Ordering::Relaxed)
+    }
+
+    fn queue(state: &mut State, name: &Arc<str>) {
+        let control = Arc::new(Control::new(name.clone()));
+        state.awake(name).waiting.push_back(QueuedJob { control, start: Some(Box::new(|| ())) });
+    }
+
+    /// Ends a job that ran for `cost`.
+    fn end(state: &mut State, name: &Arc<str>, cost: u64) {
+        state.started -= 1;
+        state.owners.get_mut(name).unwrap().started -= 1;
+        state.release(name, Duration::from_millis(cost));
+    }
+
     #[tokio::test]
     async fn job_panic_does_not_affect_other_jobs() {
         let compute = Compute::new(1).unwrap();
         let one = owner("one");
-        assert_eq!(compute.run(&one, || -> u32 { panic!("on purpose") }).await, Err(Panicked));
+        assert_eq!(compute.run(&one, || -> u32 { panic!("on purpose") }).await, Err(JobError::Panicked));
         for k in 0..100 {
             assert_eq!(compute.run(&one, move || k).await, Ok(k));
         }
     }
 
-    /// One thread, a thousand jobs of one owner, then one job of another owner, which finishes
-    /// second or third.
+    /// One turn, a thousand jobs of one owner, then one job of another owner, which finishes second or third.
     #[tokio::test]
     async fn owners_get_alternating_turns() {
         let compute = Compute::new(1).unwrap();
@@ -298,97 +523,148 @@ mod tests {
             let order = order.clone();
             move || order.lock().push(name)
         };
-        let (open, gate) = std::sync::mpsc::channel::<()>();
-        let first = tokio::spawn(compute.run(&owner("hog"), move || gate.recv().is_ok()));
-        tokio::task::yield_now().await;
-        let mut jobs: Vec<_> = (0..1_000).map(|_| tokio::spawn(compute.run(&owner("hog"), done("hog")))).collect();
-        tokio::task::yield_now().await;
-        jobs.push(tokio::spawn(compute.run(&owner("good"), done("good"))));
-        while compute.queued() < 1_001 {
-            tokio::task::yield_now().await;
-        }
+        let (open, gate) = mpsc::channel::<()>();
+        let first = compute.run(&owner("hog"), move || gate.recv().is_ok());
+        let mut jobs: Vec<_> = (0..1_000).map(|_| compute.run(&owner("hog"), done("hog"))).collect();
+        jobs.push(compute.run(&owner("good"), done("good")));
+        assert_eq!(compute.queued(), 1_001);
         open.send(()).unwrap();
-        assert!(first.await.unwrap().unwrap());
+        assert!(first.await.unwrap());
         for job in jobs {
-            job.await.unwrap().unwrap();
+            job.await.unwrap();
         }
         let at = order.lock().iter().position(|name| *name == "good").unwrap();
         assert!(at <= 1, "{at}");
     }
 
-    /// Five owners queue long pieces. An owner with an occasional short piece is always next.
+    /// One turn, which endless jobs of one owner use. Jobs of another owner still end.
+    #[tokio::test]
+    async fn endless_jobs_give_turns_to_other_owners() {
+        let compute = Compute::new(1).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let endless = || {
+            let steps = steps.clone();
+            compute.run(&owner("hog"), move || endless(&steps))
+        };
+        let hogs = [endless(), endless(), endless()];
+        for k in 0..10 {
+            assert_eq!(compute.run(&owner("good"), move || k).await, Ok(k));
+        }
+        let before = steps.load(Ordering::Relaxed);
+        while steps.load(Ordering::Relaxed) == before {
+            tokio::task::yield_now().await;
+        }
+        drop(hogs);
+        // All threads end, so the turn is free and a job of the same owner starts.
+        assert_eq!(compute.run(&owner("hog"), || 7).await, Ok(7));
+        while compute.turns.state.lock().started > 0 {
+            tokio::task::yield_now().await;
+        }
+        let state = compute.turns.state.lock();
+        assert_eq!((state.free, state.owners.values().all(Owner::is_idle)), (1, true));
+    }
+
+    #[tokio::test]
+    async fn suspended_job_continues_when_resumed() {
+        let compute = Compute::new(1).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let own = steps.clone();
+        let job = compute.run(&owner("a"), move || endless(&own));
+        let steps = || steps.load(Ordering::Relaxed);
+        while steps() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let switch = job.switch();
+        switch.suspend();
+        while compute.queued() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let before = steps();
+        assert_eq!(compute.run(&owner("b"), || 7).await, Ok(7), "its turn is free");
+        assert_eq!(steps(), before);
+        switch.resume();
+        while steps() == before {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn close_stops_running_and_queued_jobs() {
+        let compute = Compute::new(1).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let (own, queued) = (steps.clone(), compute.clone());
+        let running = compute.run(&owner("a"), move || endless(&own));
+        while steps.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let queued = [queued.run(&owner("b"), || 0), queued.run(&owner("c"), || 0)];
+        compute.close().await;
+        assert_eq!(running.await, Err(JobError::Stopped));
+        // One of them may have had its turn while the first was paused.
+        for job in queued {
+            assert!(matches!(job.await, Ok(0) | Err(JobError::Stopped)));
+        }
+        assert_eq!(compute.run(&owner("a"), || 0).await, Err(JobError::Stopped));
+        assert_eq!(compute.wait(|| 0).await, Err(JobError::Stopped));
+    }
+
+    /// Five owners queue long jobs. An owner with an occasional short job is always next.
     #[test]
-    fn light_owner_waits_for_one_piece_only() {
-        let mut state = State { short: 0, ..State::new(1) };
+    fn light_owner_waits_for_one_slice_only() {
+        let mut state = State::new(1);
         let good = owner("good");
-        let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
         let turn = |state: &mut State, good: &Arc<str>| {
-            let (name, _, lane) = state.next().unwrap();
-            let cost = Duration::from_millis(if name == *good { 1 } else { 60 });
-            state.back(&name, lane, Some(cost));
+            let name = state.next().unwrap().control.owner.clone();
+            end(state, &name, if name == *good { 1 } else { 60 });
             name
         };
-        ask(&mut state, &good);
+        queue(&mut state, &good);
         turn(&mut state, &good);
         let mut turns = HashMap::new();
         for k in 0..5 {
-            (0..100).for_each(|_| ask(&mut state, &owner(&format!("hog {k}"))));
+            (0..100).for_each(|_| queue(&mut state, &owner(&format!("hog {k}"))));
         }
-        // The first piece of a heavy owner has no known duration.
+        // The first slice of a heavy owner has no known duration.
         (0..5).for_each(|_| drop(turn(&mut state, &good)));
         for _ in 0..400 {
             let hog = turn(&mut state, &good);
             *turns.entry(hog).or_insert(0) += 1;
-            ask(&mut state, &good);
+            queue(&mut state, &good);
             assert_eq!(turn(&mut state, &good), good);
         }
         assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
     }
 
-    /// While long pieces hold all turns, each fast owner runs one short piece in addition, and
-    /// nothing else runs.
+    /// With two cores, an owner starts two jobs. Its third one waits until one of them has ended, not until one pauses.
     #[test]
-    fn short_pieces_run_in_addition_to_long_ones() {
-        let mut state = State::new(1);
-        let (hog, good, new) = (owner("hog"), owner("good"), owner("new"));
-        let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
-        for (name, ms) in [(&hog, 200), (&good, 3)] {
-            ask(&mut state, name);
-            let (name, _, lane) = state.next().unwrap();
-            state.back(&name, lane, Some(Duration::from_millis(ms)));
-        }
-        for name in [&hog, &hog, &good, &good, &new] {
-            ask(&mut state, name);
-        }
-        let mut given = Vec::new();
-        while let Some((name, _, lane)) = state.next() {
-            given.push((name, lane));
-        }
-        // The new owner has used the least time, so its piece takes the turn. The second piece of
-        // the good owner waits for the first.
-        assert_eq!(given, [(new.clone(), Lane::Any), (good.clone(), Lane::Short)]);
-        // The piece was long after all, so the next one waits for a regular turn.
-        state.back(&good, Lane::Short, Some(Duration::from_millis(300)));
-        assert!(state.next().is_none());
-        state.back(&new, Lane::Any, Some(Duration::from_millis(1)));
-        assert_eq!(state.next().map(|(name, _, lane)| (name, lane)), Some((hog, Lane::Any)));
-        assert!(state.next().is_none());
+    fn owner_starts_one_job_per_core() {
+        let mut state = State::new(2);
+        let hog = owner("hog");
+        (0..3).for_each(|_| queue(&mut state, &hog));
+        let started = [state.next(), state.next()].map(Option::unwrap);
+        let paused = started[0].control.clone();
+        state.release(&hog, SLICE);
+        assert!(state.next().is_none(), "two are started");
+        state.awake(&hog).waiting.push_back(QueuedJob { control: paused.clone(), start: None });
+        assert!(Arc::ptr_eq(&state.next().unwrap().control, &paused), "the paused job precedes new ones");
+        end(&mut state, &hog, 20);
+        assert!(state.next().unwrap().start.is_some());
     }
 
     /// An owner that computed alone owes nothing to later owners, and gains nothing by leaving.
     #[test]
     fn new_owner_gets_an_equal_share_from_its_arrival() {
-        let mut state = State { short: 0, ..State::new(1) };
+        let mut state = State::new(1);
         let (early, late) = (owner("early"), owner("late"));
         let mut had = [0, 0];
         for round in 0..1_000 {
             for name in [&early, &late] {
                 if (name == &early || round >= 500) && state.awake(name).waiting.is_empty() {
-                    state.awake(name).waiting.push_back(oneshot::channel().0);
+                    queue(&mut state, name);
                 }
             }
-            let (name, _, lane) = state.next().unwrap();
-            state.back(&name, lane, Some(Duration::from_millis(20)));
+            let name = state.next().unwrap().control.owner.clone();
+            end(&mut state, &name, 20);
             had[usize::from(name == late)] += 1;
         }
         assert!((749..=751).contains(&had[0]), "{had:?}");
@@ -401,18 +677,14 @@ mod tests {
     #[tokio::test]
     async fn dropped_job_does_not_start() {
         let compute = Compute::new(1).unwrap();
-        let (open, gate) = std::sync::mpsc::channel::<()>();
-        let first = tokio::spawn(compute.run(&owner("a"), move || gate.recv().is_ok()));
-        tokio::task::yield_now().await;
-        let ran = Arc::new(Mutex::new(false));
+        let (open, gate) = mpsc::channel::<()>();
+        let first = compute.run(&owner("a"), move || gate.recv().is_ok());
+        let ran = Arc::new(AtomicBool::new(false));
         let flag = ran.clone();
-        let second = tokio::spawn(compute.run(&owner("a"), move || *flag.lock() = true));
-        tokio::task::yield_now().await;
-        second.abort();
-        assert!(second.await.unwrap_err().is_cancelled());
+        drop(compute.run(&owner("a"), move || flag.store(true, Ordering::Relaxed)));
         open.send(()).unwrap();
-        assert!(first.await.unwrap().unwrap());
+        assert!(first.await.unwrap());
         assert_eq!(compute.run(&owner("b"), || 7).await, Ok(7), "the turn is free again");
-        assert!(!*ran.lock());
+        assert!(!ran.load(Ordering::Relaxed));
     }
 }

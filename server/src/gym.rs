@@ -13,7 +13,6 @@ mod view;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -24,7 +23,7 @@ use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, Se
 
 use crate::auth;
 use crate::catalogue::Catalogue;
-use crate::compute::{Compute, Panicked, caught};
+use crate::compute::{Compute, JobError, JobSwitch, caught};
 use crate::opponents::Opponents;
 use crate::quotas::Account;
 use crate::store::Write;
@@ -88,16 +87,16 @@ pub struct Gym {
     client: RecordSeat,
     /// Account charged for the environments.
     account: Arc<Account>,
-    /// True once the session has ended; cancels searches that still run for it.
-    gone: Arc<AtomicBool>,
     places: BTreeMap<u32, HandleSlot>,
     last: u32,
     jobs: FuturesUnordered<Pin<Box<dyn Future<Output = Finished> + Send>>>,
 }
 
 struct HandleSlot {
-    /// Environments; `None` while a job in the pool uses them.
+    /// Environments; `None` while a job uses them.
     handle: Option<Box<EnvHandle>>,
+    /// Switch of the last job.
+    job: Option<JobSwitch>,
     /// Requests queued in the meantime.
     waiting: VecDeque<(Id, HandleTask, Encoding)>,
     costs: Costs,
@@ -159,7 +158,13 @@ struct Finished {
     id: Id,
     env: u32,
     encoding: Encoding,
-    result: Result<RunTask, Panicked>,
+    result: Result<JobResult, JobError>,
+}
+
+/// Result of a job by its kind.
+enum JobResult {
+    Opened(Result<Box<EnvHandle>, Box<Refusal>>),
+    Called(RunTask),
 }
 
 /// Executed task, with the handle that it used.
@@ -181,8 +186,7 @@ struct Called {
 impl Gym {
     /// Creates a gym without environments. `client` appears as the owner in records.
     pub(crate) fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
-        let gone = Arc::default();
-        Gym { context, client, account, gone, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
+        Gym { context, client, account, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
     /// Returns the open handles.
@@ -205,10 +209,10 @@ impl Gym {
     pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<GymReply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
-                return out.push(match self.open(id, *open, encoding) {
-                    Ok(frame) => GymReply { id, env: None, frame, encoding, error: None, records: Vec::new() },
-                    Err(error) => GymReply::error(id, None, encoding, *error),
-                });
+                if let Err(error) = self.open(id, *open, encoding) {
+                    out.push(GymReply::error(id, None, encoding, *error));
+                }
+                return;
             }
             ClientMessage::Reset(r) => (r.env, HandleTask::Reset(r)),
             ClientMessage::Step(s) => (s.env, HandleTask::Step(s)),
@@ -231,15 +235,25 @@ impl Gym {
             return std::future::pending().await;
         };
         let waiting = match result {
-            Ok(RunTask { handle, called, kind, rows, took }) => {
+            Ok(JobResult::Opened(Ok(handle))) => {
+                let frame = frame(encoding, id, handle.opened());
+                out.push(GymReply { id, env: None, frame, encoding, error: None, records: Vec::new() });
+                return self.adopt(handle);
+            }
+            Ok(JobResult::Opened(Err(error))) => {
+                self.places.remove(&env);
+                return out.push(GymReply::error(id, None, encoding, *error));
+            }
+            Ok(JobResult::Called(RunTask { handle, called, kind, rows, took })) => {
                 out.push(called.reply);
                 called.clone.into_iter().for_each(|handle| self.adopt(handle));
                 let Some(place) = self.places.get_mut(&env) else { return };
                 place.handle = Some(handle);
+                place.job = None;
                 place.costs.measure(kind, rows, took);
                 std::mem::take(&mut place.waiting)
             }
-            Err(Panicked) => {
+            Err(_) => {
                 out.push(failed(id, env, encoding));
                 self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
             }
@@ -254,29 +268,38 @@ impl Gym {
         }
     }
 
-    fn open(&mut self, id: Id, open: message::Open, encoding: Encoding) -> Result<Vec<u8>, Box<Refusal>> {
+    /// Starts a job that loads the game and creates its environments.
+    fn open(&mut self, id: Id, open: message::Open, encoding: Encoding) -> Result<(), Box<Refusal>> {
         self.room()?;
         self.last += 1;
         let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {
             tracing::error!(error = %e, "random seed generation failed");
             internal()
         })?;
-        let (env, context, client) = (self.last, &self.context, &self.client);
+        let (env, client, catalogue) = (self.last, self.client.clone(), self.context.catalogue.clone());
         let table = GymSeating {
-            opponents: context.opponents.clone(),
-            limits: context.limits.clone(),
-            compute: context.compute.clone(),
+            opponents: self.context.opponents.clone(),
+            limits: self.context.limits.clone(),
             account: self.account.clone(),
-            gone: self.gone.clone(),
         };
-        let opened = caught("open", || {
-            let game = context.catalogue.load(&open.game, &open.params)?;
-            open::open(env, game, open, &table, client, seed)
+        let job = self.context.compute.run(&self.account.name, move || {
+            let game = catalogue.load(&open.game, &open.params)?;
+            open::open(env, game, open, &table, &client, seed).map(Box::new)
         });
-        let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
-        let frame = frame(encoding, id, handle.opened());
-        self.adopt(Box::new(handle));
-        Ok(frame)
+        let slot =
+            HandleSlot { handle: None, job: Some(job.switch()), waiting: VecDeque::new(), costs: Costs::guess(false) };
+        self.places.insert(env, slot);
+        self.jobs.push(Box::pin(async move {
+            let result = job.await.map(JobResult::Opened);
+            Finished { id, env, encoding, result }
+        }));
+        Ok(())
+    }
+
+    /// Suspends all jobs while the session has no connection, or resumes them.
+    pub fn set_suspended(&self, suspended: bool) {
+        let switches = self.places.values().filter_map(|place| place.job.as_ref());
+        switches.for_each(if suspended { JobSwitch::suspend } else { JobSwitch::resume });
     }
 
     /// Checks that another handle may be opened.
@@ -291,7 +314,7 @@ impl Gym {
 
     fn adopt(&mut self, handle: Box<EnvHandle>) {
         let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
-        self.places.insert(env, HandleSlot { handle: Some(handle), waiting: VecDeque::new(), costs });
+        self.places.insert(env, HandleSlot { handle: Some(handle), job: None, waiting: VecDeque::new(), costs });
     }
 
     /// Starts a task on a handle that is not in use.
@@ -312,18 +335,11 @@ impl Gym {
         let searches = handle.searches(&task);
         if searches || place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
-            let (compute, account) = (self.context.compute.clone(), self.account.clone());
-            let job = move || work(handle, id, task, encoding, kind, rows);
+            let work = move || work(handle, id, task, encoding, kind, rows);
+            let job = self.context.compute.run(&self.account.name, work);
+            place.job = Some(job.switch());
             self.jobs.push(Box::pin(async move {
-                // Each search waits for its own turn; other tasks use one turn for the whole call.
-                let result = if searches {
-                    let place = account.searching.acquire().await;
-                    let result = compute.wait(job).await;
-                    drop(place);
-                    result
-                } else {
-                    compute.run(&account.name, job).await
-                };
+                let result = job.await.map(JobResult::Called);
                 Finished { id, env, encoding, result }
             }));
             return;
@@ -338,18 +354,11 @@ impl Gym {
                 }
                 called.clone.into_iter().for_each(|handle| self.adopt(handle));
             }
-            Err(Panicked) => {
+            Err(_) => {
                 self.places.remove(&env);
                 out.push(failed(id, env, encoding));
             }
         }
-    }
-}
-
-/// Cancels searches that still run for the session.
-impl Drop for Gym {
-    fn drop(&mut self) {
-        self.gone.store(true, Ordering::Relaxed);
     }
 }
 

@@ -31,7 +31,7 @@ use crate::tls;
 use crate::token_expiry;
 
 /// Time for connections to close after the server has closed them.
-const GOODBYE: Duration = Duration::from_secs(2);
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Interval at which histograms are aggregated into their buckets.
 const TIDY: Duration = Duration::from_secs(5);
@@ -104,6 +104,8 @@ async fn serve_until(
         let mut told = pin!(async {
             shutdown.await;
             drain(&shared).await;
+            // Searches of matches are repeated after the restart.
+            shared.gym.compute.stop();
         });
         let mut tidy = tokio::time::interval(TIDY);
         loop {
@@ -135,6 +137,7 @@ async fn serve_until(
     ended.await.context("waiting for the workers")??;
     shared.hub.settle().await;
     shared.hub.close_ladders().await;
+    shared.gym.compute.close().await;
     shared.store.clone().close().await?;
     Ok(())
 }

@@ -1,15 +1,28 @@
 //! Agents of the server: which ones clients may seat, and their search limits.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use hashlink::LruCache;
 use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
-use ludex_env::GameRef;
+use ludex_env::{GameRef, Scheduler as _, Stream};
 use ludex_protocol::error::truncate_text;
 use ludex_protocol::{ErrorCode, Refusal};
+use parking_lot::Mutex;
 use serde_json::Value;
+
+use crate::compute::CurrentJob;
+
+/// Number of plies that a millisecond of search counts as.
+const PLIES_PER_MS: u64 = 1_000;
+/// Number of random games that measure the length of a game.
+const RANDOM_GAMES: u64 = 20;
+/// Ply at which such a game is cut.
+const LONGEST_GAME: usize = 100_000;
+/// Number of games whose length is cached.
+const CACHED_LENGTHS: usize = 1_024;
 
 /// Maximum search per move of an agent that a client specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,15 +141,16 @@ impl Opponents {
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
-    /// Returns the maximum number of search steps (simulations or positions) per move; 0 for an agent that does not
-    /// search. A millisecond counts as a hundred steps, and a search limited only by depth as all lines of play of that
-    /// depth.
-    pub fn steps(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
+    /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A simulation
+    /// counts as the [mean length](random_plies) of a random game, a position as one ply, a millisecond as a thousand
+    /// plies, and a search limited only by depth as all lines of play of that depth.
+    pub fn plies(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
         let budget = resolved.budget();
-        let counted = [budget.sims, budget.nodes, budget.ms.map(|ms| ms.saturating_mul(100))];
-        let steps = counted.into_iter().flatten().max();
-        steps.unwrap_or_else(|| budget.depth.map_or(0, |depth| lines(game, depth).min(self.search.nodes)))
+        let sims = budget.sims.map(|sims| sims.saturating_mul(random_plies(game)));
+        let counted = [sims, budget.nodes, budget.ms.map(|ms| ms.saturating_mul(PLIES_PER_MS))];
+        let plies = counted.into_iter().flatten().max();
+        plies.unwrap_or_else(|| budget.depth.map_or(0, |depth| lines(game, depth).min(self.search.nodes)))
     }
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {
@@ -176,6 +190,25 @@ impl Opponents {
     }
 }
 
+/// Returns the mean length of 20 random games from the start, in plies including chance, at least 1. Lengths are cached.
+pub(crate) fn random_plies(game: &GameRef) -> u64 {
+    static CACHE: LazyLock<Mutex<LruCache<String, u64>>> = LazyLock::new(|| Mutex::new(LruCache::new(CACHED_LENGTHS)));
+    let string = &game.spec().string;
+    if let Some(plies) = CACHE.lock().get(string) {
+        return *plies;
+    }
+    let mut rng = Stream::from_text(&format!("ludex.v1:length:{string}"));
+    let mut sum = 0;
+    for _ in 0..RANDOM_GAMES {
+        // The caller's job gives others a turn.
+        let _ = CurrentJob.pause();
+        sum += game.start().rollout(&mut rng, LONGEST_GAME) as u64;
+    }
+    let plies = sum.div_ceil(RANDOM_GAMES).max(1);
+    CACHE.lock().insert(string.clone(), plies);
+    plies
+}
+
 /// Returns an upper bound on the number of positions within `depth` moves. Iterative deepening at most doubles it.
 fn lines(game: &GameRef, depth: u64) -> u64 {
     let spec = game.spec();
@@ -190,13 +223,18 @@ mod tests {
     #[test]
     fn depth_limited_search_counts_reachable_positions() {
         let opponents = Opponents::default();
-        let steps = |text: &str, game: &str| {
+        let plies = |text: &str, game: &str| {
             let game = ludex_games::load(game).unwrap();
-            opponents.steps(&Roster::builtin().parse(text).unwrap(), &game)
+            opponents.plies(&Roster::builtin().parse(text).unwrap(), &game)
         };
-        assert_eq!(steps("alphabeta depth=3", "connect_four"), 2 * 7 * 7 * 7);
-        assert_eq!(steps("alphabeta depth=3", "chess"), opponents.search.nodes);
-        assert_eq!(steps("random", "chess"), 0);
+        assert_eq!(plies("alphabeta depth=3", "connect_four"), 2 * 7 * 7 * 7);
+        assert_eq!(plies("alphabeta depth=3", "chess"), opponents.search.nodes);
+        assert_eq!(plies("random", "chess"), 0);
+        assert_eq!(plies("mcts ms=5", "chess"), 5_000);
+        // Random games of tic-tac-toe have 5 to 9 plies.
+        assert!((500..=900).contains(&plies("mcts sims=100", "tic_tac_toe")));
+        let hold_em = "texas_holdem(numPlayers=6,hands=1000)";
+        assert!(plies("ismcts sims=100", hold_em) > 1_000 * plies("ismcts sims=100", "kuhn_poker"));
     }
 
     #[test]

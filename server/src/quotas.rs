@@ -6,13 +6,9 @@ use std::sync::{Arc, Weak};
 
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
 
 /// Number of accounts from which those without sessions are removed.
 const SWEEP: usize = 1_024;
-
-/// Maximum number of concurrent search tasks per owner.
-const SEARCHING: usize = 8;
 
 /// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +51,6 @@ pub(crate) struct Account {
     pub name: Arc<str>,
     held: [AtomicU32; Resource::ALL.len()],
     all: Arc<[AtomicU32; Resource::ALL.len()]>,
-    /// Permits for concurrent search tasks in the owner's environments; each task occupies a thread that mostly waits.
-    pub searching: Arc<Semaphore>,
 }
 
 /// Part of an owner's usage; released on drop.
@@ -73,7 +67,6 @@ impl Account {
             name: name.into(),
             held: Default::default(),
             all: all.clone(),
-            searching: Arc::new(Semaphore::new(SEARCHING)),
         })
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -71,6 +71,24 @@ impl Process {
     pub fn kill(mut self) {
         self.child.kill().expect("a running server");
         self.child.wait().expect("its end");
+    }
+
+    /// Asks it to stop (SIGTERM), and waits until it has ended.
+    ///
+    /// # Panics
+    /// If it is still there after `patience`, or failed.
+    pub fn terminate(mut self, patience: Duration) {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("the command kill");
+        assert!(sent.success());
+        let until = Instant::now() + patience;
+        loop {
+            match self.child.try_wait().expect("a child") {
+                Some(status) => return assert!(status.success(), "{status}"),
+                None => assert!(Instant::now() < until, "the server runs on after SIGTERM"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Fails when the log says that something panicked.

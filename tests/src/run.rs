@@ -147,11 +147,11 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
 
 /// The same agent, but its first answer in a match is not a move.
 fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
         if ask.turn == 0 && ask.attempts().is_empty() {
             return Ok(MoveReply::new(Move::Text("nowhere".to_owned())));
         }
-        agent.act(ask, deadline)
+        agent.act(ask)
     }))
 }
 

@@ -2,7 +2,6 @@
 //! The best one also runs playouts of likely plays, in sampled deals that are consistent with its view (`playout`).
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest, Viewer};
 use ludex_games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
@@ -76,7 +75,7 @@ fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>,
 }
 
 impl Agent for LandlordBot {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let choice = match (seen.phase, self.style) {
             (Phase::Bid, _) => bid(counts(cards::set(&seen.hand)), ask.legal),

@@ -1,7 +1,6 @@
 //! Bots for the first-price sealed-bid auction. Ids are bids in the smallest coin.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::first_sealed_auction::{Params, View};
@@ -61,7 +60,7 @@ struct Bidder {
 }
 
 impl Agent for Bidder {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let value = usize::from(seen.value.unwrap_or(0));
         let bid = self.bids.get(value).copied().unwrap_or(0);

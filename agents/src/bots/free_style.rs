@@ -2,7 +2,6 @@
 //! one-ply lookahead or search. Ids: 0, 1, 2 propose, 3 accepts, 4 rejects, the rest are plies.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Seat, Stream, ToMove};
 use ludex_games::free_style::{Phase, View};
@@ -48,14 +47,14 @@ struct RuleMaker {
 }
 
 impl Agent for RuleMaker {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let mut rng = ask.stream();
         if seen.phase == Phase::Negotiate {
             return Ok(MoveReply::id(message(&*ask.view(), ask.seat, ask.legal, &mut rng)));
         }
         match &self.search {
-            Some(search) => search.act(ask, deadline),
+            Some(search) => search.act(ask),
             None => Ok(MoveReply::id(one_ply(&*ask.view().world(&mut rng), ask.seat, ask.legal, &mut rng))),
         }
     }

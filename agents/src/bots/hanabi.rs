@@ -5,7 +5,6 @@ mod rules;
 mod table;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_games::hanabi::View;
@@ -53,7 +52,7 @@ struct HanabiBot {
 }
 
 impl Agent for HanabiBot {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let table = HanabiTable::new(self.rules, ask.seat, &seen);
         let mut rng = ask.stream();

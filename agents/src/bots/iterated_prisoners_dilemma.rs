@@ -2,7 +2,6 @@
 //! strategy. Ids: 0 cooperate, 1 defect.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_games::iterated_prisoners_dilemma::{Params, View};
@@ -135,7 +134,7 @@ fn rounds(ask: &MoveRequest<'_>) -> Result<[Vec<bool>; 2], AgentError> {
 }
 
 impl Agent for Classic {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let [own, other] = rounds(ask)?;
         let chance = self.defects(&own, &other);
         // Only mixed strategies draw a random number.
@@ -255,7 +254,7 @@ impl Responder {
 }
 
 impl Agent for Responder {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let [mut mine, mut theirs] = rounds(ask)?;
         let mut weights: Vec<f64> = EXPECTED.iter().map(|e| e.1).collect();
         let played = mine.len();

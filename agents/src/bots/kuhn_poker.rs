@@ -1,7 +1,6 @@
 //! Bots for Kuhn poker. Ids: 0 pass, 1 bet.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_games::kuhn_poker::View;
@@ -29,7 +28,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct Honest;
 
 impl Agent for Honest {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         // There is one more card than seats.
         let upper = 2 * usize::from(seen.card.unwrap_or(0)) >= seen.chips.len();

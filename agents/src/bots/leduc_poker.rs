@@ -1,7 +1,6 @@
 //! Bots for Leduc poker. Ids: 0 fold, 1 call, 2 raise.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_games::leduc_poker::View;
@@ -33,7 +32,7 @@ struct Honest {
 }
 
 impl Agent for Honest {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
         let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));

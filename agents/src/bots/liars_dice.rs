@@ -1,7 +1,6 @@
 //! Bots for liar's dice.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::liars_dice::{BiddingRule, Params, View};
@@ -75,7 +74,7 @@ fn at_least(wanted: usize, n: usize, p: f64) -> f64 {
 }
 
 impl Agent for Odds {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let call = (self.dice * self.sides) as Action;
         let lie = seen.bids.last().map_or(0.0, |bid| 1.0 - self.likely(bid.map(usize::from), &seen.dice));

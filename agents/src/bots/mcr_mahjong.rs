@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::mcr_mahjong::ids::{self, Doing};
@@ -192,7 +191,7 @@ impl MahjongBot {
 }
 
 impl Agent for MahjongBot {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let first = ask
             .legal

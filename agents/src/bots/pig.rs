@@ -1,7 +1,6 @@
 //! Bots for pig. Ids: 0 roll, 1 stop.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_games::pig::View;
@@ -33,7 +32,7 @@ struct Hold {
 }
 
 impl Agent for Hold {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         // Rolling has the lower id, and is illegal once the points suffice to win.
         let roll = u64::from(seen.turn_total) < self.at;

@@ -1,9 +1,8 @@
 //! Bots for plan games: tower defense, battle cards and elemental duel.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use ludex_env::{Game, GameRef, MoveRequest, Stream};
+use ludex_env::{Budget, Game, GameRef, MoveRequest, Stream};
 use ludex_games::battle_cards::BattleCardsEngine;
 use ludex_games::elemental_duel::ElementalDuelEngine;
 use ludex_games::plan_game::{PlanEngine, PlanGame, Side, View};
@@ -135,7 +134,7 @@ impl<C: PlanEngine> Planner<C> {
         (ended.winner == side, ended.value[side])
     }
 
-    /// Returns the best of `sims` plans against `other`, starting with `first`. Returns true with it if the deadline
+    /// Returns the best of `sims` plans against `other`, starting with `first`. Returns true with it if the time
     /// cut the search short.
     fn answer(
         &self,
@@ -143,7 +142,7 @@ impl<C: PlanEngine> Planner<C> {
         first: C::Plan,
         other: &C::Plan,
         rng: &mut Stream,
-        deadline: Option<Instant>,
+        time: Budget<'_>,
     ) -> (C::Plan, bool) {
         let (sims, fresh) = match self.style {
             PlanStyle::Fixed => return (self.sound[side].clone(), false),
@@ -153,7 +152,7 @@ impl<C: PlanEngine> Planner<C> {
         let (engine, budget) = (self.game.engine(), self.game.budgets()[side]);
         let mut best = (self.worth(side, &first, other), first);
         for n in 1..sims {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if time.is_spent() {
                 return (best.1, true);
             }
             let plan =
@@ -169,7 +168,7 @@ impl<C: PlanEngine> Planner<C> {
 }
 
 impl<C: PlanEngine> Agent for Planner<C> {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let named = |side: &&str| seen.side.as_deref() == Some(*side);
         let side = C::SIDES.iter().position(named).unwrap_or(0);
@@ -178,7 +177,7 @@ impl<C: PlanEngine> Agent for Planner<C> {
         let other = other.unwrap_or_else(|| self.sound[1 - side].clone());
         let own = seen.strategy.get(C::SIDES[side]).and_then(|own| legal(&self.game, side, &own.strategy));
         let first = own.unwrap_or_else(|| self.sound[side].clone());
-        let (plan, cut) = self.answer(side, first, &other, &mut ask.stream(), deadline);
+        let (plan, cut) = self.answer(side, first, &other, &mut ask.stream(), ask.budget());
         let answer = MoveReply::new(Move::Document(self.game.engine().document(side, &plan)));
         Ok(if cut { answer.note("cut", true) } else { answer })
     }

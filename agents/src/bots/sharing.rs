@@ -2,7 +2,6 @@
 //! views.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
@@ -131,7 +130,7 @@ struct Negotiator {
 }
 
 impl Agent for Negotiator {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let id = match self.table.read(ask)? {
             NegotiationTurn::Words(id) => id,
             NegotiationTurn::Offer(deal) => self.table.id(&self.reply(&deal)),

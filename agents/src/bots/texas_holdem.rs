@@ -4,7 +4,6 @@
 //! raises, each by its total (`spot`).
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::texas_holdem::View;
@@ -78,7 +77,7 @@ fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent
 }
 
 impl Agent for HoldemBot {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         if self.slips > 0.0 {
             let mut rng = ask.stream();
             if rng.unit() < self.slips {

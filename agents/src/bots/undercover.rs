@@ -1,7 +1,6 @@
 //! Bot for Undercover. Ids: 0 says nothing, 1 to 64 give a stock clue, 65 and above vote for a seat.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
@@ -83,7 +82,7 @@ fn fit(clue: &Clue, fits: &[Action]) -> f64 {
 struct StockSpeaker;
 
 impl Agent for StockSpeaker {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let fits = fitting(seen.word.as_deref().unwrap_or_default());
         let good: Vec<Action> = match seen.phase {

@@ -105,7 +105,7 @@ struct Botzone {
 }
 
 impl Agent for Botzone {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let talk = (self.codec.talk)(ask)?;
         let course = HistoryKey::before(ask.seat, &talk);
         // An earlier turn may already contain the response to this request.
@@ -113,7 +113,7 @@ impl Agent for Botzone {
         if let Some(action) = known.and_then(|response| (self.codec.read)(ask, &response)) {
             return Ok(MoveReply::id(action));
         }
-        let answered = self.ask(&course, &talk, deadline);
+        let answered = self.ask(&course, &talk, ask.budget().deadline());
         self.log_turn(ask, &answered)?;
         let TurnResponse { reply, program, .. } = match answered {
             Ok(answered) => answered,

@@ -66,7 +66,8 @@ struct Gtp {
 }
 
 impl Agent for Gtp {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
+        let deadline = ask.budget().deadline();
         let seen: View = view(ask)?;
         let mut game = self.setup.clone();
         for (i, point) in seen.moves.iter().enumerate() {

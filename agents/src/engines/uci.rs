@@ -107,7 +107,8 @@ struct Uci {
 }
 
 impl Agent for Uci {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
+        let deadline = ask.budget().deadline();
         let seen: View = view(ask)?;
         let mut position = format!("position fen {}", seen.start);
         if !seen.moves.is_empty() {

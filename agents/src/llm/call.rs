@@ -1,7 +1,5 @@
 //! Calls of one attempt at a move. Each is looked up in the journal first, and stored there once its verdict is known.
 
-use std::time::Instant;
-
 use ludex_env::dyn_state::DynView;
 use ludex_env::recording::canonical;
 use ludex_env::{Journal, MoveRequest, Stream};
@@ -31,7 +29,6 @@ pub(super) struct MoveAttempt<'a> {
     pub(super) llm: &'a Llm,
     ask: &'a MoveRequest<'a>,
     view: &'a dyn DynView,
-    deadline: Option<Instant>,
     rng: Stream,
     /// Number of calls so far.
     pub(super) calls: u64,
@@ -44,15 +41,10 @@ pub(super) struct MoveAttempt<'a> {
 }
 
 impl<'a> MoveAttempt<'a> {
-    pub(super) fn new(
-        llm: &'a Llm,
-        ask: &'a MoveRequest<'a>,
-        view: &'a dyn DynView,
-        deadline: Option<Instant>,
-    ) -> Self {
+    pub(super) fn new(llm: &'a Llm, ask: &'a MoveRequest<'a>, view: &'a dyn DynView) -> Self {
         let rng = ask.stream();
         let sum = Sha256::new();
-        MoveAttempt { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
+        MoveAttempt { llm, ask, view, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
     }
 
     /// Returns the digest of all calls so far: the first 16 bytes of SHA-256 over their canonical JSON, in hex.
@@ -228,7 +220,7 @@ impl<'a> MoveAttempt<'a> {
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
             origin: Some(ItemOrigin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
         };
-        let sent = llm.endpoint.send(&request, self.deadline, &mut self.rng)?;
+        let sent = llm.endpoint.send(&request, self.ask.budget().deadline(), &mut self.rng)?;
         Ok(llm.entry(purpose, messages, sent))
     }
 }

@@ -20,9 +20,8 @@
 //! guarantee an equal rest of the episode, not equal rewards so far.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use ludex_env::{Action, DynState, GameRef, MoveRequest, Seat, ToMove};
+use ludex_env::{Action, Budget, DynState, GameRef, MoveRequest, Seat, ToMove};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec, Utility};
 
@@ -97,7 +96,7 @@ struct Choice {
 }
 
 impl Agent for AlphaBeta {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         if ask.legal.is_empty() {
             return Err(AgentError::failed("alphabeta: expected at least one legal action id, got none"));
         }
@@ -119,7 +118,7 @@ impl Agent for AlphaBeta {
             return Err(AgentError::failed("alphabeta: the game's search moves are empty"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
-        let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, deadline);
+        let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, ask.budget());
         let mut reached = 0;
         for depth in 1..=deepest {
             search.open = false;
@@ -184,7 +183,7 @@ const NOISY_NODES: u64 = 200;
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
-struct AlphaBetaSearch {
+struct AlphaBetaSearch<'a> {
     /// Position at every ply of the current line.
     line: Vec<Box<dyn DynState>>,
     /// Moves at every ply, in search order.
@@ -205,14 +204,14 @@ struct AlphaBetaSearch {
     most_nodes: u64,
     /// True if this iteration reached the horizon or used the table, so that a deeper search may change the result.
     open: bool,
-    deadline: Option<Instant>,
+    budget: Budget<'a>,
     stopped: bool,
-    /// True if the deadline stopped the search.
+    /// True if the budget stopped the search.
     late: bool,
 }
 
-impl AlphaBetaSearch {
-    fn new(root: Box<dyn DynState>, depth: usize, nodes: u64, deadline: Option<Instant>) -> Self {
+impl<'a> AlphaBetaSearch<'a> {
+    fn new(root: Box<dyn DynState>, depth: usize, nodes: u64, budget: Budget<'a>) -> Self {
         let spec = root.spec();
         let tabled = root.hash().is_some() && spec.rewards == RewardModel::Terminal && depth > 2;
         let by_nodes = nodes.min(1 << 20).next_power_of_two();
@@ -229,7 +228,7 @@ impl AlphaBetaSearch {
             noisy_until: 0,
             most_nodes: nodes,
             open: false,
-            deadline,
+            budget,
             stopped: false,
             late: false,
             line: vec![root],
@@ -277,7 +276,7 @@ impl AlphaBetaSearch {
     /// Returns the value of the position at `ply` for `seat`: exact between `alpha` and `beta`, otherwise a bound.
     fn value(&mut self, ply: usize, seat: Seat, depth: usize, alpha: f64, beta: f64) -> f64 {
         self.nodes += 1;
-        if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {
+        if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.budget.is_spent() {
             (self.stopped, self.late) = (true, true);
         }
         let value = |search: &mut Self, mover: Seat, alpha: f64, beta: f64| {

@@ -9,9 +9,8 @@
 //! algorithmic solution of n-person games* (1986).
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use ludex_env::{Action, DynState, GameRef, MoveRequest, Outcomes, ToMove};
+use ludex_env::{Action, Budget, DynState, GameRef, MoveRequest, Outcomes, ToMove};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 
@@ -59,7 +58,7 @@ struct Expectiminimax {
 }
 
 impl Agent for Expectiminimax {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let mut order = ask.legal.to_vec();
         match order[..] {
             [] => return Err(AgentError::failed("expectiminimax: expected at least one legal action id, got none")),
@@ -69,7 +68,7 @@ impl Agent for Expectiminimax {
         let mut rng = ask.stream();
         let root = ask.view().world(&mut rng);
         rng.shuffle(&mut order);
-        let mut search = ExpectiminimaxSearch { nodes: 0, open: false, deadline, stopped: false };
+        let mut search = ExpectiminimaxSearch { nodes: 0, open: false, budget: ask.budget(), stopped: false };
         let (mut choice, mut reached) = (order[0], (0, 0.0));
         for depth in 1..=self.depth {
             search.open = false;
@@ -89,15 +88,15 @@ impl Agent for Expectiminimax {
     }
 }
 
-struct ExpectiminimaxSearch {
+struct ExpectiminimaxSearch<'a> {
     nodes: u64,
     /// True if this iteration reached the horizon.
     open: bool,
-    deadline: Option<Instant>,
+    budget: Budget<'a>,
     stopped: bool,
 }
 
-impl ExpectiminimaxSearch {
+impl ExpectiminimaxSearch<'_> {
     /// Returns the first of the best `moves` for `seat`, with its value for every seat.
     fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
         let mut best = (0, [f64::NEG_INFINITY; SEATS]);
@@ -116,7 +115,7 @@ impl ExpectiminimaxSearch {
     /// Returns the value of a position for every seat, with `depth` decisions left to search.
     fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
         self.nodes += 1;
-        if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {
+        if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.budget.is_spent() {
             self.stopped = true;
         }
         if self.stopped {

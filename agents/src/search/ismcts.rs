@@ -18,7 +18,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Mover, Outcomes, Seat, Stream, ToMove, Viewer};
 use ludex_protocol::Refusal;
@@ -62,7 +61,7 @@ struct Ismcts {
 }
 
 impl Agent for Ismcts {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("ismcts: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
@@ -74,7 +73,7 @@ impl Agent for Ismcts {
         while made < self.sims && !cut {
             search.simulate(&*view, &mut rng);
             made += 1;
-            cut = made < self.sims && deadline.is_some_and(|t| Instant::now() >= t);
+            cut = made < self.sims && ask.budget().is_spent();
         }
         let best = search.best().unwrap_or(Arm::new(ask.legal[0], ask.seat));
         let value = (best.mean() * 1e4).round() / 1e4;

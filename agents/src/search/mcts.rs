@@ -43,7 +43,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::{Action, DynState, GameRef, MoveRequest, Seat, Stream};
+use ludex_env::{Action, Budget, DynState, GameRef, MoveRequest, Seat, Stream};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
@@ -145,7 +145,7 @@ fn best(tallies: &[Tally]) -> usize {
 }
 
 impl Agent for Mcts {
-    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("mcts: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
@@ -160,7 +160,7 @@ impl Agent for Mcts {
         };
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
-        let end = own.into_iter().chain(deadline).min();
+        let end = own.into_iter().chain(ask.budget().deadline()).min();
         // With few simulations, fewer states are sampled: a search that does not try every action is useless.
         let each = ask.legal.len() as u64 + 1;
         let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
@@ -177,7 +177,7 @@ impl Agent for Mcts {
             let until =
                 end.map(|end| start + end.saturating_duration_since(start).mul_f64((w + 1) as f64 / worlds as f64));
             let mut tree = self.tree(ask, world);
-            let found = self.search(&mut tree, ask.seat, ask.legal, share, until, &mut rng);
+            let found = self.search(&mut tree, ask, share, ask.budget().with_deadline(until), &mut rng);
             last = Some(tree);
             done += found.sims;
             cut |= found.stopped && own != end;
@@ -221,10 +221,9 @@ impl Mcts {
     fn search(
         &self,
         tree: &mut SearchTree,
-        seat: Seat,
-        legal: &[Action],
+        ask: &MoveRequest<'_>,
         sims: u64,
-        until: Option<Instant>,
+        budget: Budget<'_>,
         rng: &mut Stream,
     ) -> WorldSearch {
         let mut made = 0;
@@ -233,12 +232,12 @@ impl Mcts {
             tree.simulate(rng);
             made += 1;
             // A clock read costs about as much as a short rollout.
-            stopped = made % 8 == 2 && until.is_some_and(|t| Instant::now() >= t);
+            stopped = made % 8 == 2 && budget.is_spent();
         }
-        let mut tallies = vec![Tally::default(); legal.len()];
-        for c in tree.candidates(seat) {
-            if let Ok(i) = legal.binary_search(&c.action) {
-                let rank = c.proven.map_or(0.0, |p| p - tree.middle(seat));
+        let mut tallies = vec![Tally::default(); ask.legal.len()];
+        for c in tree.candidates(ask.seat) {
+            if let Ok(i) = ask.legal.binary_search(&c.action) {
+                let rank = c.proven.map_or(0.0, |p| p - tree.middle(ask.seat));
                 tallies[i] = Tally { visits: c.visits, total: c.mean * c.visits as f64, rank };
             }
         }

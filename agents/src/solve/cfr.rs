@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest, Seat};
 use ludex_protocol::Refusal;
@@ -178,7 +177,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct CfrPlayer(Arc<SolvedGame>);
 
 impl Agent for CfrPlayer {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: the view is not in the game's tree"))?;
@@ -237,7 +236,7 @@ mod tests {
         let wanted = policy[tree.sets()[set].places()][1];
         let calls = (0..2_000u32).filter(|&turn| {
             let ask = MoveRequest::on_state(&*s, 0, turn, &[0, 1], AgentKey::Own(&[7; 32]));
-            agent.act(&ask, None).unwrap() == MoveReply::id(1)
+            agent.act(&ask).unwrap() == MoveReply::id(1)
         });
         let share = calls.count() as f64 / 2_000.0;
         assert!(wanted > 0.2 && (share - wanted).abs() < 0.05, "{share} of {wanted}");

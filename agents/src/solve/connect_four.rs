@@ -61,7 +61,7 @@ impl Solution for ConnectFour {
         if !moves.is_empty() {
             return Ok(moves);
         }
-        let action = self.fallback.act(ask, None)?.action();
+        let action = self.fallback.act(ask)?.action();
         Ok(action.map_or_else(|| ask.legal.to_vec(), |a| vec![a]))
     }
 }

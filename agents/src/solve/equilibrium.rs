@@ -14,7 +14,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
@@ -134,7 +133,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct TablePlayer(&'static PolicyTable);
 
 impl Agent for TablePlayer {
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         if let [only] = ask.legal {
             return Ok(MoveReply::id(*only));
         }

@@ -116,7 +116,7 @@ fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let seat = plies.len() % 2;
     let legal = state.legal_list(seat);
     let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]));
-    build(spec, &g).unwrap().act(&ask, None).unwrap()
+    build(spec, &g).unwrap().act(&ask).unwrap()
 }
 
 #[test]

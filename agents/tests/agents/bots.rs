@@ -69,7 +69,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     let human = HumanPlayer::new(Cursor::new(lines.to_owned()), paper);
     assert!(!human.reproducible());
     let legal = state.legal_list(seat);
-    let mv = human.act(&MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;
+    let mv = human.act(&MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap().mv;
     let text = String::from_utf8(shown.lock().clone()).unwrap();
     (mv, text)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::game;
 use ludex_agents::{Agent, AgentError, ErrorKind, MoveReply, build};
-use ludex_env::{Action, AgentKey, Draw, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, ToMove};
+use ludex_env::{Action, AgentKey, Budget, Draw, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, ToMove};
 use ludex_protocol::Move;
 
 fn samples() -> PathBuf {
@@ -42,7 +42,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
                 let legal = state.legal_list(seat);
                 let ask = MoveRequest::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw))
                     .with_history(&past);
-                let answer = agents[seat].act(&ask, None).unwrap();
+                let answer = agents[seat].act(&ask).unwrap();
                 let Some(a) = answer.action() else { panic!("{answer:?}") };
                 answers.push(answer);
                 turns[seat] += 1;
@@ -82,7 +82,7 @@ fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, Ag
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
     let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw)).with_history(&[]);
-    build(spec, &game)?.act(&ask, wait.map(|wait| Instant::now() + wait))
+    build(spec, &game)?.act(&ask.with_budget(Budget::default().with_deadline(wait.map(|wait| Instant::now() + wait))))
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn blank_lines_do_not_extend_the_deadline() {
     let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[ObservedMove], deadline| {
         let legal = state.legal_list(0);
         let ask = MoveRequest::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_history(past);
-        agent.act(&ask, deadline)
+        agent.act(&ask.with_budget(Budget::default().with_deadline(deadline)))
     };
     assert_eq!(act(&*state, 0, &[], None).unwrap().mv, Some(Move::Id(4)));
     [(0, 4), (1, 0)].into_iter().for_each(|(seat, a)| state.play(seat, a).unwrap());

@@ -37,7 +37,7 @@ pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw
     if agent.needs_full_state() {
         ask = ask.with_peek();
     }
-    agent.act(&ask, None).unwrap().action().expect("an action")
+    agent.act(&ask).unwrap().action().expect("an action")
 }
 
 /// Requests the agent's action for `seat` as for a remote agent: from the view's serde form.
@@ -46,7 +46,7 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
     let key = draw.other("agent");
     let ask = MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));
-    agent.act(&ask, None).unwrap().action().expect("an action")
+    agent.act(&ask).unwrap().action().expect("an action")
 }
 
 /// Plays at most `turns` random turns of an episode. Checks in every turn that the agent's move is legal, and equal for a

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, unfit};
 use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, MoveReply, build};
-use ludex_env::{AgentKey, Draw, GameRef, MoveRequest};
+use ludex_env::{AgentKey, Budget, Draw, GameRef, MoveRequest};
 
 /// Returns true if the engine can start; otherwise prints a message.
 fn missing(engine: &str) -> bool {
@@ -53,7 +53,8 @@ fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
     let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
-    build(spec, game).unwrap().act(&ask, within.map(|d| Instant::now() + d))
+    let budget = Budget::default().with_deadline(within.map(|d| Instant::now() + d));
+    build(spec, game).unwrap().act(&ask.with_budget(budget))
 }
 
 /// Writes a UCI engine with normal replies except for `on_go`, which is Python.
@@ -222,7 +223,7 @@ fn illegal_engine_move_is_reported_with_reason() {
         let seat = state.turn().seat().unwrap();
         let legal = state.legal_list(seat);
         let ask = MoveRequest::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
-        build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
+        build(&fake.spec("gtp", ""), &go).unwrap().act(&ask).unwrap_err().message
     };
     assert!(says(&fake, &[1]).ends_with("returned an illegal move B1: b1 is taken"));
     // White took two stones, Black one, White three: b1 is free, a1 would repeat the board of the first move.
@@ -263,7 +264,7 @@ fn stockfish_beats_random_and_moves_alike_remotely() {
     assert!(
         spec.build(&chess)
             .unwrap()
-            .act(&MoveRequest::on_state(&*state, seat, 4, &state.legal_list(seat), AgentKey::Episode(&draw)), None)
+            .act(&MoveRequest::on_state(&*state, seat, 4, &state.legal_list(seat), AgentKey::Episode(&draw)))
             .is_ok()
     );
 }

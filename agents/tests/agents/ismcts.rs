@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, check_remote_moves, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, build};
-use ludex_env::{AgentKey, Draw, MoveRequest, Stream};
+use ludex_env::{AgentKey, Budget, Draw, MoveRequest, Stream};
 
 #[test]
 fn search_bets_king_and_folds_jack() {
@@ -81,7 +81,7 @@ fn deadline_cuts_search_and_adds_note() {
     let (agent, state) = (build("ismcts sims=1000000000", &g).unwrap(), after(&g, &[0, 1]));
     let ask = MoveRequest::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));
     for left in [0, 5] {
-        let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(left))).unwrap();
+        let answer = agent.act(&ask.with_budget(Budget::until(Instant::now() + Duration::from_millis(left)))).unwrap();
         assert_eq!(answer.notes.more["cut"], true);
     }
     let spec = AgentSpec::parse("ismcts").unwrap();

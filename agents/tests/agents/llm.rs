@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ludex_agents::llm;
 use ludex_agents::{AgentError, AgentSpec, ErrorKind, MoveReply, build};
 use ludex_env::{
-    AgentKey, DynState, GameRef, Journal, MoveRequest, ObservedMove, Outcomes, PriorAttempt, ToMove, Viewer,
+    AgentKey, Budget, DynState, GameRef, Journal, MoveRequest, ObservedMove, Outcomes, PriorAttempt, ToMove, Viewer,
 };
 use ludex_protocol::Move;
 use ludex_protocol::call::Call;
@@ -57,7 +57,7 @@ fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Res
     if let Some(journal) = with.journal {
         ask = ask.with_journal(journal);
     }
-    build(spec, game)?.act(&ask, with.deadline)
+    build(spec, game)?.act(&ask.with_budget(Budget::default().with_deadline(with.deadline)))
 }
 
 /// Returns the reply to the first move request of tic-tac-toe.
@@ -495,7 +495,7 @@ fn failed_journal_write_stops_the_agent() {
     let state = game.start();
     let legal = state.legal_list(0);
     let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32])).with_journal(&Full);
-    let e = build(&endpoint.spec(""), &game).unwrap().act(&ask, None).unwrap_err();
+    let e = build(&endpoint.spec(""), &game).unwrap().act(&ask).unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("the disk is full"), "{e}");
 }
 
@@ -563,7 +563,7 @@ fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt
     let ask = MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&key))
         .with_attempts(attempts)
         .with_journal(journal);
-    build(spec, &game("tic_tac_toe")).unwrap().act(&ask, None).unwrap()
+    build(spec, &game("tic_tac_toe")).unwrap().act(&ask).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, ErrorKind, SearchBudget, build};
-use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove, Viewer};
+use ludex_env::{AgentKey, Budget, Draw, DynState, MoveRequest, ToMove, Viewer};
 use serde_json::Value;
 
 #[test]
@@ -36,7 +36,7 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
     let ask = MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
-    build(spec, g).unwrap().act(&ask, None).unwrap().notes.more.remove(name).unwrap_or_default()
+    build(spec, g).unwrap().act(&ask).unwrap().notes.more.remove(name).unwrap_or_default()
 }
 
 #[test]
@@ -118,8 +118,7 @@ fn peek_uses_hidden_cards_and_is_declared() {
     let answers = [0, 2].map(|hidden| near(&*peek, &*after(&g, &[1, hidden, 0, 1]), 0, 1, &draw));
     assert_eq!(answers, [1, 0]);
     let (state, legal) = (after(&g, &[1, 0]), [0, 1]);
-    let refused =
-        peek.act(&MoveRequest::on_view(&*state.view(Viewer::Seat(0)), 0, 0, &legal, AgentKey::Own(&[0; 32])), None);
+    let refused = peek.act(&MoveRequest::on_view(&*state.view(Viewer::Seat(0)), 0, 0, &legal, AgentKey::Own(&[0; 32])));
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Failed);
 }
 
@@ -182,10 +181,10 @@ fn deadline_cuts_search_and_adds_note() {
         let legal = state.legal_list(0);
         let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
-        let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
+        let answer = agent.act(&ask.with_budget(Budget::until(Instant::now() + Duration::from_millis(5)))).unwrap();
         assert_eq!(answer.notes.more["cut"], true);
         // An expired deadline still gives a legal move.
-        let answer = agent.act(&ask, Some(Instant::now())).unwrap();
+        let answer = agent.act(&ask.with_budget(Budget::until(Instant::now()))).unwrap();
         assert!(answer.action().is_some_and(|a| legal.contains(&a)));
     }
 }
@@ -226,7 +225,7 @@ fn incompatible_arguments_are_refused() {
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
-    agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32])), None).unwrap()
+    agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32]))).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::common::{game, seats, unfit};
 use ludex_agents::{Agent, build};
-use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ParsedMove, ToMove, Viewer};
+use ludex_env::{AgentKey, Budget, Draw, DynState, MoveRequest, ParsedMove, ToMove, Viewer};
 use ludex_protocol::Move;
 
 const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
@@ -19,9 +19,9 @@ const COURSES: [&str; 3] = [
 fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> ParsedMove {
     let legal = state.legal_list(seat);
     let key = draw.other("agent");
-    let near = agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    let near = agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&key))).unwrap();
     let view = state.view(Viewer::Seat(seat));
-    let far = agent.act(&MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    let far = agent.act(&MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key))).unwrap();
     assert_eq!(near, far);
     state.parse_move(seat, &near.mv.unwrap()).unwrap()
 }
@@ -83,9 +83,9 @@ fn deadline_cuts_planning() {
     let (state, bot) = (game.start(), build("hill_climber sims=1000000", &game).unwrap());
     let legal = state.legal_list(0);
     let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
-    let answer = bot.act(&ask, Some(Instant::now())).unwrap();
+    let answer = bot.act(&ask.with_budget(Budget::until(Instant::now()))).unwrap();
     assert_eq!(answer.notes.more.get("cut"), Some(&true.into()));
-    let fixed = build("sound_plan", &game).unwrap().act(&ask, None).unwrap();
+    let fixed = build("sound_plan", &game).unwrap().act(&ask).unwrap();
     assert!(matches!(answer.mv, Some(Move::Document(_))) && answer.mv == fixed.mv);
 }
 

@@ -12,7 +12,7 @@ fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     (0..turns)
         .map(|turn| {
             let ask = MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key));
-            agent.act(&ask, None).unwrap().action().expect("an action")
+            agent.act(&ask).unwrap().action().expect("an action")
         })
         .collect()
 }

@@ -156,9 +156,7 @@ fn wrapper_forwards_unchanged_methods() {
 fn host_can_add_agents() {
     const MINE: AgentEntry = AgentEntry::new("mine", "somebody else's", |spec, _| {
         let plies = spec.int("plies").unwrap_or(0);
-        Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask, deadline| {
-            Ok(agent.act(ask, deadline)?.note("plies", plies))
-        })))
+        Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask| Ok(agent.act(ask)?.note("plies", plies)))))
     })
     .args(&[ArgDef::new("plies", ArgKind::Int { min: 1, max: 9 }, "how far").default("3")]);
     let (g, roster) = (game("tic_tac_toe"), Roster::builtin().with(MINE));

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_play::runs::driver::{Budget, RunNews, StopReason};
+use ludex_play::runs::driver::{RunBudget, RunNews, StopReason};
 use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
 use ludex_play::runs::evaluation::{
     Candidates, Evaluation, EvaluationRequest, EvaluationResults, PlayedEvaluation, parse_roles, suite_text,
@@ -159,8 +159,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-fn budget(given: &[String]) -> anyhow::Result<Budget> {
-    let mut out = Budget::default();
+fn budget(given: &[String]) -> anyhow::Result<RunBudget> {
+    let mut out = RunBudget::default();
     for text in given.iter().flat_map(|text| text.split(',')) {
         let wrong = || format!("--budget: expected usd=50, games=200, tokens=1000000 or hours=2, got {text:?}");
         let (unit, amount) = text.split_once('=').with_context(wrong)?;

@@ -49,9 +49,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if !persons.is_empty() {
         let board = board.clone();
         let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(board.width);
-        let agent = Arc::new(wrap(Arc::new(person), move |person, request, deadline| {
+        let agent = Arc::new(wrap(Arc::new(person), move |person, request| {
             board.flush_chance();
-            person.act(request, deadline)
+            person.act(request)
         }));
         persons.iter().for_each(|&k| players[k].agent = agent.clone());
     }

@@ -83,6 +83,8 @@ pub(super) const DOCUMENT_FLAG: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NO_SEAT: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
+/// Number of moves of chance and server agents between two pauses.
+const MOVES_PER_PAUSE: u32 = 64;
 /// Number of rows per pass when several loops run over all rows.
 const AT_ONCE: usize = 8 * TOGETHER;
 /// Largest number of actions for which masks are cached for the legality check of the next step.
@@ -379,7 +381,13 @@ impl<G: CompleteGame> Envs<G> {
     /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode continues.
     #[inline]
     fn play_on(&mut self, i: usize, mut turn: ToMove) -> bool {
+        let mut moves = 0_u32;
         while self.server_moves(i, turn) {
+            moves += 1;
+            if moves.is_multiple_of(MOVES_PER_PAUSE) && self.config.pause().is_err() {
+                (self.hot[i].status, self.hot[i].to_move) = (Status::Truncated, ToMove::Over.code());
+                return false;
+            }
             turn = self.of.game.to_move(&self.hot[i].state);
             if !self.settle(i, turn) {
                 return false;

@@ -190,6 +190,7 @@ impl<G: CompleteGame> Envs<G> {
                 ids[k] = i32::try_from(*id).unwrap_or(ILLEGAL);
                 continue;
             }
+            self.config.pause()?;
             if self.hot[i].status != Status::Live {
                 ids[k] = ANY;
                 continue;
@@ -352,6 +353,7 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         }
         let mut replayed = Vec::with_capacity(items.len());
         for (pos, item) in items.enumerate() {
+            self.config.pause()?;
             replayed.push(self.restore_row(rows.at(pos), &item?).map_err(|why| {
                 let message = format!("snapshot {pos} does not replay: {why}");
                 Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)

@@ -1,15 +1,17 @@
 //! Validation of documents: structure, references, and the results of 200 random games.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, LazyLock};
 
+use hashlink::LruCache;
 use jsonschema::Validator;
 use ludex_env::draw::Stream;
 use ludex_protocol::error::Issue;
+use parking_lot::Mutex;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::board::{self, ZONES, mirrored};
 use super::document::{
@@ -21,6 +23,8 @@ use super::rules::Rules;
 
 /// Number of random games per verdict.
 const GAMES: u32 = 200;
+/// Number of documents whose random games are cached.
+const CACHED_VERDICTS: usize = 4_096;
 
 /// Statistics of the random games of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -413,18 +417,18 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Boar
     s
 }
 
-/// Plays the random games of a verdict; equal rules give equal games. The last result is cached, because the proposing
-/// agent and the host validate the same document in succession.
+/// Plays the random games of a verdict; equal rules give equal games. Results are cached, because agents, hosts and pages
+/// validate the same documents again and again.
 fn playouts(rules: &Rules) -> Playouts {
-    thread_local! {
-        static LAST: RefCell<Option<(Value, Playouts)>> = const { RefCell::new(None) };
+    static CACHE: LazyLock<Mutex<LruCache<[u8; 32], Playouts>>> =
+        LazyLock::new(|| Mutex::new(LruCache::new(CACHED_VERDICTS)));
+    let key = Sha256::digest(rules.canonical.to_string()).into();
+    if let Some(found) = CACHE.lock().get(&key) {
+        return *found;
     }
-    let kept = LAST.with_borrow(|last| last.as_ref().filter(|(of, _)| *of == rules.canonical).map(|(_, found)| *found));
-    kept.unwrap_or_else(|| {
-        let found = played(rules);
-        LAST.set(Some((rules.canonical.clone(), found)));
-        found
-    })
+    let found = played(rules);
+    CACHE.lock().insert(key, found);
+    found
 }
 
 fn played(rules: &Rules) -> Playouts {

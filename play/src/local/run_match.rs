@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ludex_agents::{Agent, AgentError, ErrorKind, MoveReply, wrap};
 use ludex_env::draw::{Key, key};
 use ludex_env::recording::{hex_text, submitted_move};
-use ludex_env::{Action, GameRef, Journal, MoveRequest};
+use ludex_env::{Action, Budget, GameRef, Journal, MoveRequest};
 use ludex_protocol::Move;
 use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{EndReason, Header, IllegalMoveRules, Record, RecordEvent, RecordSeat};
@@ -175,9 +175,9 @@ pub(super) fn run(
             [only] if asking.skip_forced => Ok(MoveReply::id(only)),
             _ => {
                 let journal: &dyn Journal = asking.journals.map_or(&memory[seat], |journals| journals.of(seat));
-                let ask = ask.with_journal(journal);
                 let limit = asking.limit.filter(|_| !agent.is_batched());
-                agent.act(&ask, limit.map(|limit| begun + limit))
+                let budget = Budget::default().with_deadline(limit.map(|limit| begun + limit));
+                agent.act(&ask.with_journal(journal).with_budget(budget))
             }
         };
         drop(place);
@@ -210,17 +210,17 @@ pub(super) fn run(
 /// Wraps an agent so that its failures and illegal moves count as infrastructure failures, for an opponent that is
 /// part of the test rather than under test.
 pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
-        let answer = agent.act(ask, deadline).and_then(|answer| lawful(ask, answer));
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
+        let answer = agent.act(ask).and_then(|answer| lawful(ask, answer));
         answer.map_err(|error| AgentError { kind: ErrorKind::Infrastructure, ..error })
     }))
 }
 
 /// Wraps an agent so that its only legal action is played without a request.
 pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| match ask.legal[..] {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| match ask.legal[..] {
         [only] => Ok(MoveReply::id(only)),
-        _ => agent.act(ask, deadline),
+        _ => agent.act(ask),
     }))
 }
 

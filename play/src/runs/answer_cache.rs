@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_agents::{Agent, AgentError, MoveReply, wrap};
 use ludex_env::draw::key;
@@ -70,15 +69,9 @@ impl CachePolicy {
     }
 
     /// Requests a move from an agent, with a random stream independent of the match.
-    fn ask(
-        &self,
-        agent: &dyn Agent,
-        ask: &MoveRequest<'_>,
-        asked: &str,
-        until: Option<Instant>,
-    ) -> Result<MoveReply, AgentError> {
+    fn ask(&self, agent: &dyn Agent, ask: &MoveRequest<'_>, asked: &str) -> Result<MoveReply, AgentError> {
         let own = key(&format!("ludex.v1:once:{}:{asked}", self.seed));
-        agent.act(&ask.keyed(AgentKey::Own(&own)), until)
+        agent.act(&ask.keyed(AgentKey::Own(&own)))
     }
 }
 
@@ -114,8 +107,8 @@ impl AnswerCache {
         }
         let (book, once, name, spec) = (self.clone(), once.clone(), player.name.clone(), player.spec.to_string());
         let (game, episode) = (game.to_owned(), episode.to_owned());
-        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, until: Option<Instant>| {
-            let Some(phase) = once.phase(ask) else { return agent.act(ask, until) };
+        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
+            let Some(phase) = once.phase(ask) else { return agent.act(ask) };
             let asked = digest_of(ask);
             let blank = OnceLine {
                 agent: name.clone(),
@@ -128,7 +121,7 @@ impl AnswerCache {
                 mv: Move::Id(0),
                 notes: Notes::default(),
             };
-            book.answer(blank, |asked| once.ask(agent, ask, asked, until))
+            book.answer(blank, |asked| once.ask(agent, ask, asked))
         };
         Participant { agent: Arc::new(wrap(player.agent.clone(), act)), ..player.clone() }
     }
@@ -172,11 +165,11 @@ pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc
             ((turn, attempt), MoveReply { mv, notes: notes.cloned().unwrap_or_default() })
         })
         .collect();
-    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, until| match once.phase(ask) {
-        None => agent.act(ask, until),
+    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>| match once.phase(ask) {
+        None => agent.act(ask),
         Some(_) => match before.get(&(ask.turn, ask.attempts().len())) {
             Some(answer) => Ok(answer.clone()),
-            None => once.ask(agent, ask, &digest_of(ask), until),
+            None => once.ask(agent, ask, &digest_of(ask)),
         },
     }))
 }

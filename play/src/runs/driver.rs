@@ -34,7 +34,7 @@ const STREAK: usize = 5;
 /// Limits at which a run stops before it is done, checked between blocks. No block starts if the mean cost of a match
 /// so far predicts that the budget cannot pay for it, so the excess is at most about one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Budget {
+pub struct RunBudget {
     /// US dollars over the whole run.
     pub usd: Option<f64>,
     /// Input and output tokens over the whole run.
@@ -77,7 +77,7 @@ pub struct Driver<'a> {
     pub tables: &'a [RunPart],
     /// Parallel matches, at least 1.
     pub jobs: usize,
-    pub budget: Budget,
+    pub budget: RunBudget,
     /// Width of rating intervals, in points, at which `wanted` skips the rest of a part; written to the log.
     pub ci: Option<f64>,
     /// Selects the blocks of a wave, for example to skip parts whose intervals are narrow enough.
@@ -232,7 +232,7 @@ impl Driver<'_> {
 
     /// Returns true if the budget covers more than the matches in progress, at the mean cost of a match so far.
     fn has_room(&self, queue: &Queue) -> bool {
-        let Budget { usd, tokens, games, .. } = self.budget;
+        let RunBudget { usd, tokens, games, .. } = self.budget;
         let used = self.folder.usage();
         // The cost of a match is unknown until the first one has finished.
         let each = |used: f64| if queue.kept == 0 { f64::INFINITY } else { used / queue.kept as f64 };
@@ -291,7 +291,7 @@ impl Driver<'_> {
 
     /// Returns a description of the budget limit that is reached.
     fn spent(&self, games: usize, begun: Instant) -> Option<String> {
-        let Budget { usd, tokens, games: most, hours } = self.budget;
+        let RunBudget { usd, tokens, games: most, hours } = self.budget;
         let used: Usage = self.folder.usage();
         let hour = Duration::from_secs(3600).as_secs_f64();
         if let Some(usd) = usd.filter(|&usd| used.usd >= usd) {

@@ -368,7 +368,7 @@ impl Substitute {
             add(&seen, &spec, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
             return Ok(agent);
         }
-        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
+        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
             let forecast = llm::forecast(&spec, &game, ask, measured.as_ref().map(|m| m.tokens_out))?;
             // Without measurements: half a second per call, and sixty tokens a second.
             let seconds = match &measured {
@@ -376,7 +376,7 @@ impl Substitute {
                 None => 0.5 * forecast.calls + forecast.tokens_out / 60.0,
             };
             add(&seen, &spec, 1.0, &forecast, seconds);
-            agent.act(ask, deadline)
+            agent.act(ask)
         };
         // Measured prompts may contain the last moves.
         Ok(Arc::new(wrap(agent, act).with_history()))
@@ -401,8 +401,8 @@ fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, se
 
 /// Wraps a candidate to count its moves.
 fn count_moves(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
+    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
         seen.lock().moves += 1.0;
-        agent.act(ask, deadline)
+        agent.act(ask)
     }))
 }

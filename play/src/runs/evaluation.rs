@@ -25,7 +25,7 @@ use ludex_report::runs::summary::{
 };
 use parking_lot::Mutex;
 
-use super::driver::{Budget, Driver, RunNews, StopReason};
+use super::driver::{RunBudget, Driver, RunNews, StopReason};
 use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of};
@@ -243,7 +243,7 @@ impl Evaluation {
         &self,
         executor: &dyn Executor,
         name: &str,
-        budget: Budget,
+        budget: RunBudget,
         ci: Option<f64>,
         news: impl FnMut(RunNews),
     ) -> anyhow::Result<PlayedEvaluation> {
@@ -388,12 +388,11 @@ fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant
 fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
     let failure = Arc::new(Mutex::new(None));
     let told = failure.clone();
-    let once: Arc<dyn Agent> =
-        Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
-            let error = agent.act(ask, deadline).err();
-            told.lock().get_or_insert(error);
-            Ok(MoveReply::resign())
-        }));
+    let once: Arc<dyn Agent> = Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
+        let error = agent.act(ask).err();
+        told.lock().get_or_insert(error);
+        Ok(MoveReply::resign())
+    }));
     let seats = room.game.spec().players as usize;
     local::play(&room.game, (0..seats).map(|_| once.clone()), seed)?;
     let first = failure.lock().take().flatten();

@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer_cache::CachePolicy;
-use super::driver::{Budget, Driver, RunNews, StopReason};
+use super::driver::{RunBudget, Driver, RunNews, StopReason};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of, read_settings};
 use super::settings;
@@ -364,7 +364,7 @@ impl ReadyTournament {
             due.truncate(jobs * WAVE);
             Ok(due)
         };
-        let budget = Budget::default();
+        let budget = RunBudget::default();
         let alive = || Ok(());
         let (folder, tables, schedule) = (&folder, &tables, &self.schedule);
         let driver =

@@ -1,10 +1,14 @@
 //! The request `open`: creates a batch of environments.
 
+use std::sync::Arc;
+
 use ludex_env::GameRef;
 use ludex_env::batch::{BatchConfig, Layout};
 use ludex_protocol::message::Open;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Refusal};
+
+use crate::compute::CurrentJob;
 
 use super::field;
 use super::handle::EnvHandle;
@@ -43,6 +47,7 @@ pub(super) fn open(
         max_steps: o.max_steps,
         record: o.record,
         seed,
+        scheduler: Some(Arc::new(CurrentJob)),
     };
     let batch = game.batch(config).map_err(Box::new)?;
     let recorder = o.record.then(|| Recorder::new(client.clone()));

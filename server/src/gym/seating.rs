@@ -1,15 +1,14 @@
 //! Players in the environments of a session, and their limits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, AgentPolicy, wrap};
-use ludex_env::GameRef;
+use ludex_env::{Budget, GameRef, Scheduler as _};
 use ludex_env::batch::SeatPolicy;
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 
-use crate::compute::Compute;
+use crate::compute::CurrentJob;
 use crate::opponents::Opponents;
 use crate::quotas::{Account, Resource, Share};
 
@@ -18,11 +17,8 @@ use crate::quotas::{Account, Resource, Share};
 pub(super) struct GymSeating {
     pub opponents: Arc<Opponents>,
     pub limits: Arc<Limits>,
-    pub compute: Compute,
     /// Account charged for the environments.
     pub account: Arc<Account>,
-    /// True once the session has ended; cancels searches that still run for it.
-    pub gone: Arc<AtomicBool>,
 }
 
 /// Players of the seats in an environment.
@@ -32,7 +28,7 @@ pub(super) struct EnvPlayers {
     pub specs: Vec<String>,
     /// Agents by seat; the client's seats have none.
     pub players: Vec<SeatPolicy>,
-    /// Maximum search steps per move and environment.
+    /// Maximum number of searched plies per move and environment.
     pub search: u64,
 }
 
@@ -65,37 +61,34 @@ impl GymSeating {
                 continue;
             }
             let opponent = self.opponents.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").at(at)))?;
-            let steps = self.opponents.steps(&opponent.spec, game);
-            search = search.max(steps);
-            let agent = if steps > 0 { self.in_turn(opponent.agent) } else { opponent.agent };
+            let plies = self.opponents.plies(&opponent.spec, game);
+            search = search.max(plies);
+            let agent = if plies > 0 { self.in_turn(opponent.agent) } else { opponent.agent };
             players.push(Some(Arc::new(AgentPolicy(agent)) as _));
         }
         check_search(search, count, &self.limits).map_err(|e| Box::new(e.path("seats")))?;
         Ok(EnvPlayers { specs, players, search })
     }
 
-    /// Wraps an agent so that each move waits for its owner's turn to compute. The time limit of
-    /// server agents applies, and the wait is cancelled when the session ends.
+    /// Wraps an agent that searches: it pauses for other jobs, ends with its own, and has the time limit of server agents.
     fn in_turn(&self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-        let GymSeating { compute, account, gone, .. } = self.clone();
         let time = Duration::from_millis(self.opponents.agent_ms);
-        Arc::new(wrap(agent, move |agent, ask, _| {
-            compute.piece(&account.name, || match gone.load(Ordering::Relaxed) {
-                true => Err(AgentError::failed("the session ended")),
-                false => agent.act(ask, Instant::now().checked_add(time)),
-            })
+        Arc::new(wrap(agent, move |agent, ask| {
+            CurrentJob.pause().map_err(|stopped| AgentError::failed(stopped.to_string()))?;
+            let budget = Budget::default().with_deadline(Instant::now().checked_add(time)).with_scheduler(&CurrentJob);
+            agent.act(&ask.with_budget(budget))
         }))
     }
 }
 
-/// Checks that `search` steps per move in `count` environments are within the limits.
+/// Checks that `search` plies per move in `count` environments are within the limits.
 pub(crate) fn check_search(search: u64, count: usize, limits: &Limits) -> Result<(), Refusal> {
     let (sum, most) = (search.saturating_mul(count as u64), limits.search);
     if sum <= most {
         return Ok(());
     }
     let message = format!(
-        "expected at most {most} search steps at once, got {sum} ({count} times {search}); use fewer agents, or agents \
+        "expected at most {most} searched plies at once, got {sum} ({count} times {search}); use fewer agents, or agents \
          that search less"
     );
     Err(Refusal::new(ErrorCode::Limit, message).got(sum).allowed(most))

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, MoveReply};
-use ludex_env::Seat;
+use ludex_env::{Budget, Seat};
 use ludex_play::machine::interface::{AgentOutcome, Input, LogRow, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{EndReason, Record};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 use super::hub::Hub;
 use super::spectators::{Spectator, Spectators};
-use crate::compute::{Panicked, caught};
+use crate::compute::{CurrentJob, JobError, caught};
 use crate::mailbox::{Mailbox, MailboxItem};
 use crate::opponents::Pace;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
@@ -404,7 +405,8 @@ impl Actor {
         let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
         let act = move || {
             let from = Instant::now();
-            let answer = agent.act(&question.ask(), deadline);
+            let budget = Budget::default().with_deadline(deadline).with_scheduler(&CurrentJob);
+            let answer = agent.act(&question.ask().with_budget(budget));
             pace.measure(from.elapsed());
             answer
         };
@@ -417,37 +419,57 @@ impl Actor {
         let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.is_io_bound());
         let Some((turn, act)) = self.question(seat) else { return };
         let (handle, compute, owner) = (self.handle.clone(), self.hub.compute.clone(), self.owner.clone());
-        tokio::spawn(async move {
+        let reply = tokio::spawn(async move {
             let thought = if waits { compute.wait(act).await } else { compute.run(&owner, act).await };
-            handle.send(MatchCommand::Input(Input::Agent { seat, turn, did: did(thought) }));
+            // The server stops; the request is repeated after the restart.
+            if thought != Err(JobError::Stopped) {
+                handle.send(MatchCommand::Input(Input::Agent { seat, turn, did: did(thought) }));
+            }
         });
+        if let Some(entered) = &mut self.entered {
+            entered.await_reply(seat, reply.abort_handle());
+        }
     }
 }
 
 type Answered = Result<MoveReply, AgentError>;
 
 /// Converts an agent's reply to its outcome.
-fn did(thought: Result<Answered, Panicked>) -> AgentOutcome {
+fn did(thought: Result<Answered, JobError>) -> AgentOutcome {
     match thought {
         Ok(answer) => AgentOutcome::from(answer),
-        Err(panicked) => AgentOutcome::Failed { reason: EndReason::AgentError, message: panicked.to_string() },
+        Err(error) => AgentOutcome::Failed { reason: EndReason::AgentError, message: error.to_string() },
     }
 }
 
-/// Agents notified of the start of their match. They are notified of its end on drop.
-struct Entered(Vec<Arc<dyn Agent>>);
+/// Agents notified of the start of their match, with their pending replies. On drop, searches stop and the agents are
+/// notified of the end.
+struct Entered {
+    agents: Vec<Arc<dyn Agent>>,
+    /// Task of the last request by seat.
+    replies: Vec<Option<AbortHandle>>,
+}
 
 impl Entered {
-    fn new(agents: &[Option<TimedAgent>]) -> Self {
-        let agents: Vec<_> = agents.iter().flatten().map(|(agent, _)| agent.clone()).collect();
+    fn new(seats: &[Option<TimedAgent>]) -> Self {
+        let agents: Vec<_> = seats.iter().flatten().map(|(agent, _)| agent.clone()).collect();
         agents.iter().for_each(|agent| agent.enter());
-        Entered(agents)
+        Entered { agents, replies: seats.iter().map(|_| None).collect() }
+    }
+
+    /// Replaces the pending reply of a seat. The search for an earlier reply, which came too late, stops.
+    fn await_reply(&mut self, seat: Seat, reply: AbortHandle) {
+        let earlier = self.replies.get_mut(seat).and_then(|pending| pending.replace(reply));
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.0.iter().for_each(|agent| agent.leave());
+        self.replies.iter().flatten().for_each(AbortHandle::abort);
+        self.agents.iter().for_each(|agent| agent.leave());
     }
 }
 

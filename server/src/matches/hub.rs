@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use ludex_agents::{Agent, wrap};
-use ludex_env::{GameRef, MoveRequest};
+use ludex_agents::{Agent, AgentError, wrap};
+use ludex_env::{GameRef, MoveRequest, Scheduler as _};
 use ludex_play::header::header;
 use ludex_play::local::{auto_play_forced, faults_as_infra};
 use ludex_play::machine::MatchMachine;
@@ -35,7 +35,7 @@ use self::restore::EndedBeforeRestart;
 use super::actor::Actor;
 use super::lobby::{Lobby, ReservedSeed};
 use crate::catalogue::Catalogue;
-use crate::compute::Compute;
+use crate::compute::{Compute, CurrentJob};
 use crate::config::{Humans, PairMode};
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
@@ -218,6 +218,9 @@ pub(crate) fn storage_failure(error: &dyn Display) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Internal, "storing the request failed; try again later"))
 }
 
+/// Interval at which a mirror match checks that its client is present.
+const PRESENCE: Duration = Duration::from_millis(100);
+
 /// Returns random bytes of the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     random_bytes::<N>().map_err(|error| {
@@ -383,7 +386,7 @@ impl Hub {
     ) -> Result<(MatchSetup, Option<Write>), Box<Refusal>> {
         let salt = random::<16>()?;
         let (seed, drawn) = self.seed(asked)?;
-        let mirror = self.mirror(asked, seats, seed).await;
+        let mirror = self.mirror(asked, seats, seed).await?;
         let peeks =
             seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.needs_full_state()));
         let flags = [("peek", peeks), ("arranged", asked.arranged)];
@@ -482,25 +485,41 @@ impl Hub {
 
     /// Plays the mirror match, if there is one, and returns the returns of the seats. It precedes the match, so that no
     /// event in the match affects it.
-    async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
+    ///
+    /// # Errors
+    ///
+    /// `match_over` if the client leaves meanwhile; the mirror match is played again when it is back.
+    async fn mirror(
+        &self,
+        asked: &RequestedTerms,
+        seats: &[SeatPlan],
+        seed: u64,
+    ) -> Result<Vec<f64>, Box<Refusal>> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
             Occupant::Client(_) => None,
         });
-        let owner = seats.iter().find_map(|s| s.occupant.session()).map(|s| s.account.name.clone());
-        let Some((agent, owner)) = agent.zip(owner).filter(|_| asked.mirror) else { return Vec::new() };
-        let (game, compute) = (asked.game.clone(), self.compute.clone());
-        // Each move waits for the owner's turn to compute, as the agent's moves in the match itself do.
-        let agent: Arc<dyn Agent> =
-            Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, by: Option<Instant>| {
-                compute.piece(&owner, || agent.act(ask, by))
-            }));
+        let client = seats.iter().find_map(|s| s.occupant.session());
+        let Some((agent, client)) = agent.zip(client).filter(|_| asked.mirror) else { return Ok(Vec::new()) };
+        let game = asked.game.clone();
+        let agent: Arc<dyn Agent> = Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
+            // A stopped job plays no further moves.
+            CurrentJob.pause().map_err(|stopped| AgentError::failed(stopped.to_string()))?;
+            agent.act(&ask.with_budget(ask.budget().with_scheduler(&CurrentJob)))
+        }));
         let play = move || {
             let seats = game.spec().players as usize;
             ludex_play::play(&game, vec![agent; seats], seed).ok().filter(|played| played.failure.is_none())
         };
-        let played = self.compute.wait(play).await.ok().flatten();
-        played.map_or_else(Vec::new, |played| played.record.footer.returns)
+        let mut job = self.compute.run(&client.account.name, play);
+        let played = loop {
+            match tokio::time::timeout(PRESENCE, &mut job).await {
+                Ok(played) => break played.ok().flatten(),
+                Err(_) if client.connected() => {}
+                Err(_) => return Err(Box::new(Refusal::new(ErrorCode::MatchOver, "the client left before the match"))),
+            }
+        };
+        Ok(played.map_or_else(Vec::new, |played| played.record.footer.returns))
     }
 
     /// Starts the task of a match and connects the clients that are present. `first` holds pending outputs.

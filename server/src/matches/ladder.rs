@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::Join;
 use ludex_protocol::record::AgentKind;
@@ -31,11 +32,12 @@ impl Hub {
     }
 
     /// Checks a join that enters a ladder, and applies the ladder's settings. Other joins are unchanged.
-    pub(super) fn enter_ladder(&self, session: &Session, join: &mut Join) -> Result<(), Box<Refusal>> {
-        if self.config.ladders.is_empty() || join.ticket.is_some() {
-            return Ok(());
-        }
-        let game = self.config.catalogue.load(&join.game, &join.params)?;
+    pub(super) fn enter_ladder(
+        &self,
+        session: &Session,
+        join: &mut Join,
+        game: &GameRef,
+    ) -> Result<(), Box<Refusal>> {
         let Some(ladder) = self.ladder_of(join, &game.spec().string) else { return Ok(()) };
         let refused = |code, path: &str, message: &str| Err(Box::new(Refusal::new(code, message).path(path)));
         if session.about.agent.is_empty() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ludex_agents::AgentSpec;
 use ludex_play::agents_file::{AgentSource, Agents, NamedAgent};
-use ludex_play::runs::driver::{Budget, RunNews, StopReason};
+use ludex_play::runs::driver::{RunBudget, RunNews, StopReason};
 use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest};
 use ludex_play::runs::executor::Executor;
 use ludex_play::runs::folder::RunStatus;
@@ -104,7 +104,7 @@ impl RunContest {
                     RunNews::Due(due) => told(None, Some(due)),
                     RunNews::Match(record) => told(Some(record), None),
                 };
-                let played = evaluation.play(executor, run, Budget::default(), None, news)?;
+                let played = evaluation.play(executor, run, RunBudget::default(), None, news)?;
                 let findings = played.findings(&evaluation.plan)?;
                 let mut verdict = json!({ "parts": findings.rows, "groups": findings.groups });
                 if !findings.summaries.is_empty() {

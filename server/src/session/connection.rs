@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use super::gate::{Passed, RequestGate, read_large};
 use super::hello;
 use super::wire::{Broken, Io, ServerSocket};
-use crate::compute::caught;
+use crate::catalogue::Catalogue;
 use crate::frame::WireFrame;
 use crate::gym::{GymReply, internal};
 use crate::mailbox::MailboxItem;
@@ -60,6 +60,7 @@ pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: 
         Err(Broken::Lost) => return wire.closed().await,
     };
     let hello::Welcomed { session, work, player, scopes, mailbox, control, welcome } = welcomed;
+    work.gym.set_suspended(false);
     let bucket = shared.is_limited(&peer).then(|| shared.rates.bucket(peer.ip));
     let mut connection = Connection {
         gate: RequestGate::new(scopes, bucket),
@@ -217,8 +218,12 @@ impl<S: Io> Connection<S> {
             }
             ClientMessage::ListGames(list) => self.answer(id, asked, self.shared.catalogue.list(&list)).await,
             ClientMessage::Describe(describe) => {
-                let spec = caught("describe", || self.shared.catalogue.describe(&describe))
-                    .unwrap_or_else(|_| Err(internal()));
+                let (shared, owner) = (self.shared.clone(), self.session.account.name.clone());
+                let load = async move {
+                    let game = shared.catalogue.load_as(&shared.gym.compute, &owner, &describe.game, &describe.params);
+                    game.await.map(|game| Catalogue::describe(&game, &describe))
+                };
+                let spec = Box::pin(self.while_serving(load)).await?;
                 self.answer(id, asked, spec.unwrap_or_else(|error| (*error).into())).await
             }
             ClientMessage::Open(_)
@@ -486,6 +491,8 @@ fn park(
     work: Box<SessionData>,
     control: &mut mpsc::UnboundedReceiver<Control>,
 ) {
+    // No one waits for searches meanwhile; the next connection resumes them.
+    work.gym.set_suspended(true);
     if let Some(number) = shared.hub.sessions.park(&session, work, control) {
         shared.hub.wait_for(session, number);
     }
@@ -561,7 +568,7 @@ mod tests {
         let (near, far) = tokio::io::duplex(PIPE);
         // Another owner occupies the only compute thread.
         let (release, held) = std::sync::mpsc::channel::<()>();
-        let busy = tokio::spawn(shared.gym.compute.run(&"other".into(), move || held.recv().is_ok()));
+        let busy = shared.gym.compute.run(&"other".into(), move || held.recv().is_ok());
         let client = async {
             let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
             let hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});

@@ -4,6 +4,7 @@
 mod bounds;
 mod fuzz;
 mod kinds;
+mod long;
 mod mutate;
 mod node;
 mod soak;

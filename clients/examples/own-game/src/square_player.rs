@@ -1,7 +1,6 @@
 //! Agent that plays `subtract_square` perfectly.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, does_not_play};
 use ludex_env::{Game as _, MoveRequest};
@@ -31,7 +30,7 @@ pub fn losing_sizes(pile: u32) -> Vec<bool> {
 
 impl Agent for SquarePlayer {
     /// Leaves a size from which the opponent loses; without one, takes one object.
-    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {
             return Err(AgentError::failed(format!("square_player cannot play {}", view.spec().game)));

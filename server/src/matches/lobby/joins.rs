@@ -14,7 +14,7 @@ use super::queue::QueueKey;
 use super::{LobbyAction, PendingMatch, WaitingJoin};
 use crate::gym::check_search;
 use crate::matches::hub::{Hub, fresh_id, storage_failure};
-use crate::opponents::Opponent;
+use crate::opponents::{Opponent, random_plies};
 use crate::quotas::Resource;
 use crate::sessions::Session;
 use crate::store::{JoinRow, Unkept, Write, text};
@@ -93,7 +93,23 @@ impl Hub {
             request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
-        self.enter_ladder(session, &mut request)?;
+        // The game of a join by ticket is known by its run.
+        let game = match request.ticket {
+            Some(_) => None,
+            None => {
+                let (catalogue, owner) = (&self.config.catalogue, &session.account.name);
+                let game = catalogue.load_as(&self.compute, owner, &request.game, &request.params).await?;
+                if request.against.is_some() {
+                    // Measured here for the limit of search below.
+                    let measured = game.clone();
+                    let _ = self.compute.run(owner, move || random_plies(&measured)).await;
+                }
+                Some(game)
+            }
+        };
+        if let Some(game) = &game {
+            self.enter_ladder(session, &mut request, game)?;
+        }
         let kept = StoredJoin { id: id.clone(), request, count, re };
         let row = kept.row(&session.id).map_err(|e| storage_failure(&e))?;
         let again = {
@@ -106,7 +122,7 @@ impl Hub {
             known
         };
         if !again {
-            self.wait(session, kept, 0)?;
+            self.wait(session, kept, game, 0)?;
         }
         // Stored before the reply, so that the client has the join after a crash.
         if let Err(error) = self.store.write(vec![Write::Join(row)]).await {
@@ -125,21 +141,25 @@ impl Hub {
     /// The reason why the join cannot be restored.
     pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
         let kept: StoredJoin = serde_json::from_str(&row.body)?;
-        self.wait(session, StoredJoin { id: row.id.clone(), ..kept }, played)
-            .map_err(|e| anyhow::anyhow!(e.message))?;
+        let kept = StoredJoin { id: row.id.clone(), ..kept };
+        let load = || self.config.catalogue.load(&kept.request.game, &kept.request.params);
+        let game = kept.request.ticket.is_none().then(load).transpose();
+        let waits = game.and_then(|game| self.wait(session, kept, game, played));
+        waits.map_err(|e| anyhow::anyhow!(e.message))?;
         if let Some(w) = self.lobby.lock().joins.get_mut(&row.id) {
             w.ready = true;
         }
         Ok(())
     }
 
-    fn wait(&self, session: &Arc<Session>, kept: StoredJoin, played: u32) -> Result<(), Box<Refusal>> {
+    fn wait(
+        &self,
+        session: &Arc<Session>,
+        kept: StoredJoin,
+        game: Option<GameRef>,
+        played: u32,
+    ) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
-        // The game of a join by ticket is known by its run.
-        let game = match r.ticket {
-            Some(_) => None,
-            None => Some(self.config.catalogue.load(&r.game, &r.params)?),
-        };
         self.has_room(session, r)?;
         let mut against = Vec::new();
         if let Some(game) = &game {
@@ -147,7 +167,7 @@ impl Hub {
             against = self.against(r, game)?;
         }
         let limits = &self.config.limits;
-        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.steps(&o.spec, game));
+        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.plies(&o.spec, game));
         let steps = against.iter().map(cost).max().unwrap_or(0);
         check_search(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
         let share = |goods, count| session.account.take(goods, count, limits);
@@ -339,7 +359,10 @@ impl Hub {
                 hub.counts(1);
                 tokio::spawn(async move {
                     if let Err(error) = hub.begin(*plan).await {
-                        tracing::error!(%error, "match start failed");
+                        match error.code {
+                            ErrorCode::Internal => tracing::error!(%error, "match start failed"),
+                            _ => tracing::debug!(%error, "match start failed"),
+                        }
                         hub.counts(-1);
                         let joins = begun.joins.clone();
                         hub.lobby.lock().take_back(*begun);

@@ -81,7 +81,7 @@ impl MoveSource {
         if let Some(past) = &past {
             ask = ask.with_history(past);
         }
-        match agent.act(&ask, None).map(|answer| answer.mv) {
+        match agent.act(&ask).map(|answer| answer.mv) {
             Ok(Some(Move::Id(a))) => {
                 Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a)).into())
             }

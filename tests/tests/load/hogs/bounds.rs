@@ -20,9 +20,9 @@ async fn searches_are_bounded_and_shared_by_owners() {
     let mut hog = Client::hello(server.address).await;
     let seats = json!(["mcts sims=100000", "agent"]);
     let open = json!({"game": "connect_four", "count": 16_384, "seats": seats, "views": []});
-    assert_eq!(code(&hog.call("open", open).await), ("error", "limit", &json!(4_000_000)));
+    assert_eq!(code(&hog.call("open", open).await), ("error", "limit", &json!(100_000_000)));
     let join = json!({"game": "gomoku", "against": ["mcts sims=100000"], "slots": 256});
-    assert_eq!(code(&hog.call("join", join).await), ("error", "limit", &json!(4_000_000)));
+    assert_eq!(code(&hog.call("join", join).await), ("error", "limit", &json!(100_000_000)));
 
     // As much as is allowed, on a server with one thread for it.
     for _ in 0..4 {

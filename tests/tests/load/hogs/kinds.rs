@@ -9,19 +9,23 @@ use ludex_tests::server::get;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
+use super::long;
 use super::sockets::{TEXT, frame};
 
 /// A misbehaving client; returns the number of its requests.
 pub type Hog = fn(SocketAddr, Instant) -> Pin<Box<dyn Future<Output = usize>>>;
 
 /// All misbehaving clients, by name.
-pub const HOGS: [(&str, Hog); 6] = [
+pub const HOGS: [(&str, Hog); 9] = [
     ("a flood of searches", |address, until| Box::pin(searches(address, until))),
     ("huge lists", |address, until| Box::pin(lists(address, until))),
     ("a thousand waiting joins", |address, until| Box::pin(joins(address, until))),
     ("connections before hello", |address, until| Box::pin(silent(address, until))),
     ("polling of /ratings", |address, until| Box::pin(ratings(address, until))),
     ("restore bombs", |address, until| Box::pin(bombs(address, until))),
+    ("endless searches", |address, until| Box::pin(endless(address, until, long::searches, "open", search_of_all()))),
+    ("judged documents", |address, until| Box::pin(endless(address, until, long::documents, "open", search_of_all()))),
+    ("mirror matches", |address, until| Box::pin(endless(address, until, long::mirrors, "join", mirror_of_all()))),
 ];
 
 /// Longest time past its end for which a hog waits for a refusal.
@@ -36,6 +40,36 @@ fn is_over(until: Instant, refused: usize) -> bool {
 fn count_refusal(reply: &Value, code: &str) -> usize {
     assert!(reply["type"] != "error" || reply["code"] == code, "{reply}");
     usize::from(reply["type"] == "error")
+}
+
+/// Starts work that takes minutes, and requests too much of it until its time is over. The work ends with the client.
+async fn endless(
+    address: SocketAddr,
+    until: Instant,
+    work: impl AsyncFn(SocketAddr) -> Vec<Client>,
+    kind: &str,
+    request: Value,
+) -> usize {
+    let hogs = work(address).await;
+    let mut other = Client::greet(address, None, json!({"agent": {"name": "hog"}})).await;
+    let mut count = 0;
+    while !is_over(until, count) {
+        count += count_refusal(&other.call(kind, request.clone()).await, "limit");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    hogs.into_iter().for_each(Client::cut);
+    count
+}
+
+/// More search than a request may have.
+fn search_of_all() -> Value {
+    let seats = ["ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "random", "agent"];
+    json!({"game": "texas_holdem(numPlayers=6,hands=1000)", "seats": seats})
+}
+
+/// More matches with a searching agent than a join may have.
+fn mirror_of_all() -> Value {
+    json!({"game": "gomoku", "rated": true, "slots": 256, "against": ["mcts sims=100000"]})
 }
 
 /// Four owners whose environments want millions of steps of search, again as soon as they have them.

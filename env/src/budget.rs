@@ -1,0 +1,88 @@
+//! Time and processor limits of one piece of work.
+
+use std::time::Instant;
+
+/// Cancellation of running work, by its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the work was stopped")]
+pub struct Stopped;
+
+/// Scheduler that shares processors among long-running work.
+pub trait Scheduler: Send + Sync {
+    /// Called between short pieces of the work, at most a few milliseconds apart. May block until it is the work's turn
+    /// again.
+    ///
+    /// # Errors
+    /// [`Stopped`] if the result is no longer needed. Every later call fails too.
+    fn pause(&self) -> Result<(), Stopped>;
+}
+
+/// Deadline and scheduler of one piece of work, such as a search or a step of a batch. The default has neither.
+#[derive(Clone, Copy, Default)]
+pub struct Budget<'a> {
+    deadline: Option<Instant>,
+    scheduler: Option<&'a dyn Scheduler>,
+}
+
+impl<'a> Budget<'a> {
+    /// Creates a budget with a deadline.
+    pub fn until(deadline: Instant) -> Self {
+        Budget { deadline: Some(deadline), scheduler: None }
+    }
+
+    /// Returns the budget with another deadline; `None` removes it.
+    pub fn with_deadline(self, deadline: Option<Instant>) -> Self {
+        Budget { deadline, ..self }
+    }
+
+    /// Returns the budget with a scheduler.
+    pub fn with_scheduler(self, scheduler: &'a dyn Scheduler) -> Self {
+        Budget { scheduler: Some(scheduler), ..self }
+    }
+
+    /// Returns the deadline.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Gives other work a turn. Reads no clock of its own, so it costs nothing without a scheduler.
+    ///
+    /// # Errors
+    /// [`Stopped`] if the host stopped the work.
+    pub fn pause(&self) -> Result<(), Stopped> {
+        self.scheduler.map_or(Ok(()), Scheduler::pause)
+    }
+
+    /// Gives other work a turn, then returns true if the work must end: the deadline has passed, or the host stopped it.
+    pub fn is_spent(&self) -> bool {
+        self.pause().is_err() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Scheduler that stops the work at the third pause.
+    #[derive(Default)]
+    struct StopsAtThird(AtomicU32);
+
+    impl Scheduler for StopsAtThird {
+        fn pause(&self) -> Result<(), Stopped> {
+            if self.0.fetch_add(1, Ordering::Relaxed) >= 2 { Err(Stopped) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn budget_is_spent_at_its_deadline_or_when_stopped() {
+        assert!(!Budget::default().is_spent());
+        assert!(Budget::until(Instant::now()).is_spent());
+        let scheduler = StopsAtThird::default();
+        let budget = Budget::until(Instant::now() + Duration::from_secs(3_600)).with_scheduler(&scheduler);
+        assert_eq!([(); 3].map(|()| budget.is_spent()), [false, false, true]);
+        assert!(budget.with_deadline(None).is_spent(), "stopped work stays stopped");
+    }
+}
