@@ -1,4 +1,4 @@
-//! Move counts by two generators, and positions for every rare rule.
+//! Move counts of two independent generators, and positions for each rule.
 
 use ludex_env::dyn_state::DynState;
 use ludex_env::game::ParsedMove;
@@ -7,7 +7,7 @@ use ludex_protocol::Move;
 use super::*;
 use crate::load;
 
-/// A board as a plain list, without bits or tables: 0 empty, 1 `x`, 2 `o`.
+/// A board as a plain array, independent of the tested bit sets: 0 empty, 1 `x`, 2 `o`.
 #[derive(Clone, Copy)]
 struct Plain {
     cells: [[u8; 7]; 7],
@@ -21,7 +21,7 @@ impl Plain {
         Plain { cells, mover: 1 }
     }
 
-    /// Returns every move as source and target, clones once per target.
+    /// Returns every move as source and target row and column. Clones to the same target count as one move.
     fn moves(&self) -> Vec<[usize; 4]> {
         let mut out = Vec::new();
         let mut cloned = [[false; 7]; 7];
@@ -87,8 +87,7 @@ fn perft(game: &Ataxx, s: &State, depth: u32) -> u64 {
     legal.into_iter().map(play).sum()
 }
 
-/// Checks the number of move sequences: the first four counts are published (clones once per target), the fifth comes
-/// from two generators.
+/// Compares the number of move sequences: depths 1 to 4 with published counts, depth 5 with a second generator.
 #[test]
 fn move_counts_match_reference() {
     let game = ataxx();
@@ -217,7 +216,7 @@ fn repetition_loses_if_configured() {
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 1);
 }
 
-/// Recorded boards are those before their flips.
+/// Each stored board is the one before the move flips pieces.
 #[test]
 fn steps_are_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];

@@ -170,8 +170,8 @@ fn invalid_parameters_are_refused() {
     assert_eq!((spec.max_chance, table(&spec.string).spec().hash.clone()), (0, spec.hash));
 }
 
-/// The pool is 1, 1, 3, worth 3, 7, 0 to p0 and 1, 6, 1 to p1. p0 keeps the first item and two of the third: 3, and 6 +
-/// 1 for p1. The maximum is 3 + 7 + 3 = 13: the first and the second item for p0, the third for p1.
+/// The pool has 1, 1 and 3 items, worth 3, 7, 0 each to p0 and 1, 6, 1 to p1. In the agreement, p0 keeps one book and
+/// two basketballs, worth 3, and p1 gets 6 + 1. The best sum is 13: p0 takes book and hat, p1 the basketballs.
 #[test]
 fn agreement_marks_ignore_discount() {
     for more in ["", ",reward=difference,discount=0.5"] {
@@ -199,7 +199,7 @@ fn agreement_marks_ignore_discount() {
     }
 }
 
-/// The second seat's offer is accepted: it keeps the second item only, so p0 gets the first and the third, worth 3.
+/// The offer of p1 is accepted. p1 keeps the hat, so p0 gets the book and the basketballs, worth 3.
 #[test]
 fn marks_identify_proposer() {
     let mut s = fixed_game("");

@@ -143,7 +143,7 @@ fn invalid_sizes_are_refused() {
     }
 }
 
-/// Returns the legal moves by the rules as written, square by square.
+/// Returns the legal moves, generated square by square from the written rules.
 fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
     let view = g.view(s, Viewer::Public);
     let mark = |r: i32, c: i32| view.board.get(usize::try_from(r).ok()?)?.chars().nth(usize::try_from(c).ok()?);

@@ -1,4 +1,4 @@
-//! Rules that the recorded games do not cover. (`tests/tests/oracles/chess.rs` replays those.)
+//! Rules that the recorded games in `tests/tests/oracles/chess.rs` do not cover.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Count, Mover};
@@ -16,7 +16,7 @@ fn from(fen: &str) -> Chess {
     game(Params { fen: Some(fen.into()), ..Params::default() })
 }
 
-/// Plays moves in any notation from the start.
+/// Plays moves from the start position, in any supported notation.
 fn play(game: &Chess, moves: &str) -> State {
     let mut s = game.start();
     for text in moves.split_whitespace() {
@@ -54,8 +54,8 @@ fn perft(game: &Chess, s: &State, depth: u32) -> u64 {
     legal(game, s).into_iter().fold(0, count)
 }
 
-/// Counts of chessprogramming.org, "Perft Results", with the names used there; the first four depths of the first are
-/// OpenSpiel's too.
+/// Counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
+/// OpenSpiel's.
 const PERFT: [(&str, &str, &[u64]); 6] = [
     ("initial", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", &[20, 400, 8902, 197_281]),
     ("kiwipete", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", &[48, 2039, 97_862]),
@@ -195,7 +195,7 @@ fn presets_and_parameters_apply() {
     }
 }
 
-/// Random games: legal moves match shakmaty, the key matches the position, the view rebuilds the state, texts parse.
+/// In random games, legal moves and hash keys match shakmaty, views restore the state, and move texts parse.
 #[test]
 fn random_games_match_shakmaty() {
     let game = game(Params { repetition: 4, ..Params::default() });
@@ -257,7 +257,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     assert!(white > -1.0 && white < 1.0 && game.evaluate(s, 0) == Some(-white));
 }
 
-/// Any id in range, at any time, even in impossible positions.
+/// Plays and explains any id in range in any position, even impossible ones.
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });

@@ -1,4 +1,4 @@
-//! Explanations of illegal moves in chess terms.
+//! Explanations of illegal moves.
 
 use ludex_env::game::Action;
 use shakmaty::{CastlingSide, Chess, Color, Position, Rank, Role, Square, attacks};
@@ -7,7 +7,7 @@ use super::ids::{self, LONG, SHORT};
 use super::moves::Scan;
 use super::notation::uci;
 
-/// Returns one sentence about an id that is not legal in `pos`.
+/// Returns one sentence that explains why an id is illegal in `pos`.
 pub(super) fn why_not(pos: &Chess, a: Action) -> String {
     let reason = match a {
         LONG => castling(pos, CastlingSide::QueenSide),
@@ -65,7 +65,7 @@ fn plain(pos: &Chess, a: Action) -> String {
     }
 }
 
-/// Returns the obstacle of a piece's move, king safety aside.
+/// Returns the reason why a piece cannot move to the target; `None` if only the safety of the king forbids the move.
 fn geometry(pos: &Chess, role: Role, from: Square, to: Square) -> Option<String> {
     let (turn, board) = (pos.turn(), pos.board());
     if role == Role::Pawn {
