@@ -1,4 +1,4 @@
-//! Analysis of hands: legal plays.
+//! Analysis of hands: lists of legal plays.
 
 use ludex_env::game::Action;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::combinations::Plays;
 use super::{FightTheLandlord, Params, Rules};
 
 impl FightTheLandlord {
-    /// Parses cards by rank, or Botzone's list of card numbers; empty for a pass.
+    /// Parses cards given by rank or as Botzone's list of card numbers. Returns no cards for `pass`.
     pub(super) fn cards_of(&self, text: &str) -> Result<Counts, String> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("pass") {
@@ -29,7 +29,7 @@ impl FightTheLandlord {
     }
 }
 
-/// Returns some cards of these ranks.
+/// Returns a set of cards with these rank counts.
 fn any(counts: Counts) -> Cards {
     cards::lowest(cards::DECK, counts)
 }
@@ -43,9 +43,9 @@ fn text<'a>(question: &'a Value, field: &str) -> Result<&'a str, String> {
     }
 }
 
-/// Lists all plays from a hand on top of the previous one: `{"hand": "359K2", "previous": ""}`.
+/// Lists all plays from a hand that beat the previous play. A query is `{"hand": "359K2", "previous": ""}`.
 ///
-/// The variant is named in `"rules"`; by default it is `botzone2`, or `dou_dizhu` in OpenSpiel's game.
+/// The optional field `"rules"` names the variant. Default: `dou_dizhu` in OpenSpiel's game, otherwise `botzone2`.
 pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String> {
     let Some(fields) = question.as_object() else {
         return Err(format!(

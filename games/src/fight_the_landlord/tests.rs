@@ -1,4 +1,5 @@
-//! Combinations against an independent implementation, positions for every rule, and probabilities of determinizations.
+//! Comparison of combinations with a second implementation, positions for each rule, and probabilities of
+//! determinizations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,8 @@ fn rules(rules: Rules) -> FightTheLandlord {
     FightTheLandlord::new(Params { rules }).unwrap()
 }
 
-/// Returns kind, length, number of wings and lowest rank of the main part of one of Botzone's combinations, by the
-/// rules as written.
+/// Classifies a Botzone combination by the written rules. Returns its kind, its length, its number of wings, and the
+/// lowest rank of its main part.
 fn plain(counts: cards::Counts, per_four: usize) -> Option<(&'static str, usize, usize, usize)> {
     let with = |n: u8| (0..RANKS).filter(|&r| count(counts, r) == n).collect::<Vec<_>>();
     let [ones, twos, threes, fours] = [1, 2, 3, 4].map(with);
@@ -67,7 +68,7 @@ fn each_combination_has_one_id() {
     }
 }
 
-/// Returns all parts of a hand.
+/// Returns all subsets of a hand as rank counts.
 fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
     (0..RANKS).fold(vec![0], |all, r| {
         let some = (0..=count(hand, r)).map(|n| cards::of_rank(r, n));
@@ -151,7 +152,7 @@ fn only_openspiel_bomb_beats_rocket() {
     }
 }
 
-/// Returns the numbers of the first 51 cards, in the order of the deal, that give each seat 17 cards of these ranks.
+/// Returns 51 card numbers in the order of the deal, so that each seat gets 17 cards of the given ranks.
 fn order(hands: [&str; SEATS]) -> Vec<u8> {
     let mut left = DECK;
     let hands = hands.map(|hand| {
@@ -162,7 +163,7 @@ fn order(hands: [&str; SEATS]) -> Vec<u8> {
     (0..51).map(|k| hands[k % SEATS][k / SEATS]).collect()
 }
 
-/// Returns a game with these hands; in an auction p1 bids first.
+/// Returns a game in which `HANDS` are dealt. In an auction, p1 bids first.
 fn dealt(text: &str) -> Box<dyn DynState> {
     let mut s = load(text).unwrap().start();
     let auction = text == "dou_dizhu";
@@ -194,9 +195,9 @@ fn refusal(s: &dyn DynState, text: &str) -> String {
     s.parse_move(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
-/// p0 plays all its cards, and the others pass.
+/// Moves in which p0 plays all its cards and the other seats pass.
 const ALONE: &str = "3333444455556666 pass pass BR pass pass 7 pass pass 2";
-/// p0 leads, and p1 plays all its cards.
+/// Moves in which p0 leads and p1 plays all its cards.
 const AFTER_ONE: &str = "3 pass 2 pass 8888 pass pass 9999 pass pass TTT7 pass pass JJJ7 pass pass 7";
 
 #[test]
@@ -374,7 +375,7 @@ fn played_suit_excludes_lower_suits() {
     assert!((f64::from(spades) / f64::from(draws) - 16.0 / 31.0).abs() < 0.03, "{spades}");
 }
 
-/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with the rocket or a bomb. p1 then
+/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with a bomb or the rocket. Then p1
 /// plays after its teammate p2.
 #[test]
 fn forced_and_voluntary_passes_differ() {

@@ -1,4 +1,4 @@
-//! Negotiation messages, plies given as documents, and document analysis.
+//! Negotiation messages and plies as JSON documents, and the analysis of rule documents.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,18 +14,18 @@ use super::rules::Rules;
 use super::validate::flaw;
 use super::{FreeStyle, State, document, sample, validate, words};
 
-/// Maximum number of words in `say`.
+/// Maximum number of words in the field `say`.
 const MOST_WORDS: usize = 120;
-/// Maximum number of characters in `say`.
+/// Maximum number of characters in the field `say`.
 const MOST_CHARS: usize = 1_200;
 
 /// The type of a negotiation message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageAct {
-    /// Offers rules while the other seat has no open proposal.
+    /// Proposes rules while the other seat has no open proposal.
     Propose,
-    /// Offers rules in place of the other seat's open proposal.
+    /// Proposes rules as a reply to the other seat's open proposal.
     Counter,
     /// Accepts the other seat's open proposal.
     Accept,
@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// Returns the message of a canonical document.
+/// Parses a message from its canonical document.
 pub(super) fn message(seat: Seat, document: &Value) -> Option<Message> {
     let act = serde_json::from_value(document.get("act")?.clone()).ok()?;
     let rules = match document.get("rules") {
@@ -94,7 +94,8 @@ pub(super) fn play_schema() -> Value {
     })
 }
 
-/// Returns an object that has no fields other than `keys`, or adds an issue.
+/// Returns the fields of a JSON object. Adds an issue for each field that is not in `keys`, and if `document` is not an
+/// object.
 fn fields<'a>(document: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
     let Value::Object(map) = document else {
         flaws.push(flaw("unparsed", "", document, keys.to_vec(), "an object with these fields is needed"));
@@ -229,7 +230,8 @@ impl FreeStyle {
 }
 
 impl FreeStyle {
-    /// Draws a document that is legal here; half of the drawn messages propose rules where other types are legal too.
+    /// Draws a legal document. In the negotiation, about half of the documents propose rules as long as a proposal is
+    /// legal.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         if let Some(rules) = self.rules(s) {
             let all = (self.to_move(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
@@ -248,8 +250,8 @@ impl FreeStyle {
     }
 }
 
-/// Returns the validator's verdict on a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`,
-/// `symmetric` and `playouts`.
+/// Returns the result of the validation of a rule document: `valid`, `issues`, `warnings`, `canonical`, `hash`,
+/// `summary`, `symmetric` and `playouts`.
 pub(super) fn analysis(question: &Value) -> Value {
     let verdict = validate::verdict(question);
     let mut out = json!({

@@ -1,4 +1,4 @@
-//! Documents and games under them, on explicit boards.
+//! Tests of rule documents and of play under them, with explicit boards.
 
 mod course;
 mod documents;
@@ -17,7 +17,7 @@ use super::rules::Rules;
 use super::validate;
 use super::{board, words};
 
-/// Tests for each bullet of the semantics (Qi Town, section 6.2) and for its pitfalls.
+/// Names of the tests for each rule of the semantics (Qi Town, section 6.2) and for its special cases.
 const BULLETS: [(&str, &[&str]); 16] = [
     (
         "order",
@@ -85,7 +85,7 @@ fn semantics_bullets_have_two_tests_each() {
     }
 }
 
-/// Compiles a minimal document with these fields merged in, valid or not.
+/// Compiles a minimal document with the given fields replaced, without validation.
 fn rules(more: Value) -> Rules {
     let mut doc = json!({ "fsr": 1, "name": "test", "board": 5, "ply_cap": 60, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }] });
@@ -94,14 +94,14 @@ fn rules(more: Value) -> Rules {
     Rules::of(serde_json::from_value(doc).expect("a document")).expect("names that exist")
 }
 
-/// Returns the position after these plies; a simultaneous ply is written `a1 & b1`.
+/// Returns the position after the given plies. A simultaneous ply is written `a1 & b1`.
 fn after(rules: &Rules, plies: &[&str]) -> BoardState {
     let mut s = BoardState::start(rules, 0);
     plies.iter().for_each(|p| go(rules, &mut s, p));
     s
 }
 
-/// Plays a ply, which must be legal.
+/// Plays one ply and asserts that it is legal.
 fn go(rules: &Rules, s: &mut BoardState, text: &str) {
     let read = |s: &BoardState, seat: usize, text: &str| {
         let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
@@ -129,7 +129,8 @@ fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
     legal::is_legal(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
-/// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.
+/// Formats the board from row 5 down to row 1: `.` for an empty cell, `o` (seat 0) or `x` (seat 1) with the number of
+/// the piece.
 fn board_text(s: &BoardState) -> String {
     let cell = |c: usize| match s.owner(c) {
         None => ".".to_owned(),

@@ -1,4 +1,4 @@
-//! Validation of documents: structure, references, and the results of 200 random games.
+//! Validation of rule documents: structure, references, and statistics of 200 random games.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,34 +19,34 @@ use super::legal;
 use super::position::{BoardState, Why, Winner};
 use super::rules::Rules;
 
-/// Number of random games per verdict.
+/// Number of random games that a validation plays.
 const GAMES: u32 = 200;
 
 /// Statistics of the random games of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Playouts {
-    /// Games won, by seat; seat 0 counts as the author.
+    /// Number of games that each seat won. Seat 0 acts as the author.
     pub wins: [u32; 2],
     pub draws: u32,
     pub plies: u32,
-    /// Games won by the seat that moved first.
+    /// Number of games that the seat with the first move won.
     first: u32,
-    /// Games that the ply cap ended.
+    /// Number of games that ended at the ply cap.
     capped: u32,
-    /// Games in which a seat had no action and no rule covers this.
+    /// Number of games that ended because a seat had no action and no rule covers this.
     helpless: u32,
 }
 
 /// Result of validating a document.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Reasons for a refusal; empty for a valid document.
+    /// Reasons to refuse the document; empty if it is valid.
     pub issues: Vec<Issue>,
-    /// Advice for the author of a valid document.
+    /// Advice to the author; does not make the document invalid.
     pub warnings: Vec<Issue>,
     /// The compiled rules, if the document could be parsed.
     pub rules: Option<Rules>,
-    /// The random games, if they could be played.
+    /// Statistics of the random games, if any were played.
     pub playouts: Option<Playouts>,
 }
 
@@ -55,10 +55,10 @@ impl Verdict {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
-    /// Returns the rules of a valid document.
+    /// Returns the compiled rules of a valid document.
     ///
     /// # Errors
-    /// The issues of an invalid one.
+    /// Returns the issues of an invalid document.
     pub(super) fn into_rules(self) -> Result<Rules, Vec<Issue>> {
         match self.rules {
             Some(rules) if self.issues.is_empty() => Ok(rules),
@@ -67,7 +67,7 @@ impl Verdict {
     }
 }
 
-/// Creates an issue with a code.
+/// Creates an issue with a code, a path, the refused value, the allowed values and a message.
 pub(super) fn flaw(
     code: &str,
     path: impl Into<String>,
@@ -78,20 +78,20 @@ pub(super) fn flaw(
     Issue::new(path, got, allowed, message).code(code)
 }
 
-/// The JSON Schema of documents and its validator.
+/// The JSON Schema of rule documents, with a compiled validator.
 static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
     let schema = super::document::schema();
     let validator = jsonschema::validator_for(&schema).ok();
     (schema, validator)
 });
 
-/// Compiles a document that another party may have written, without a verdict on it.
+/// Compiles a document from another party without playing random games; `None` if it cannot be compiled.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
     SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
 }
 
-/// Validates any JSON value.
+/// Validates any JSON value, including its structure.
 pub(super) fn verdict(value: &Value) -> Verdict {
     let (schema, validator) = &*SCHEMA;
     let errors = validator.iter().flat_map(|v| v.iter_errors(value));
@@ -106,7 +106,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
     if issues.is_empty() { judge(value) } else { Verdict::from_issues(issues) }
 }
 
-/// Returns the length of a value as JSON, in bytes.
+/// Returns the length in bytes of a value serialized as JSON.
 fn length(value: &Value) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -124,7 +124,7 @@ fn length(value: &Value) -> usize {
     count.0
 }
 
-/// Validates a value that matches the schema.
+/// Validates a value that is known to match the schema.
 pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
@@ -156,7 +156,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
     Verdict { issues, warnings, rules: Some(rules), playouts: Some(playouts) }
 }
 
-/// Returns the zones that a document refers to, with their paths.
+/// Returns the names of all zones that a document refers to, each with the path of the reference.
 fn zone_references(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
@@ -177,7 +177,7 @@ fn zone_references(d: &Document) -> Vec<(String, &str)> {
     out
 }
 
-/// Checks that used names exist and that defined names are unique.
+/// Adds an issue for each reference to an undefined name, and for each name or cell that is defined more than once.
 fn references(d: &Document, issues: &mut Vec<Issue>) {
     let kinds: Vec<&str> = d.kinds.iter().map(|k| k.id.as_str()).collect();
     for (k, id) in kinds.iter().enumerate() {
@@ -218,12 +218,12 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Escapes a name for a JSON pointer.
+/// Escapes a name as one segment of a JSON pointer.
 fn pointer(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Checks fields that depend on each other.
+/// Adds an issue for each field that does not fit other fields, such as `n` of an effect that changes no number.
 fn fields(d: &Document, issues: &mut Vec<Issue>) {
     for (k, e) in d.effects.iter().enumerate() {
         let counts = matches!(e.then, Then::Add | Then::Sub);
@@ -262,7 +262,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that every supply can be used up and that numbers fit their sums.
+/// Adds an issue for each supply that cannot be placed, and for each range of numbers that does not fit its sum.
 fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {
@@ -302,7 +302,7 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that the lowest numbers of a kind, as many as its supply, fit its range and its sum.
+/// Adds an issue if the lowest numbers for a full supply of one kind exceed its range or its maximum sum.
 fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
@@ -335,7 +335,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
     }
 }
 
-/// Checks that hidden information can be sampled: nothing public may depend on it.
+/// Adds an issue for each rule that makes public information depend on hidden information.
 fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     let mut add = |path: String, got: Value, message: &str| {
         issues.push(flaw("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
@@ -374,7 +374,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that the document has a way to win.
+/// Adds an issue if no end condition and no score can decide the game.
 fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     let wins = d.end.iter().any(|e| match e {
         End::Full { .. } | End::SupplyOut { .. } => false,
@@ -387,7 +387,7 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that both seats have a first action.
+/// Adds an issue for each seat that has no action in the initial position.
 fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     let s = BoardState::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
@@ -396,7 +396,7 @@ fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Plays one random game.
+/// Plays a random game and returns its last position.
 pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> BoardState {
     let mut s = BoardState::start(rules, first);
     while s.over.is_none() {
@@ -413,8 +413,8 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Boar
     s
 }
 
-/// Plays the random games of a verdict; equal rules give equal games. The last result is cached, because the proposing
-/// agent and the host validate the same document in succession.
+/// Returns the statistics of the random games. Equal rules give equal games. Caches the last result, because the agent
+/// that proposes a document and the host validate it one after the other.
 fn playouts(rules: &Rules) -> Playouts {
     thread_local! {
         static LAST: RefCell<Option<(Value, Playouts)>> = const { RefCell::new(None) };
@@ -448,7 +448,7 @@ fn played(rules: &Rules) -> Playouts {
     out
 }
 
-/// Returns the issues that follow from the random games; pushes warnings.
+/// Adds issues that follow from the random games, and returns warnings.
 fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     let decided = p.wins[0] + p.wins[1];
     if p.helpless > 0 {
@@ -478,7 +478,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     warnings
 }
 
-/// Returns true if the rules of one seat equal the other's with the rows reversed.
+/// Returns true if exchanging the seats and reversing the rows leaves the rules unchanged.
 pub(super) fn symmetric(d: &Document) -> bool {
     let zones = zone_references(d);
     let pairs = zones.chunks_exact(2).all(|pair| match [&pair[0], &pair[1]].map(|p| zone(d, p.1)) {

@@ -1,4 +1,4 @@
-//! Rules against a plain board, and positions for every rare rule.
+//! Comparison with a second implementation of the rules, and positions for each rare rule.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::view::read_point;
 use super::*;
 use crate::load;
 
-/// A board as a list: 0 empty, 1 Black, 2 White.
+/// A board as a plain list, independent of the tested bit sets: 0 empty, 1 Black, 2 White.
 #[derive(Clone)]
 struct Plain {
     size: usize,
@@ -37,7 +37,7 @@ impl Plain {
         out
     }
 
-    /// Returns the region of one content around `p`, and its bordering contents.
+    /// Returns the connected region of equal cells that contains `p`, and the cells that border on it.
     fn region(&self, p: usize) -> (HashSet<usize>, HashSet<usize>) {
         let (mut inside, mut border, mut todo) = (HashSet::from([p]), HashSet::new(), vec![p]);
         while let Some(at) = todo.pop() {
@@ -56,7 +56,7 @@ impl Plain {
         self.region(p).1.into_iter().filter(|&q| self.cells[q] == 0).count()
     }
 
-    /// Returns the board after a stone, or `None` if it is not legal.
+    /// Returns the board after a new stone, or `None` if the move is illegal.
     fn after(&self, color: u8, p: usize) -> Option<Plain> {
         if self.cells[p] != 0 || self.ko == Some(p) {
             return None;
@@ -92,13 +92,13 @@ impl Plain {
         (0..self.cells.len()).map(worth).sum()
     }
 
-    /// Returns the cells from the side of `color`.
+    /// Returns the cells from the perspective of `color`: 0 empty, 1 own stone, 2 enemy stone.
     fn seen_by(&self, color: u8) -> Vec<u8> {
         self.cells.iter().map(|&c| if c == 0 { 0 } else { 1 + u8::from(c != color) }).collect()
     }
 }
 
-/// Plays random games of `string` with few passes against the plain board; returns the number that ended by repetition.
+/// Plays random games with few passes and compares them with the plain board. Returns how many ended by repetition.
 fn compare(string: &str, games: usize) -> usize {
     let game = load(string).unwrap();
     let params = &game.spec().params;
@@ -175,7 +175,7 @@ fn id(size: usize, name: &str) -> u32 {
     read_point(size, name).unwrap()
 }
 
-/// Plays points by name, in turn.
+/// Plays points or passes given by name; the seats alternate.
 fn play(game: &GameRef, moves: &str) -> Box<dyn DynState> {
     let mut s = game.start();
     for name in moves.split_whitespace() {
@@ -192,7 +192,7 @@ fn refusal(s: &dyn DynState, a: u32) -> String {
     s.boxed().play(seat, a).unwrap_err().message
 }
 
-/// Black's ko stone at b2 takes c2: around it X at b3, a2, b1 and O at c3, d2, c1.
+/// Moves that create a ko: Black's stone at b2 captures c2. Black has stones at b3, a2 and b1, White at c3, d2 and c1.
 const KO: &str = "b3 c3 a2 d2 b1 c1 e5 b2 c2";
 
 #[test]
@@ -262,7 +262,7 @@ fn suicide_is_refused() {
     assert!(s.is_legal(1, id(5, "a1")));
 }
 
-/// Returns the lead after two passes.
+/// Plays the moves and two passes. Returns Black's lead and the returns.
 fn lead(game: &str, moves: &str) -> (Option<f64>, Vec<f64>) {
     let s = play(&load(game).unwrap(), &format!("{moves} pass pass"));
     (s.view(Viewer::Public).value()["lead"].as_f64(), s.returns())
@@ -342,7 +342,7 @@ fn invalid_parameters_are_refused() {
     assert_eq!((botzone.spec().actions, botzone.spec().max_length), (65, 1000));
 }
 
-/// Both builds apply the same rules to small boards.
+/// The types for small and for large boards apply the same rules to a small board.
 #[test]
 fn both_builds_agree() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };

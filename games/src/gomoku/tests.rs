@@ -4,7 +4,7 @@ fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
     Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
 }
 
-/// Returns the position after these moves of black; white replies in the last two rows, far apart.
+/// Plays these moves of Black and returns the position. White replies far apart in the last two rows.
 fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();
@@ -24,7 +24,7 @@ fn won(g: &Gomoku, s: &State) -> [f64; 2] {
     out
 }
 
-/// Returns true if a line wins, by scanning the whole board.
+/// Returns true if `side` has a winning line. Scans the whole board.
 fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
     let (n, connect) = (g.params.size as i32, g.params.connect as usize);
     let has = |r: i32, c: i32| (0..n).contains(&r) && (0..n).contains(&c) && s.stones[side].has((r * n + c) as usize);
@@ -139,7 +139,7 @@ fn open_lines_match_definition() {
     assert_eq!(g.lines.shape(&both, &none).worth, 2.0 + 3.0 + 8.0);
 }
 
-/// Returns the points at which a stone of `side` wins.
+/// Returns the empty points at which a stone of `side` wins.
 fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
     let wins = |&at: &usize| {
         let mut with = *side;

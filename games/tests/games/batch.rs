@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::offers::offers;
 
-/// A policy that chooses from the legal actions and its turn number, and records the requested seats.
+/// A policy that chooses by the legal actions and the turn number, and records the seat and turn of each move request.
 struct Play {
     choose: fn(&[Action], u32) -> Action,
     asked: Mutex<Vec<(usize, u32)>>,
@@ -40,7 +40,7 @@ fn load(text: &str) -> GameRef {
     ludex_games::load(text).unwrap()
 }
 
-/// A reply with its columns as lists; absent columns are empty.
+/// A reply with its columns as lists. Absent columns are empty lists.
 #[derive(Debug)]
 struct Answer {
     to_move: Vec<i8>,
@@ -49,7 +49,7 @@ struct Answer {
     structure: Vec<Value>,
     mask: Vec<u8>,
     ids: Ragged,
-    /// Offsets, outcome ids, probabilities.
+    /// Columns of chance outcomes: offsets, outcome ids, probabilities.
     chance: Option<(Vec<u32>, Vec<u32>, Vec<f64>)>,
     reward: Vec<f32>,
     terminated: Vec<u8>,
@@ -61,7 +61,7 @@ struct Answer {
     last: Last,
 }
 
-/// The final views of episodes that were reset in the same step.
+/// Final data of the episodes that the same step has reset.
 #[derive(Debug, Default)]
 struct Last {
     at: Vec<u32>,
@@ -138,7 +138,7 @@ fn text(t: &str) -> Option<Move> {
     Some(Move::Text(t.into()))
 }
 
-/// Plays row 0 until x wins in the left column; row 1 plays elsewhere.
+/// Plays until x wins in row 0 by filling the left column. In row 1 of the batch, no side wins.
 fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
     for pair in [[0, 4], [1, 0], [3, 8], [4, 2]] {
         let out = step(b, &pair);

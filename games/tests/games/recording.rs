@@ -1,4 +1,5 @@
-//! Checks that records of episodes replay to the same positions, and that invalid records stop at the invalid event.
+//! Checks that records of episodes replay to the same positions, and that the replay of an invalid record stops at the
+//! invalid event.
 
 use ludex_env::recording::{RecordBuilder, Replay, digest, outcomes, position, steps, submitted_move};
 use ludex_env::{Draw, DynState, GameRef, Outcomes, Stream, ToMove, Viewer};
@@ -27,8 +28,8 @@ fn moved(seat: usize, turn: u32, action: Option<u32>) -> MoveRecord {
     MoveRecord { seat: seat as u32, turn, action, ms: 7, ..MoveRecord::default() }
 }
 
-/// Plays a random episode of at most `most` steps; returns its history and the positions before, between and after its
-/// steps.
+/// Plays a random episode of at most `most` steps. Returns its record and all its positions, from the first to the
+/// last.
 fn episode(game: &GameRef, most: usize) -> (RecordBuilder, Vec<Box<dyn DynState>>) {
     let mut history = RecordBuilder::begin(header(game)).unwrap();
     let (mut s, mut draw, mut rng) = (game.start(), Draw::new(game.id(), 5, 0), Stream::from_text("history"));

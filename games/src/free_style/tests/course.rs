@@ -1,4 +1,4 @@
-//! Whole games, and the order of events in a ply.
+//! Complete games, and the order of events within a ply.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn full_board_is_a_draw_under_f0() {
     assert_eq!((winner(&s), s.over.map(|e| e.why)), (Some(Winner::Draw), Some(Why::PlyCap)));
 }
 
-/// The expected boards come from an independent program in another language.
+/// The expected boards come from an independent implementation.
 #[test]
 fn neighbors_flip_until_board_is_full_under_f1() {
     let f1 = Rules::built_in(1);

@@ -1,4 +1,4 @@
-//! Documents: canonical form, hash and validation.
+//! Rule documents: canonical form, hash and validation.
 
 use sha2::{Digest as _, Sha256};
 
@@ -76,7 +76,7 @@ fn defaults_are_written_out() {
     assert_eq!((&value["first"], &value["tie"], &value["setup"]), (&json!("other"), &json!("draw"), &json!([])));
 }
 
-/// F1 with some fields replaced.
+/// Returns the rules F1 with the given fields replaced.
 fn f1(more: Value) -> Value {
     let mut value = Rules::built_in(1).canonical.clone();
     value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! Effects, each on an explicit board.
+//! Effects, each tested on an explicit board.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn placing(effects: Value, setup: Value) -> Rules {
     )
 }
 
-/// Pieces of kind s: `o` lists cells of seat 0, `x` cells of seat 1.
+/// Returns a setup of pieces of kind `s`: `o` are the cells of seat 0, `x` those of seat 1.
 fn stones(o: &[&str], x: &[&str]) -> Value {
     let one = |owner: u8, at: &&str| json!({ "owner": owner, "kind": "s", "at": at });
     o.iter().map(|at| one(0, at)).chain(x.iter().map(|at| one(1, at))).collect()

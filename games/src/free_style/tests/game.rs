@@ -206,8 +206,7 @@ fn state_size_stays_small() {
     assert!(size_of::<super::super::State>() <= 1_024, "{}", size_of::<super::super::State>());
 }
 
-/// Determinizations are drawn uniformly: for two hidden numbers with a sum of at most 3, all ten pairs are equally
-/// likely.
+/// Two hidden numbers with a sum of at most 3 can be ten different pairs, which must occur equally often.
 #[test]
 fn hidden_numbers_are_drawn_uniformly() {
     let rules = json!({ "fsr": 1, "name": "u", "board": 5, "ply_cap": 10, "first": "seat0",
