@@ -20,7 +20,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 /// The game with its parameters.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Number of bidders.
+    /// Number of seats that bid.
     n: usize,
     /// The highest possible value, in the smallest coin.
     steps: u16,

@@ -64,7 +64,7 @@ pub enum Ability {
     Gathers(i32),
     /// On death, heals all cards of its side by this amount.
     Heals(i32),
-    /// When it attacks, summons the card with this table index, shielded, at the right end of its side.
+    /// On each attack, summons the card with this table index, with a shield, at the right end of its side.
     Calls(u8),
     /// Each attacker loses this attack.
     Weakens(i32),

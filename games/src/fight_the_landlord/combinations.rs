@@ -25,7 +25,7 @@ const CHAINED: usize = 12;
 /// Kind of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One card.
+    /// A card without further cards.
     Single,
     /// Five or more consecutive ranks, one card each.
     Straight,
@@ -57,7 +57,7 @@ pub enum Kind {
     ShuttlePairs,
     /// Four cards of one rank.
     Bomb,
-    /// Both jokers.
+    /// Both jokers played together.
     Rocket,
 }
 

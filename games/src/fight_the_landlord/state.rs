@@ -8,7 +8,7 @@ use super::cards::{self, Cards, lowest};
 use super::combinations::{Combination, FIRST};
 use super::{FightTheLandlord, Rules};
 
-/// Number of seats.
+/// Number of seats in a game.
 pub const SEATS: usize = 3;
 /// Number of cards dealt one by one. The other three cards go to the landlord.
 pub const DEALT: u8 = 51;

@@ -30,7 +30,7 @@ fn take(list: &mut Vec<Cards>, n: usize) -> Cards {
     list.split_off(list.len().saturating_sub(n)).into_iter().fold(0, |all, one| all | one)
 }
 
-/// Returns `n!`.
+/// Returns `n!` as a floating-point number.
 fn factorial(n: usize) -> f64 {
     (1..=n).fold(1.0, |f, k| f * k as f64)
 }

@@ -101,7 +101,7 @@ pub enum First {
     /// The seat that did not write the agreed rules.
     #[default]
     Other,
-    /// Seat 0.
+    /// Seat 0 in every game.
     Seat0,
     /// A seat drawn by chance.
     Random,
@@ -213,7 +213,7 @@ fn one() -> u8 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
-    /// No condition.
+    /// No condition on the adjacent cells.
     #[default]
     Any,
     /// Orthogonally next to an own piece.
@@ -297,11 +297,11 @@ impl Onto {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Never.
+    /// A pass is never legal.
     Never,
-    /// If the seat has no other action.
+    /// A pass is legal if the seat has no other action.
     Stuck,
-    /// Always.
+    /// A pass is always legal.
     Always,
 }
 
@@ -340,9 +340,9 @@ pub enum On {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cells {
-    /// Orthogonally adjacent cells.
+    /// The four orthogonally adjacent cells.
     Adj4,
-    /// Orthogonally and diagonally adjacent cells.
+    /// The eight orthogonally and diagonally adjacent cells.
     Adj8,
     /// Opposing pieces in an unbroken row between the piece that acted and another own piece, in all eight directions.
     Sandwich8,
@@ -356,11 +356,11 @@ pub enum Cells {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
-    /// The opponent of the seat that acted.
+    /// The pieces of the opponent of the seat that acted.
     Opp,
-    /// The seat that acted.
+    /// The pieces of the seat that acted.
     Own,
-    /// Either seat.
+    /// The pieces of both seats.
     Both,
 }
 
@@ -408,10 +408,10 @@ pub struct Hidden {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reveal {
-    /// When the game ends.
+    /// At the end of the game.
     #[default]
     End,
-    /// When a piece moves onto an opposing piece (both numbers), and when the game ends.
+    /// On contact: both numbers when a piece moves onto an opposing piece, and everything else at the end.
     Contact,
 }
 

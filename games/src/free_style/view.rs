@@ -381,7 +381,7 @@ impl FreeStyle {
     }
 }
 
-/// Fills the fields of `view` that describe the position, as far as `who` can see it.
+/// Fills the fields of `view` that describe the position, limited to what `who` can see.
 fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     let kinds = &rules.document.kinds;
     view.board = (0..board::CELLS)
