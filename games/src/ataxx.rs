@@ -522,7 +522,7 @@ impl GameText for Ataxx {
         }
         match from {
             Some(from) if own >> from & 1 == 0 => format!("{} has no piece on {}", NAMES[seat & 1], name(from)),
-            _ => format!("{} has no piece beside {}", NAMES[seat & 1], name(to)),
+            _ => format!("{} has no piece next to {}", NAMES[seat & 1], name(to)),
         }
     }
 }

@@ -380,19 +380,20 @@ impl Game for Bargaining {
             return Err(ParamError::value("max_turns", params.max_turns, format!("1 to {MOST_TURNS}")));
         }
         if !(params.discount > 0.0 && params.discount <= 1.0) {
-            return Err(ParamError::value("discount", params.discount, "above 0, to 1"));
+            return Err(ParamError::value("discount", params.discount, "above 0 and at most 1"));
         }
         if !(0.0..1.0).contains(&params.prob_end) {
-            return Err(ParamError::value("prob_end", params.prob_end, "0 to below 1"));
+            return Err(ParamError::value("prob_end", params.prob_end, "at least 0 and below 1"));
         }
         if !params.instances_file.is_empty() {
-            return Err(ParamError::value("instances_file", params.instances_file.as_str(), "nothing; see instance"));
+            let allowed = "an empty text; to set an instance, use the parameter instance";
+            return Err(ParamError::value("instances_file", params.instances_file.as_str(), allowed));
         }
         let end = (params.prob_end * WHOLE as f64 + 0.5) as u64;
         let offers = threes(MOST_ITEMS).filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
         let mut game = Bargaining { end, pools: pools(), offers, given: None, params };
         if let Some(text) = &game.params.instance {
-            let allowed = "pool;values;values as 1 1 3;3 7 0;1 6 1: three items, 7 at most in all, worth at most 10";
+            let allowed = "pool;values;values such as 1 1 3;3 7 0;1 6 1: at most 7 items, worth at most 10 to a seat";
             let given = game.instance(text).ok_or_else(|| ParamError::value("instance", text.as_str(), allowed))?;
             game.given = Some(given);
         }
@@ -639,9 +640,9 @@ impl GameText for Bargaining {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         if a == AGREE {
-            return "no offer to agree to yet".to_owned();
+            return "there is no offer to accept yet".to_owned();
         }
-        format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
+        format!("offer: expected at most the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

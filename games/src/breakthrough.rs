@@ -432,23 +432,23 @@ impl GameText for Breakthrough {
         let (from, to) = (self.origin(m), self.target(m));
         let (here, there) = (self.name(from), self.name(to));
         let why = if s.men[seat] & from == 0 {
-            format!("no man of {} on {here}", NAMES[seat])
+            format!("{} has no man on {here}", NAMES[seat])
         } else if m.seat != seat {
             let way = ["down", "up"][seat];
             format!("men of {} move {way} the board", NAMES[seat])
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("an own man occupies {there}")
+            format!("{there} is occupied by an own man")
         } else if m.way == STRAIGHT {
-            let taken = if s.men[1 - seat] & to != 0 { format!("{there} is taken, and ") } else { String::new() };
-            format!("{taken}nothing is taken straight ahead")
+            let taken = if s.men[1 - seat] & to != 0 { format!("{there} is occupied; ") } else { String::new() };
+            format!("{taken}a man captures only diagonally")
         } else if m.takes {
             let other = Move { takes: false, ..m }.id();
-            format!("there is nothing to take on {there}; the step onto it is {other}")
+            format!("there is no man to capture on {there}; the step to {there} is action {other}")
         } else {
             let other = Move { takes: true, ..m }.id();
-            format!("an enemy occupies {there}; taking it is {other}")
+            format!("{there} is occupied by an enemy man; its capture is action {other}")
         };
         format!("{a} is {name}: {why}")
     }

@@ -140,17 +140,17 @@ impl Game for Chess {
             return Err(ParamError::value("repetition", 1, "0 (never) or at least 2"));
         }
         if params.draw_after == 0 && params.max_plies == 0 {
-            return Err(ParamError::value("draw_after", 0, "at least 1, or 0 with max_plies, so that every game ends"));
+            return Err(ParamError::value("draw_after", 0, "at least 1, or 0 if max_plies is at least 1"));
         }
         if params.chess960 {
-            return Err(ParamError::value("chess960", true, "false: shuffled starts are not played here"));
+            return Err(ParamError::value("chess960", true, "false; shuffled start positions are not supported"));
         }
         let refused = |why: String| ParamError::value("fen", params.fen.clone(), why);
         let pos = params.fen.as_deref().map_or_else(|| Ok(Board::new()), notation::position).map_err(refused)?;
         let fen = notation::fen(&pos);
         let start = State::new(pos, &params);
         if let Some(end) = start.end {
-            return Err(refused(format!("a position in which the game is not over already ({})", end.text())));
+            return Err(refused(format!("the game is already over in this position: {}", end.text())));
         }
         Ok(Chess { params, start, fen })
     }

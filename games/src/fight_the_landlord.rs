@@ -112,8 +112,8 @@ impl FightTheLandlord {
         let rank = (0..RANKS).find(|&r| count(held, r) < count(wanted, r))?;
         let name = self.names()[rank];
         Some(match count(held, rank) {
-            0 => format!("there is no {name} in the hand"),
-            n => format!("the hand has {n} of rank {name}, not {}", count(wanted, rank)),
+            0 => format!("the hand has no {name}"),
+            n => format!("expected {} cards of rank {name}, the hand has {n}", count(wanted, rank)),
         })
     }
 
@@ -124,12 +124,12 @@ impl FightTheLandlord {
             format!("{} ({})", self.name(a), self.plays.kind(play).name())
         };
         if self.plays.is_forbidden(hand, play) {
-            return Some(format!("{}: here no chain begins with a rank that is held four times", what(a, play)));
+            return Some(format!("{}: a chain must not start with a rank of four cards in hand", what(a, play)));
         }
         let top = self.top(s).filter(|top| !self.plays.beats(play, top))?;
         let on = what(Action::from(s.top), top);
         Some(format!(
-            "{} does not beat {on}: a higher one of the same kind and length, a bomb or the rocket does",
+            "{} does not beat {on}; allowed: a higher combination of the same kind and length, a bomb, the rocket",
             what(a, play)
         ))
     }
@@ -362,7 +362,7 @@ impl GameText for FightTheLandlord {
 
     fn why_not_text(&self, s: &State, seat: Seat, text: &str) -> String {
         if s.phase == Phase::Bid {
-            return format!("{text:?} is not a bid here: {}", self.why_not(s, seat, Action::MAX));
+            return format!("{}, got {text:?}", self.why_not(s, seat, Action::MAX));
         }
         let wanted = match self.cards_of(text) {
             Ok(0) => return self.why_not(s, seat, 0),
@@ -382,10 +382,10 @@ impl GameText for FightTheLandlord {
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         let hand = s.hands.get(seat).copied().unwrap_or(0);
         match (s.phase, self.plays.get(a)) {
-            (Phase::Bid, _) if s.bid + 1 == MOST_BID => "a bid is 3, or a pass".to_owned(),
-            (Phase::Bid, _) => format!("a bid is {} to {MOST_BID}, or a pass", s.bid + 1),
-            (_, None) if a == 0 => "who leads a trick must play, not pass".to_owned(),
-            (_, None) => "the bidding is over".to_owned(),
+            (Phase::Bid, _) if s.bid + 1 == MOST_BID => "expected a bid of 3 or a pass".to_owned(),
+            (Phase::Bid, _) => format!("expected a bid of {} to {MOST_BID}, or a pass", s.bid + 1),
+            (_, None) if a == 0 => "the seat that leads a trick must not pass".to_owned(),
+            (_, None) => "expected a combination, got a bid: the bidding is over".to_owned(),
             (_, Some(play)) => {
                 let why = self.lacks(hand, play.counts).map(|why| format!("{}: {why}", self.name(a)));
                 why.or_else(|| self.why_unfit(s, hand, a))

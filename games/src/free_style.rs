@@ -198,7 +198,7 @@ impl Game for FreeStyle {
                 let rules = validate::verdict(&document).into_rules().map_err(|flaws| {
                     let all: Vec<String> = flaws.iter().map(|f| format!("{}: {}", f.path, f.message)).collect();
                     let mut e = ParamError::value("rules", document, "F0, F1, F2 or a valid FSR document");
-                    e.message = format!("these are not rules: {}", all.join("; "));
+                    e.message = format!("the rules are not valid: {}", all.join("; "));
                     e
                 })?;
                 params.rules = Some(rules.canonical.clone());
@@ -429,14 +429,14 @@ impl GameText for FreeStyle {
         if s.play.is_some() {
             let name = self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a);
             return match a {
-                0..=REJECT => "the rules are agreed; this is play".into(),
-                _ => format!("{name} is not legal here: see the rules and the board"),
+                0..=REJECT => "expected a ply, got a message: the negotiation is over".into(),
+                _ => format!("the ply {name} is not legal in this position"),
             };
         }
         match a {
             0..ACCEPT => "the last message may only accept or reject".into(),
-            ACCEPT => "the other seat has no proposal that could be accepted".into(),
-            _ => "the rules are still negotiated: propose, accept or reject".into(),
+            ACCEPT => "the other seat has no proposal to accept".into(),
+            _ => "expected a message (propose, accept or reject), got a ply: play has not started".into(),
         }
     }
 
@@ -444,8 +444,8 @@ impl GameText for FreeStyle {
         let read = self.course(s).and_then(|(rules, _)| words::read(rules, text));
         match read {
             Some(a) => self.why_not(s, seat, a),
-            None if s.play.is_some() => format!("{text:?} is not a ply: c3, c3=7, n:c3=7, b1-b2 or pass"),
-            None => format!("{text:?} is not a message: propose F0, accept, reject or a document"),
+            None if s.play.is_some() => format!("expected a ply such as c3, c3=7, n:c3=7, b1-b2 or pass, got {text:?}"),
+            None => format!("expected a message (propose F0, accept, reject or a document), got {text:?}"),
         }
     }
 

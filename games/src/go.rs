@@ -254,7 +254,7 @@ impl<const W: usize> Game for Go<W> {
             return Err(ParamError::value("board_size", board_size, "2 to 19"));
         }
         if handicap >= 2 && size != 19 {
-            return Err(ParamError::value("handicap", handicap, "0 or 1 where board_size is not 19"));
+            return Err(ParamError::value("handicap", handicap, "0 or 1 unless board_size is 19"));
         }
         let grid = Grid::new(size);
         let mut start = State { board: Position::EMPTY, end: None, record: Vec::new() };
@@ -398,9 +398,9 @@ impl<const W: usize> GameText for Go<W> {
         if !s.board.is_empty_at(point) {
             format!("{name} is taken")
         } else if s.board.ko == Some(point as u16) {
-            format!("{name} is a ko, which may not be retaken at once")
+            format!("the ko rule forbids {name} for this move")
         } else if s.board.legal(&self.grid, seat & 1).has(point) {
-            format!("{name} would bring back an earlier position")
+            format!("a stone on {name} would repeat an earlier position")
         } else {
             format!("a stone on {name} would have no liberty: suicide")
         }

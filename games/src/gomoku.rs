@@ -40,7 +40,7 @@ fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
     let rows = number("n", 15, MOST)?;
     let connect = number("k", 5, size)?;
     if size != rows {
-        return Err(ParamError::value("n", rows, format!("only square boards are played here, and m = {size}")));
+        return Err(ParamError::value("n", rows, format!("{size}, the value of m; only square boards are supported")));
     }
     raw.extend([("size".to_owned(), size.into()), ("connect".to_owned(), connect.into())]);
     Ok(raw)
@@ -178,7 +178,7 @@ impl Game for Gomoku {
             return Err(ParamError::value("connect", connect, format!("1 to size, which is {size}")));
         }
         let only = |name: &str, got: Value, usual: Value| {
-            let why = format!("{usual}: other values of OpenSpiel's parameter are not played here");
+            let why = format!("{usual}; other values of OpenSpiel's parameter are not supported");
             if got == usual { Ok(()) } else { Err(ParamError::value(name, got, why)) }
         };
         only("dims", dims.into(), 2.into())?;

@@ -242,7 +242,7 @@ fn move_notations_are_equivalent() {
         assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     for (a, why) in
-        [(0, "a7 is taken"), (24, "x has no piece beside d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]
+        [(0, "a7 is taken"), (24, "x has no piece next to d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]
     {
         let message = s.boxed().play(0, a).unwrap_err().message;
         assert!(message.contains(why), "{message}");

@@ -93,7 +93,7 @@ impl Bargaining {
             Some(offer) => {
                 let kept: Option<PerItem> = serde_json::from_value(offer.clone()).ok();
                 let wrong =
-                    || issue("/offer", offer, "three numbers, at most 7 in all", "the offer is not three such numbers");
+                    || issue("/offer", offer, "three numbers with a sum of at most 7", "the offer is not valid");
                 kept.and_then(|kept| self.id(&kept)).ok_or_else(wrong)?
             }
         };
@@ -115,13 +115,13 @@ impl Bargaining {
 
     pub(super) fn read_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         if !self.params.talk {
-            return Err(issue("", document, "an action id, or its text", "bargaining takes no words without talk"));
+            return Err(issue("", document, "an action id, or its text", "documents require the parameter talk"));
         }
         let (a, say) = match document {
             Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
                 let allowed =
                     format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
-                vec![Issue::unparsed(document, allowed, "there is neither an offer nor a deal in these words")]
+                vec![Issue::unparsed(document, allowed, "the text contains neither an offer nor a deal")]
             })?,
             other => self.decode(other)?,
         };

@@ -79,9 +79,11 @@ fn chance_may_end_game_from_second_offer() {
 fn refusals_state_reason() {
     let mut s = fixed_game("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
-    assert_eq!(why(&mut *s, AGREE), "no offer to agree to yet");
+    assert_eq!(why(&mut *s, AGREE), "there is no offer to accept yet");
     let more = why(&mut *s, 2);
-    assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
+    let expected =
+        "offer: expected at most the pool (Book: 1, Hat: 1, Basketball: 3), got Book: 2, Hat: 0, Basketball: 0";
+    assert_eq!(more, expected);
     assert!(s.parse_move(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
     for text in ["2 0 0", "1 1", "8 0 0", "Offer: Book: 1, Book: 0, Hat: 1", ""] {
         assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");

@@ -117,14 +117,14 @@ fn refusals_state_reason() {
     let s = board(&g, &["....", "bb..", "bww.", "...."], "b");
     let at = |row: u32, column: u32, direction: u32, capture: u32| ((row * 4 + column) * 6 + direction) * 2 + capture;
     for (a, word) in [
-        (at(0, 0, 1, 0), "no man of b on a4"),
+        (at(0, 0, 1, 0), "b has no man on a4"),
         (at(1, 0, 4, 0), "move down"),
         (at(1, 0, 0, 0), "leaves the board"),
-        (at(1, 0, 1, 0), "an own man occupies a2"),
-        (at(1, 1, 1, 0), "b2 is taken, and nothing is taken straight ahead"),
-        (at(2, 0, 1, 1), "nothing is taken straight ahead"),
-        (at(1, 0, 2, 0), "an enemy occupies b2; taking it is 53"),
-        (at(2, 0, 2, 1), "nothing to take on b1; the step onto it is 100"),
+        (at(1, 0, 1, 0), "a2 is occupied by an own man"),
+        (at(1, 1, 1, 0), "b2 is occupied; a man captures only diagonally"),
+        (at(2, 0, 1, 1), "a man captures only diagonally"),
+        (at(1, 0, 2, 0), "b2 is occupied by an enemy man; its capture is action 53"),
+        (at(2, 0, 2, 1), "no man to capture on b1; the step to b1 is action 100"),
     ] {
         assert!(!g.is_legal(&s, 0, a), "{a}");
         let why = g.why_not(&s, 0, a);

@@ -26,7 +26,7 @@ pub(super) fn fen(pos: &Chess) -> String {
 /// Returns a sentence about the first problem.
 pub(super) fn position(fen: &str) -> Result<Chess, String> {
     let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is not a FEN: {e}"))?;
-    fen.into_position(CastlingMode::Standard).map_err(|e| format!("no legal position: {}", flaws(e.kinds())))
+    fen.into_position(CastlingMode::Standard).map_err(|e| format!("illegal position: {}", flaws(e.kinds())))
 }
 
 fn flaws(kinds: PositionErrorKinds) -> String {
@@ -35,11 +35,11 @@ fn flaws(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::MISSING_KING, "a king is missing"),
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
         (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn is on the first or last rank"),
-        (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right without its king and rook at home"),
-        (PositionErrorKinds::INVALID_EP_SQUARE, "an en passant square without its pawn"),
+        (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right requires king and rook on their start squares"),
+        (PositionErrorKinds::INVALID_EP_SQUARE, "the en passant square has no pawn that can be captured"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side that is not to move is in check"),
-        (PositionErrorKinds::IMPOSSIBLE_CHECK, "a check that no move can give"),
-        (PositionErrorKinds::TOO_MUCH_MATERIAL, "more pieces than promotions could make"),
+        (PositionErrorKinds::IMPOSSIBLE_CHECK, "no legal move leads to this check"),
+        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more pieces than promotions allow"),
     ];
     let found: Vec<&str> = words.iter().filter(|(k, _)| kinds.contains(*k)).map(|(_, w)| *w).collect();
     found.join(", ")

@@ -312,14 +312,14 @@ fn illegal_moves_are_explained() {
         (&start, white("a1", "a5"), "the way from a1 to a5 is blocked on a2"),
         (&start, white("b1", "b4"), "a knight does not move from b1 to b4"),
         (&start, white("e2", "e5"), "a pawn does not move from e2 to e5"),
-        (&start, white("e2", "d3"), "nothing to take on d3"),
+        (&start, white("e2", "d3"), "no piece to capture on d3"),
         (&start, 0, "leaves the board"),
         (&start, SHORT, "a piece is on f1"),
         (&castle, LONG, "a piece is on b1"),
         (&castle, SHORT, "f1, which is attacked"),
-        (&castle, white("e1", "g1"), "castling has ids of its own"),
+        (&castle, white("e1", "g1"), "castling has separate ids"),
         (&pin, white("e4", "c5"), "the king would be in check"),
-        (&check, white("h1", "h2"), "the king is in check, and this does not end the check"),
+        (&check, white("h1", "h2"), "the king is in check, and this move does not end the check"),
         (&check, SHORT, "the right to castle on the king's side is lost"),
     ] {
         let s = game.start();

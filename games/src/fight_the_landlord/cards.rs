@@ -122,7 +122,7 @@ pub fn read(text: &str) -> Result<Counts, String> {
     let mut counts = 0;
     for sign in plain.chars().filter(|c| !matches!(c, ' ' | ',' | '+' | '-')) {
         let Some(rank) = SHORT.iter().position(|name| name.starts_with(sign)) else {
-            return Err(format!("{sign:?} is not a rank: ranks are 3456789TJQKA2, the jokers B and R"));
+            return Err(format!("expected a rank (3456789TJQKA2, or B and R for the jokers), got {sign:?}"));
         };
         counts += of_rank(rank, 1);
         if count(counts, rank) > most(rank) {

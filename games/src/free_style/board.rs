@@ -19,7 +19,7 @@ impl TryFrom<String> for Cell {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        cell(&text).map(|c| Cell(c as u8)).ok_or_else(|| format!("{text:?} is not a cell: a1 to e5"))
+        cell(&text).map(|c| Cell(c as u8)).ok_or_else(|| format!("expected a cell from a1 to e5, got {text:?}"))
     }
 }
 

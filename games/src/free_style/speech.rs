@@ -112,7 +112,7 @@ impl FreeStyle {
         match self.to_move(s) {
             ToMove::Seat(p) if p == seat && s.play.is_none() => self.read_message(s, seat, document),
             turn if turn.seats().has(seat) && s.play.is_some() => self.read_ply(s, seat, document),
-            _ => Err(vec![flaw("schema", "", document, "nothing", "the seat does not act now")]),
+            _ => Err(vec![flaw("schema", "", document, "nothing", "the seat is not to move")]),
         }
     }
 
@@ -126,7 +126,7 @@ impl FreeStyle {
                     Some(Value::String(text)) => text,
                     other => {
                         let got = other.cloned().unwrap_or_default();
-                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the ply is missing"));
+                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the field move is not a text"));
                         return Err(flaws);
                     }
                 }
@@ -151,7 +151,7 @@ impl FreeStyle {
         let act = serde_json::from_value::<MessageAct>(given.clone()).ok();
         if act.is_none() {
             let allowed = vec!["propose", "counter", "accept", "reject"];
-            flaws.push(flaw("schema", "/act", &given, allowed, "the message does not say what it does"));
+            flaws.push(flaw("schema", "/act", &given, allowed, "the field act is missing or unknown"));
         }
         let say = match map.get("say") {
             None | Some(Value::Null) => None,
@@ -162,14 +162,14 @@ impl FreeStyle {
             }
             Some(other) => {
                 let allowed = format!("a text of at most {MOST_WORDS} words and {MOST_CHARS} characters");
-                flaws.push(flaw("too_long", "/say", other, allowed, "this cannot be said"));
+                flaws.push(flaw("too_long", "/say", other, allowed, "the field say is too long or not a text"));
                 None
             }
         };
         let proposes = matches!(act, Some(MessageAct::Propose | MessageAct::Counter));
         for (key, belongs) in [("rules", proposes), ("hash", act == Some(MessageAct::Accept))] {
             if let Some(value) = map.get(key).filter(|_| act.is_some() && !belongs) {
-                let message = format!("{key} does not belong to this act");
+                let message = format!("the field {key} is not allowed for this act");
                 flaws.push(flaw("schema", format!("/{key}"), value, Value::Null, message));
             }
         }
@@ -202,7 +202,7 @@ impl FreeStyle {
                 if open.is_none() || got.as_str() != open.as_deref() {
                     let message = match &open {
                         None => self.why_not(s, seat, ACCEPT),
-                        Some(_) => "the hash is not that of the other's latest proposal".into(),
+                        Some(_) => "the hash is not the hash of the other seat's latest proposal".into(),
                     };
                     flaws.push(flaw("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
                 }

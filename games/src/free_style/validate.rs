@@ -128,7 +128,7 @@ fn length(value: &Value) -> usize {
 pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
-        let message = format!("the document has {bytes} bytes");
+        let message = format!("document: expected at most {MOST_BYTES} bytes, got {bytes}");
         return Verdict::from_issues(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
     let document = match Document::deserialize(value) {
@@ -145,7 +145,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
         return Verdict::from_issues(issues);
     }
     let Some(rules) = Rules::of(document) else {
-        return Verdict::from_issues(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
+        return Verdict::from_issues(vec![flaw("reference", "", value, "defined names", "a name is not defined")]);
     };
     opening(&rules, &mut issues);
     if !issues.is_empty() {
@@ -183,7 +183,7 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     for (k, id) in kinds.iter().enumerate() {
         if kinds[..k].contains(id) {
             let path = format!("/kinds/{k}/id");
-            issues.push(flaw("reference", path, &json!(id), "a name of its own", format!("two kinds are called {id}")));
+            issues.push(flaw("reference", path, &json!(id), "a unique id", format!("two kinds have the id {id}")));
         }
     }
     let used = d.actions.iter().enumerate().filter_map(|(k, a)| match a {
@@ -229,7 +229,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
         let counts = matches!(e.then, Then::Add | Then::Sub);
         if counts != e.n.is_some() {
             let allowed = if counts { json!("1 to 25") } else { Value::Null };
-            let message = "n is how much `add` and `sub` change a number, and belongs to them alone";
+            let message = "n is required for `add` and `sub`, and not allowed for other effects";
             issues.push(flaw("schema", format!("/effects/{k}/n"), &json!(e.n), allowed, message));
         }
     }
@@ -243,7 +243,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
         };
         if line != len.is_some() {
             let allowed = if line { json!("2 to 5") } else { Value::Null };
-            let message = "len is the length of stretches, and belongs to `line` alone";
+            let message = "len is required for `line`, and not allowed for other scores";
             issues.push(flaw("schema", format!("/score/{k}/len"), &json!(len), allowed, message));
         }
     }
@@ -276,11 +276,11 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
         }
         let path = format!("/end/{at}");
         for one in d.kinds.iter().filter(|k| placed(&k.id) && k.supply.is_none()) {
-            let message = format!("supply_out never comes: the supply of {} has no limit", one.id);
+            let message = format!("supply_out cannot apply: the supply of kind {} has no limit", one.id);
             issues.push(flaw("supply", path.clone(), &json!("supply_out"), "kinds with a supply", message));
         }
         if !d.kinds.iter().any(|k| placed(&k.id)) {
-            let message = "supply_out never comes: nothing is placed";
+            let message = "supply_out cannot apply: no action places pieces";
             issues.push(flaw("supply", path, &json!("supply_out"), "a place action", message));
         }
     }
@@ -296,7 +296,7 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
         };
         if let Some(n) = one.supply.filter(|&n| placed(&one.id) && (0..2).any(|seat| room(seat) < u32::from(n))) {
             let room = room(0).min(room(1));
-            let message = format!("{n} pieces {} do not fit on the cells where they may be placed", one.id);
+            let message = format!("{n} pieces of kind {} do not fit on the cells where they may be placed", one.id);
             issues.push(flaw("supply", format!("/kinds/{k}/supply"), &json!(n), format!("at most {room}"), message));
         }
     }
@@ -306,7 +306,7 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
 fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
-        let message = "the least number is greater than the greatest";
+        let message = "min is greater than max";
         return issues.push(flaw("sum", format!("{path}/min"), &json!(v.min), format!("at most {}", v.max), message));
     }
     for seat in 0..2 {
@@ -314,7 +314,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
         let set: Vec<u8> = d.setup.iter().filter(of).filter_map(|s| s.value).collect();
         let free: Vec<u8> = (v.min..=v.max).filter(|n| !v.unique || !set.contains(n)).collect();
         if v.unique && free.len() < usize::from(supply) {
-            let message = format!("there are {} different numbers for {supply} pieces", free.len());
+            let message = format!("{} different numbers are not enough for {supply} pieces", free.len());
             return issues.push(flaw("sum", path, &json!(v), "as many numbers as pieces", message));
         }
         let least: u32 = match v.unique {
@@ -323,7 +323,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
         };
         let sum = least + set.iter().map(|&n| u32::from(n)).sum::<u32>();
         if let Some(most) = v.sum_max.filter(|&most| u32::from(most) < sum) {
-            let message = format!("the numbers of {supply} pieces add to {sum} at least");
+            let message = format!("the numbers of {supply} pieces have a sum of at least {sum}");
             return issues.push(flaw(
                 "sum",
                 format!("{path}/sum_max"),
@@ -338,11 +338,11 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
 /// Adds an issue for each rule that makes public information depend on hidden information.
 fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     let mut add = |path: String, got: Value, message: &str| {
-        issues.push(flaw("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
+        issues.push(flaw("hidden", path, &got, "another value, or no hidden information", message));
     };
     if d.hidden.values {
         for (k, e) in d.effects.iter().enumerate().filter(|(_, e)| e.then != Then::Remove || e.cond.is_some()) {
-            add(format!("/effects/{k}"), json!(e), "with hidden numbers an effect is `remove`, without `if`");
+            add(format!("/effects/{k}"), json!(e), "if numbers are hidden, an effect must be `remove` without `if`");
         }
         for (k, a) in d.actions.iter().enumerate() {
             if let ActionRule::Move { onto, .. } = a
@@ -350,7 +350,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
                 && d.hidden.reveal == Reveal::End
             {
                 let path = format!("/actions/{k}/onto");
-                add(path, json!(onto), "comparing hidden numbers shows them: `reveal` must be `contact`");
+                add(path, json!(onto), "a comparison reveals hidden numbers, so `reveal` must be `contact`");
             }
         }
     }
@@ -358,19 +358,22 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
         return;
     }
     if d.mode == Mode::Simultaneous {
-        add("/mode".into(), json!(d.mode), "with hidden pieces the seats move in turn");
+        add("/mode".into(), json!(d.mode), "if pieces are hidden, `mode` must be `alternate`");
     }
     for (k, a) in d.actions.iter().enumerate() {
         match a {
-            ActionRule::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
+            ActionRule::Move { .. } => {
+                add(format!("/actions/{k}"), json!(a), "if pieces are hidden, move actions are not allowed");
+            }
             ActionRule::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
-                add(format!("/actions/{k}/near"), json!(near), "the neighbors of hidden pieces are unknown");
+                let path = format!("/actions/{k}/near");
+                add(path, json!(near), "if pieces are hidden, `near` must not refer to opposing pieces");
             }
             _ => {}
         }
     }
     for (k, e) in d.effects.iter().enumerate() {
-        add(format!("/effects/{k}"), json!(e), "hidden pieces have no effects");
+        add(format!("/effects/{k}"), json!(e), "if pieces are hidden, effects are not allowed");
     }
 }
 
@@ -391,7 +394,7 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
 fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     let s = BoardState::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
-        let message = format!("seat {} has no action on the first board", ["a", "b"][seat]);
+        let message = format!("seat {} has no action in the initial position", ["a", "b"][seat]);
         issues.push(flaw("opening", "/actions", &json!(rules.document.actions), "an action for each seat", message));
     }
 }
@@ -453,7 +456,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     let decided = p.wins[0] + p.wins[1];
     if p.helpless > 0 {
         let message =
-            format!("in {} of {GAMES} random games a seat had no action, and no rule speaks of it", p.helpless);
+            format!("in {} of {GAMES} random games a seat had no action, and no rule covers this", p.helpless);
         let allowed = "an end `stuck`, or a pass when stuck";
         issues.push(flaw("stuck", "/end", &json!(p.helpless), allowed, message));
     }
@@ -472,7 +475,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
         warnings.push(unbalanced);
     }
     if p.capped * 2 > GAMES {
-        let message = format!("the cap ended {} of {GAMES} random games", p.capped);
+        let message = format!("the ply cap ended {} of {GAMES} random games", p.capped);
         warnings.push(flaw("capped", "/ply_cap", &json!(p.capped), "more plies, or another end", message));
     }
     warnings

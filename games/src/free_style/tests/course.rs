@@ -394,7 +394,7 @@ fn stuck_end_has_each_result() {
     assert_eq!(over(&stuck("lose")), Some((Winner::Seat(0), Why::Stuck, false)));
     assert_eq!(over(&stuck("draw")), Some((Winner::Draw, Why::Stuck, false)));
     assert_eq!(over(&stuck("score")), Some((Winner::Seat(0), Why::Stuck, true)));
-    assert_eq!(over(&r(json!({}))), Some((Winner::Seat(0), Why::NoAction, true)), "no rule speaks of it");
+    assert_eq!(over(&r(json!({}))), Some((Winner::Seat(0), Why::NoAction, true)), "no rule covers this");
     let pass = |when: &str| json!([{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }, { "do": "pass", "when": when }]);
     let r2 = r(json!({ "actions": pass("stuck") }));
     let s = after(&r2, &["c3"]);
