@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn stones_of_parses_row_written_by_row() {
+    fn stones_of_reads_output_of_row() {
         let owners = [None, Some(0), Some(1), None, Some(1)];
         let drawn = row(owners.into_iter(), ['b', 'w']);
         assert_eq!(drawn, ".bw.w");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_follow_given_owner_order() {
+    fn planes_follow_requested_owner_order() {
         let cells = |cell| owner([0b001, 0b100], cell);
         let mut u8s = [7u8; 6];
         planes(&mut u8s, &sides(Viewer::Seat(1)).map(Some), cells);

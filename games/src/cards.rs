@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_parses_lists_with_any_separator() {
+    fn card_lists_allow_any_separator() {
         let want = Ok(vec![32, 30, 43]);
         for text in ["Tc 9h Qs", "Tc9hQs", " tc, 9h,qs ", "10c 9h Qs"] {
             assert_eq!(cards(text), want, "{text}");

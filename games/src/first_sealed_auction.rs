@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn bid_stays_below_value() {
+    fn legal_bids_are_below_value() {
         let mut s = played("", &[5, 8], &[]);
         assert_eq!(s.play(0, 5).unwrap_err().message, "a bid of 5 is not below your value of 5");
         s.play(0, 4).unwrap();

@@ -99,7 +99,7 @@ fn move_counts_match_reference() {
 }
 
 #[test]
-fn games_match_plain_board() {
+fn random_games_match_second_implementation() {
     let game = load("ataxx").unwrap();
     let mut rng = Stream::from_text("ataxx against a plain board");
     for _ in 0..40 {
@@ -176,7 +176,7 @@ fn side_that_can_move_gets_empty_cells() {
 }
 
 #[test]
-fn full_board_is_counted() {
+fn pieces_are_counted_on_full_board() {
     let rows = ["xxxxxxx", "xxxxxxx", "xxxxxxx", "ooooooo", "ooooooo", "ooooooo", "oooo.xx"];
     let mut s = position(rows, 1, "");
     play(&mut *s, "e1");
@@ -218,7 +218,7 @@ fn repetition_loses_if_configured() {
 
 /// Each stored board is the one before the move flips pieces.
 #[test]
-fn steps_are_boards_before_flips() {
+fn view_steps_show_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];
     let mut s = position(rows, 0, "preset=botzone");
     // x jumps beside d4 and flips it.
@@ -263,7 +263,7 @@ fn invalid_parameters_are_refused() {
 }
 
 #[test]
-fn repeating_move_is_marked() {
+fn losing_repetition_has_warning() {
     for (game, word) in [("ataxx", ""), ("ataxx(preset=botzone)", "repeats an earlier step and loses at once")] {
         let mut s = load(game).unwrap().start();
         play(&mut *s, "a7c7 g7e7 c7a7 e7g7");

@@ -23,13 +23,13 @@ fn play(s: &mut dyn DynState, text: &str) {
 }
 
 #[test]
-fn offer_ids_count_first_item_fastest() {
+fn first_item_varies_fastest_in_offer_ids() {
     let g = Bargaining::new(Params::default()).unwrap();
     assert_eq!((g.offers.len(), g.offer(1), g.offer(8), g.offer(65)), (120, [1, 0, 0], [0, 1, 0], [1, 0, 2]));
 }
 
 #[test]
-fn instances_are_compatible() {
+fn instances_have_compatible_values() {
     let pools = pools();
     assert_eq!(pools.len(), 6 + 10 + 15);
     for pool in &pools {
@@ -63,7 +63,7 @@ fn last_offer_cannot_be_accepted() {
 }
 
 #[test]
-fn chance_may_end_game_from_second_offer() {
+fn chance_may_end_game_after_second_offer() {
     let mut s = fixed_game(",prob_end=0.25");
     play(&mut *s, "0 0 0");
     assert_eq!(s.turn(), ToMove::Seat(1));
@@ -91,7 +91,7 @@ fn refusals_state_reason() {
 }
 
 #[test]
-fn text_accompanies_moves() {
+fn move_may_include_message() {
     let mut s = fixed_game(",preset=llmarena");
     play(&mut *s, "I like hats. player_0: one hats 1 balls and 2 apples");
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
@@ -203,7 +203,7 @@ fn agreement_marks_ignore_discount() {
 
 /// The offer of p1 is accepted. p1 keeps the hat, so p0 gets the book and the basketballs, worth 3.
 #[test]
-fn marks_identify_proposer() {
+fn marks_use_shares_of_accepted_offer() {
     let mut s = fixed_game("");
     ["1 1 3", "0 1 0"].iter().for_each(|text| play(&mut *s, text));
     let before = s.boxed();

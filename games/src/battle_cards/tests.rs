@@ -91,7 +91,7 @@ fn double_attack_priority_revival_and_summon_apply() {
 /// Fire beats nature: a damage of 2 becomes 3, in the attack and in the death effect. Both cards die; the attacker is
 /// removed first.
 #[test]
-fn fire_lizard_avenges_its_death() {
+fn dead_fire_lizard_damages_its_killer() {
     is(
         "FireLizard",
         "AncientTreant",
@@ -137,7 +137,7 @@ fn poison_kills_unless_shielded() {
 /// A gold hound is 6/2 and deals 2 to all enemies on death. Each of two paladins is inspired when the other paladin
 /// loses its shield.
 #[test]
-fn molten_hound_bursts_and_paladins_are_inspired() {
+fn dead_molten_hound_damages_enemies_and_inspires_paladins() {
     is(
         "MoltenHound*",
         "Paladin Paladin",
@@ -149,7 +149,7 @@ fn molten_hound_bursts_and_paladins_are_inspired() {
 
 /// Attack falls from 7 to 3 after the card attacks, not after it is attacked. The dead king summons no card.
 #[test]
-fn battle_frenzy_tires_after_own_attack() {
+fn battle_frenzy_loses_attack_when_it_attacks() {
     is(
         "BattleFrenzy",
         "King",
@@ -162,7 +162,7 @@ fn battle_frenzy_tires_after_own_attack() {
 /// The gold card is 14/8 and loses 8 attack per attack: 14, 6, 0. With no attack left, it still takes its turns and
 /// receives counterattacks.
 #[test]
-fn card_without_attack_keeps_its_turns() {
+fn card_with_zero_attack_still_takes_turns() {
     is(
         "BattleFrenzy*",
         "RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
@@ -294,7 +294,7 @@ fn vine_protector_heals_and_phoenix_revives() {
 
 /// A side has at most seven cards, so the king summons no soldier when its side is full.
 #[test]
-fn king_summons_soldier_if_field_has_room() {
+fn king_summons_soldier_if_side_has_room() {
     begins(
         "TideLord",
         "King RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
@@ -381,7 +381,7 @@ fn random_teams_match_measured_rates() {
 }
 
 #[test]
-fn choosing_summon_is_refused_with_reason() {
+fn card_list_marks_summoned_cards_as_not_choosable() {
     let game = crate::load("battle_cards").unwrap();
     for (seat, name) in [(0, "Skeleton"), (1, "Soldier")] {
         let text = game.start().view(ludex_env::Viewer::Seat(seat)).text();

@@ -31,7 +31,7 @@ fn result(game: &Breakthrough, s: &State) -> (ToMove, [f64; 2]) {
 }
 
 #[test]
-fn men_fill_one_row_below_six_rows_and_two_above() {
+fn sides_start_with_one_row_of_men_on_small_boards() {
     for (rows, men) in [(5, 4), (6, 8)] {
         assert_eq!(game(rows, 4).start().men.map(u128::count_ones), [men; 2], "{rows} rows");
     }
@@ -164,7 +164,7 @@ fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
 }
 
 #[test]
-fn every_size_matches_plain_rules() {
+fn legal_moves_match_written_rules_on_every_size() {
     let mut rng = Stream::from_text("breakthrough sizes");
     for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)] {
         let g = game(rows, columns);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_samples_approximate_exact() {
+    fn sampled_shares_approximate_exact_shares() {
         let (held, board) = (hands(&["As Ad", "Ks Kd", "7h 6h"]), cards("Kc 5h 4d").unwrap());
         let exact = Equity::exact(&held, &board);
         assert_eq!(exact.boards(), 43 * 42 / 2);

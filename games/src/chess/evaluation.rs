@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_have_expected_signs() {
+    fn evaluation_terms_have_expected_signs() {
         let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "{good} against {bad}");
         // A queen more; a passed pawn nearer to its goal; a rook on an open file; pawns that are not doubled.
         better("3qk3/8/8/8/8/8/8/3QK2Q w - - 0 1", "3qk3/8/8/8/8/8/8/3QK3 w - - 0 1");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn square_sets_match_expected_sets() {
+    fn pawn_squares_match_expected_sets() {
         assert_eq!(ahead(Color::White, Square::E7), Bitboard::from_rank(shakmaty::Rank::Eighth));
         assert_eq!(ahead(Color::White, Square::A8), Bitboard::EMPTY);
         assert_eq!(ahead(Color::Black, Square::C2), Bitboard::from_rank(shakmaty::Rank::First));

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn pawns_promote_and_capture_en_passant() {
+    fn quiescence_moves_include_promotion_and_en_passant() {
         let noisy_ones = |fen| names(fen, |s, out| assert!(noisy(s, out)));
         assert_eq!(noisy_ones("8/P3k3/8/8/8/8/8/4K3 w - - 0 1"), ["a7a8"]);
         assert_eq!(noisy_ones("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2"), ["e5d6"]);

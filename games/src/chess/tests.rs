@@ -76,7 +76,7 @@ fn perft_counts_match_reference() {
 }
 
 #[test]
-fn ids_match_specification() {
+fn move_ids_match_openspiel() {
     let game = game(Params::default());
     let s = game.start();
     for (text, a) in [("a3", 89), ("a4", 90), ("Na3", 652), ("Nc3", 656), ("b1c3", 656), ("90", 90), ("h2h4", 4178)] {
@@ -349,7 +349,7 @@ fn arrays_are_egocentric() {
 }
 
 #[test]
-fn texts_and_events_match() {
+fn view_text_and_event_text_show_position_and_move() {
     let game = game(Params::default());
     let s = play(&game, "e4");
     let text = game.text(&game.view(&s, Viewer::Public));
@@ -363,7 +363,7 @@ fn texts_and_events_match() {
 }
 
 #[test]
-fn hash_covers_near_limits() {
+fn hash_includes_plies_left_before_near_limit() {
     let game = game(Params { repetition: 0, ..Params::default() });
     let a = play(&game, "Nf3 Nf6 Nc3 Nc6");
     let b = play(&game, "Nc3 Nc6 Nf3 Nf6");
@@ -419,7 +419,7 @@ fn black_sees_board_from_its_side() {
 }
 
 #[test]
-fn drawing_repetition_is_marked() {
+fn drawing_repetition_has_warning() {
     let dance = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1";
     let told = |params: Params, moves: &str| {
         let g = game(params);

@@ -249,7 +249,7 @@ fn abyss_resonance_counts_surge_layers() {
 
 /// The claw deals 14 * 1.5 = 21 to light, and heals 30 % of that, 6. The sword deals 20 * 1.5 to the user of the claw.
 #[test]
-fn shadow_claw_drains_and_sword_strengthens() {
+fn shadow_claw_heals_and_divine_sword_raises_next_hit() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
     acts(&log, "i0", 1, r#"["hit","i0","d0",21,0,139] ["heal","i0",0,100]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",30,0,70] ["status","d0","sword",20,null]"#);
@@ -274,7 +274,7 @@ fn fear_whisper_reduces_damage() {
 
 /// The hit deals 25, or 40 if the target has less than half its HP.
 #[test]
-fn soul_siphon_grows_below_half_health() {
+fn soul_siphon_deals_more_below_half_health() {
     let log = two([100, 60], "Dark soul_siphon x3", "Earth rock_armor x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",25,0,35]"#);
     // 35 of 60 is not below half: 25, of which the shield takes 12.
@@ -295,7 +295,7 @@ fn night_ambush_raises_damage_taken() {
 
 /// The hit deals 45 plus 5 for each tenth of its HP that the user has lost: two tenths after 20 of 100, then four.
 #[test]
-fn final_announcment_grows_with_lost_health() {
+fn final_announcment_deals_more_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
@@ -364,7 +364,7 @@ fn forest_reincarnation_turns_excess_into_shield() {
 /// The damage is fixed when the status is applied: 25 on water at the end of each of three rounds. A shield absorbs 5
 /// of it.
 #[test]
-fn poison_vine_ignores_shields() {
+fn shield_absorbs_poison_vine_damage() {
     let log = two(USUAL, "Water water_barrier x3", "Wood poison_vine bud_healing bud_healing");
     acts(&log, "d0", 1, r#"["status","i0","poison",25,3]"#);
     closes(&log, 1, r#"["tick","poison","i0",20,5,80]"#);
@@ -374,7 +374,7 @@ fn poison_vine_ignores_shields() {
 
 /// Water on earth deals 8. The shield absorbs 4, and the attacker takes 5.
 #[test]
-fn rock_armor_strikes_back() {
+fn rock_armor_damages_attackers() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth rock_armor core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["shield","d0",12,3] ["status","d0","rock",5,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",0,8,152] ["reflect","d0","i0",5,0,95] ["surge","i0",2]"#);
@@ -385,7 +385,7 @@ fn rock_armor_strikes_back() {
 
 /// Earth on water deals 24.
 #[test]
-fn earth_shock_hits_with_stored_damage() {
+fn earth_shock_damage_includes_element_factor() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth earth_shock x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",24,0,76]"#);
 }
@@ -440,7 +440,7 @@ fn holy_glimmer_removes_oldest_negative_status() {
 
 /// A fifth of a hit of 40 heals the user. The emblem is then used up.
 #[test]
-fn faith_emblem_softens_next_hit() {
+fn faith_emblem_reduces_next_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light faith_emblem holy_glimmer holy_glimmer");
     acts(&log, "d0", 1, r#"["status","d0","emblem",20,2]"#);
     acts(&log, "i0", 2, r#"["heal","d0",8,128] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",32,0,96]"#);
@@ -477,7 +477,7 @@ fn angelic_sanctuary_reduces_every_hit() {
 /// A hit deals at least 1 before sanctuaries apply. Factors are multiplied before the single rounding: 10 * 0.8 * 1.5
 /// is 12.
 #[test]
-fn damage_is_rounded_once() {
+fn damage_is_rounded_after_all_factors() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark fear_whisper x3; Fire residual_warmth x3";
     let log = fight(USUAL, invaders, &format!("Earth core_rebound x3{QUIET_EARTH}"));
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
@@ -485,7 +485,7 @@ fn damage_is_rounded_once() {
 
 /// Only the first living character of each side acts, but every character ends each round.
 #[test]
-fn gauntlet_lets_first_living_characters_act() {
+fn only_first_living_characters_act_in_gauntlet() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
     let defenders = "Earth earth_shock x3; Wood bud_healing x3; Light holy_glimmer x3";
     let log = fight_in(Mode::Gauntlet, [30, 40], invaders, defenders).1.events();
@@ -502,7 +502,7 @@ fn gauntlet_lets_first_living_characters_act() {
 
 /// If no side is defeated in 50 rounds, the side with more HP wins; the defenders win a tie.
 #[test]
-fn round_cap_favors_healthier_side() {
+fn side_with_more_hp_wins_at_round_cap() {
     let invaders = "Fire residual_warmth x3; Water water_barrier x3; Dark fear_whisper x3";
     let defenders = "Wood bud_healing x3; Earth granite_barrier x3; Light faith_emblem x3";
     let end = |hp| fight(hp, invaders, defenders).pop().unwrap();
@@ -526,7 +526,7 @@ fn defenders_win_if_both_sides_fall() {
 /// Of the 36 ordered pairs, four have the factor 1.2 and their reverses 0.8. Light and dark have 1.5 on each other, and
 /// all others 1.
 #[test]
-fn element_factors_form_ring() {
+fn elements_strengthen_each_other_in_cycle() {
     let of = |user: &str, target: &str| {
         let n = |name: &str| NAMES.iter().position(|n| *n == name).unwrap() as u8;
         factor(n(user), n(target))
@@ -575,7 +575,7 @@ fn skill_descriptions_use_table_names() {
 }
 
 #[test]
-fn core_rebound_counts_all_losses() {
+fn page_states_that_core_rebound_counts_all_losses() {
     let page = include_str!("../elemental_duel.md");
     assert!(page.contains("80 % of all HP that the user has lost since its last use |"));
 }

@@ -77,7 +77,7 @@ fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
 }
 
 #[test]
-fn legal_moves_match_written_rules() {
+fn legal_moves_match_second_implementation() {
     let mut rng = Stream::from_text("landlord moves");
     for (rules, per_four) in [(Rules::Botzone, 1), (Rules::Botzone2, 2)] {
         let plays = Plays::of(rules);
@@ -141,7 +141,7 @@ fn names_and_ids_match_openspiel() {
 }
 
 #[test]
-fn only_openspiel_bomb_beats_rocket() {
+fn bomb_beats_rocket_under_openspiel_rules_only() {
     for (rules, beaten) in [(Rules::Botzone, 0), (Rules::Botzone2, 0), (Rules::DouDizhu, 13)] {
         let plays = Plays::of(rules);
         let rocket = plays.get(plays.ids() - 1).unwrap();
@@ -201,7 +201,7 @@ const ALONE: &str = "3333444455556666 pass pass BR pass pass 7 pass pass 2";
 const AFTER_ONE: &str = "3 pass 2 pass 8888 pass pass 9999 pass pass TTT7 pass pass JJJ7 pass pass 7";
 
 #[test]
-fn points_follow_plays() {
+fn combinations_earn_points_under_botzone_rules() {
     // A shuttle of four fours is worth 20, the rocket 16, a single card 1.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, ALONE);
@@ -214,7 +214,7 @@ fn points_follow_plays() {
 }
 
 #[test]
-fn stakes_double() {
+fn bombs_rocket_and_spring_double_stake() {
     let returns = |moves: &str| {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, "2 pass pass");
@@ -375,7 +375,7 @@ fn played_suit_excludes_lower_suits() {
 /// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with a bomb or the rocket. Then p1
 /// plays after its teammate p2.
 #[test]
-fn forced_and_voluntary_passes_differ() {
+fn marks_distinguish_forced_and_voluntary_passes() {
     let mut s = dealt("fight_the_landlord");
     let mut told = |text: &str| {
         let (before, seat) = (s.boxed(), s.turn().seat().unwrap());

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn point_sets_match_lists() {
+    fn set_operations_match_lists() {
         for list in sets() {
             let set: Bits<3> = list.iter().copied().collect();
             assert_eq!(set.points().collect::<Vec<_>>(), list);

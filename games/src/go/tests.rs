@@ -159,7 +159,7 @@ fn compare(string: &str, games: usize) -> usize {
 }
 
 #[test]
-fn games_match_plain_board() {
+fn random_games_match_second_implementation() {
     for (size, games) in [(2, 60), (3, 60), (5, 30), (9, 4), (11, 2), (12, 2)] {
         compare(&format!("go(board_size={size},komi=0.5)"), games);
     }
@@ -225,7 +225,7 @@ fn end(s: &dyn DynState) -> (String, Vec<f64>) {
 }
 
 #[test]
-fn repetition_draws_loses_or_is_forbidden() {
+fn superko_parameter_decides_result_of_repetition() {
     // White takes two stones, then one; the last move takes three and leaves the board of the first.
     let moves = "a1 b1 a2 b2 a1 a2 a1";
     assert_eq!(end(&*on_2x2("draw", moves)), ("repetition".into(), vec![0.0, 0.0]));
@@ -236,7 +236,7 @@ fn repetition_draws_loses_or_is_forbidden() {
 }
 
 #[test]
-fn botzone_rule_counts_exchanged_colors_and_passes() {
+fn botzone_superko_counts_passes_and_exchanged_colors() {
     // White alone on a1 at the end, as Black was after the first move.
     let exchanged = "a1 b1 a2 b2 a2 a1 a2 a1 b1 pass b2 a1";
     assert_eq!(end(&*on_2x2("loses", exchanged)), ("repetition".into(), vec![1.0, -1.0]));
@@ -269,7 +269,7 @@ fn lead(game: &str, moves: &str) -> (Option<f64>, Vec<f64>) {
 }
 
 #[test]
-fn area_is_counted() {
+fn area_is_counted_after_two_passes() {
     let black = (Some(25.0 - 7.5), vec![1.0, -1.0]);
     assert_eq!(lead("go(board_size=5)", "c3"), black, "one stone owns an empty board");
     let empty = (Some(-7.5), vec![-1.0, 1.0]);
@@ -299,7 +299,7 @@ fn handicap_stones_are_placed_and_counted() {
 }
 
 #[test]
-fn longest_game_is_counted() {
+fn area_is_counted_at_maximum_length() {
     let game = load("go(board_size=5,komi=0.5,max_game_length=3)").unwrap();
     assert_eq!(end(&*play(&game, "c3 a1 c4")), ("length".into(), vec![1.0, -1.0]));
     assert_eq!(load("go(board_size=5)").unwrap().spec().max_length, 50);
@@ -344,7 +344,7 @@ fn invalid_parameters_are_refused() {
 
 /// The types for small and for large boards apply the same rules to a small board.
 #[test]
-fn both_builds_agree() {
+fn small_and_large_board_types_agree() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
     let (small, large) = (Go::<2>::new(params.clone()).unwrap(), Go::<6>::new(params).unwrap());
     let mut rng = Stream::from_text("both builds");
@@ -373,7 +373,7 @@ fn games_convert_to_sgf() {
 }
 
 #[test]
-fn repeating_move_is_marked() {
+fn repeating_move_has_warning() {
     let told = |superko: &str, seat: usize| {
         let s = on_2x2(superko, "a1 b1 a2 b2 a1 a2");
         s.legal_list(seat).iter().map(|&a| s.view(Viewer::Seat(seat)).gloss(seat, a)).collect::<Vec<_>>()

@@ -62,7 +62,7 @@ fn winning_line_is_detected_anywhere() {
 }
 
 #[test]
-fn six_in_a_row_wins_or_is_ignored() {
+fn overline_parameter_decides_whether_six_in_a_row_wins() {
     // Three and two with a gap between them, which the last stone fills: six in a row.
     for (step, from) in [(1, 15), (15, 1), (16, 0), (14, 14)] {
         let moves = [0, 1, 2, 4, 5, 3].map(|k| from + step * k);
@@ -124,7 +124,7 @@ fn point_notations_are_equivalent() {
 }
 
 #[test]
-fn open_lines_match_definition() {
+fn line_values_match_definition() {
     // On a board of three with lines of three: a corner is in three lines, the center in four.
     let g = game(3, 3, Overline::Wins);
     let (mut corner, mut centre, mut both) = (Points::default(), Points::default(), Points::default());
@@ -150,7 +150,7 @@ fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
 }
 
 #[test]
-fn shapes_match_play() {
+fn line_statistics_match_winning_points() {
     let mut rng = Stream::from_text("shapes");
     for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
         let g = game(size, connect, overline);
@@ -211,7 +211,7 @@ fn open_three_is_evaluated_for_both_sides() {
 }
 
 #[test]
-fn side_to_move_has_advantage() {
+fn evaluation_favors_side_to_move() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
     // One stone each, as far from two edges.

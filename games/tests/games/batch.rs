@@ -196,7 +196,7 @@ fn disabled_autoreset_requires_explicit_reset() {
 }
 
 #[test]
-fn rotation_depends_on_episode_number() {
+fn seats_rotate_by_episode_number() {
     let cycle = |e: u64| (e % 2) as usize;
     let random = |e: u64| scale(block(&episode_key("rotate", "tic_tac_toe", 3, e), 0), 2) as usize;
     for (rotate, shift) in [(Rotate::Cycle, &cycle as &dyn Fn(u64) -> usize), (Rotate::Random, &random)] {
@@ -276,7 +276,7 @@ fn observer_all_returns_view_of_every_seat() {
 }
 
 #[test]
-fn illegal_actions_forfeit_if_configured() {
+fn client_forfeits_with_illegal_action_if_configured() {
     let config = BatchConfig { count: 2, on_illegal: OnIllegal::Lose, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 0);
@@ -299,7 +299,7 @@ fn illegal_actions_forfeit_if_configured() {
 }
 
 #[test]
-fn illegal_server_agent_forfeits() {
+fn server_agent_forfeits_with_illegal_action() {
     let (player, _) = play(|_, _| 99);
     let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 1, seats: vec![None, player], ..Default::default() });
     reset(&mut *b, 0);
@@ -372,7 +372,7 @@ fn joint_steps_use_columns_of_acting_seats() {
 }
 
 #[test]
-fn documents_and_texts_are_moves() {
+fn documents_and_texts_are_accepted_as_moves() {
     let game = offers("");
     let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
@@ -442,7 +442,7 @@ fn set_seats_applies_from_next_episode() {
 }
 
 #[test]
-fn fork_copies_or_reseeds_stream() {
+fn fork_copies_or_reseeds_random_stream() {
     let mut b = open(&load("iterated_prisoners_dilemma"), BatchConfig { count: 8, ..Default::default() });
     reset(&mut *b, 0);
     let lengths = |b: &mut dyn DynBatch| {

@@ -77,7 +77,7 @@ fn playthrough_shows_hidden_cards_per_viewer() {
 }
 
 #[test]
-fn example_is_view_of_same_game() {
+fn example_view_occurs_in_playthrough() {
     for entry in ludex_games::games() {
         let game = ludex_games::load(entry.info.id).unwrap();
         let (seat, view) = example(&*game, SEED, 2);

@@ -76,7 +76,7 @@ fn hidden_number_rows_are_compared_under_f2() {
 }
 
 #[test]
-fn sum_at_limit_allows_only_zero() {
+fn only_zero_is_legal_when_sum_is_used_up() {
     let f2 = Rules::built_in(2);
     let s = after(f2, &["a1=15", "e1=15"]);
     assert_eq!(legal(f2, &s, 0), ["a2=0", "a3=0", "a4=0", "a5=0"]);
@@ -87,7 +87,7 @@ fn sum_at_limit_allows_only_zero() {
 }
 
 #[test]
-fn setup_counts_for_unique_numbers() {
+fn setup_pieces_use_up_unique_numbers() {
     let r = rules(
         json!({ "kinds": [{ "id": "s", "supply": 2, "values": { "min": 1, "max": 3, "unique": true, "sum_max": 5 } }],
         "setup": [{ "owner": 0, "kind": "s", "at": "a1", "value": 2 }] }),
@@ -154,7 +154,7 @@ fn near_requires_opponent_or_distance() {
 }
 
 #[test]
-fn zones_restrict_each_seat() {
+fn zones_restrict_placements_of_each_seat() {
     let r = rules(json!({ "zones": { "mine": ["c3", "b2"] },
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "mine", "1": "corner" } }] }));
     let s = BoardState::start(&r, 0);
@@ -186,7 +186,7 @@ fn slides_stop_before_pieces() {
 }
 
 #[test]
-fn leaps_skip_pieces_and_repeat() {
+fn leaps_pass_over_pieces_and_repeat_within_range() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);
     let r = mover(json!("knight"), 1, false, "empty", setup.clone());
@@ -202,7 +202,7 @@ fn leaps_skip_pieces_and_repeat() {
 }
 
 #[test]
-fn onto_compares_numbers() {
+fn capture_compares_numbers_as_onto_requires() {
     let setup = |own: u8, other: u8| {
         json!([{ "owner": 0, "kind": "v", "at": "c3", "value": own }, { "owner": 1, "kind": "v", "at": "c4", "value": other },
             { "owner": 1, "kind": "s", "at": "d3" }])
@@ -228,7 +228,7 @@ fn onto_compares_numbers() {
 }
 
 #[test]
-fn first_permitting_action_decides_move() {
+fn first_action_that_permits_move_decides_capture() {
     let two = |first: &str, second: &str| {
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
             "hidden": { "values": true, "reveal": "contact" },
@@ -295,7 +295,7 @@ fn revealed_piece_stays_revealed_after_move() {
 }
 
 #[test]
-fn bump_on_hidden_piece_counts_and_repeats_turn() {
+fn bump_on_hidden_piece_uses_ply_but_keeps_turn() {
     let r = rules(json!({ "hidden": { "pieces": true }, "kinds": [{ "id": "s", "supply": 3 }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] }));
     let mut s = after(&r, &["c3"]);
@@ -343,7 +343,7 @@ fn line_end_respects_exact_and_dirs() {
 }
 
 #[test]
-fn flipped_line_counts_for_opponent() {
+fn line_completed_by_flip_wins_for_opponent() {
     let r = rules(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "both", "then": "flip" }],
         "end": [{ "if": "line", "len": 3, "dirs": "orth", "then": "win" }] }));
     // o plays in the middle of a row: its own stone below flips and completes a row of three for x.
@@ -381,7 +381,7 @@ fn reach_and_eliminated_end_game() {
 }
 
 #[test]
-fn stuck_end_has_each_result() {
+fn stuck_condition_supports_each_result() {
     // Seat 1 may place on c3 only, and seat 0 takes it.
     let r = |more: serde_json::Value| {
         let mut doc = json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }],
@@ -523,7 +523,7 @@ fn simultaneous_moves_swap_collide_or_escape() {
 }
 
 #[test]
-fn simultaneous_ends_are_judged_for_both_seats() {
+fn simultaneous_end_conditions_are_checked_for_both_seats() {
     let r = both(json!({ "end": [{ "if": "pieces_ge", "n": 2, "then": "win" }], "tie": "second" }));
     let s = after(&r, &["a1 & b1", "a2 & b2"]);
     assert_eq!(winner(&s), WON(1), "both: tie, and seat 1 counts as the second");
@@ -543,7 +543,7 @@ fn simultaneous_ends_are_judged_for_both_seats() {
 }
 
 #[test]
-fn simultaneous_effects_apply_to_one_board() {
+fn simultaneous_effects_start_from_same_board() {
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }] }));
     // Each effect flips the other's new piece: both effects apply to the same board.
     let s = after(&r, &["c3 & c4"]);

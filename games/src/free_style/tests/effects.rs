@@ -91,7 +91,7 @@ fn changed_numbers_stay_in_range_of_kind() {
 }
 
 #[test]
-fn effects_apply_in_order_to_first_board() {
+fn effects_apply_in_order_to_board_before_first_effect() {
     let setup = stones(&[], &["c2"]);
     let flip = json!({ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" });
     let again = json!({ "on": "place", "cells": "adj8", "who": "opp", "then": "flip" });
@@ -105,7 +105,7 @@ fn effects_apply_in_order_to_first_board() {
 }
 
 #[test]
-fn effects_follow_their_own_action_only() {
+fn effects_apply_only_after_their_action() {
     let r = rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
             { "do": "move", "kind": "s", "steps": "orth", "onto": "empty" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "flip" }] }));
@@ -120,7 +120,7 @@ fn effects_follow_their_own_action_only() {
 }
 
 #[test]
-fn used_numbers_stay_used_after_effect_changes_them() {
+fn numbers_stay_used_after_effect_changes_them() {
     let r = rules(json!({ "kinds": [{ "id": "v", "values": { "min": 1, "max": 9, "unique": true, "sum_max": 12 } }],
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }],
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "add", "n": 5 }] }));

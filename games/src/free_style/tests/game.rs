@@ -52,7 +52,7 @@ fn sampled_rules_obey_game_laws() {
 }
 
 #[test]
-fn hidden_pieces_obey_game_laws() {
+fn rules_with_hidden_pieces_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "dark", "board": 5, "ply_cap": 40, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }, { "do": "pass", "when": "stuck" }],
         "hidden": { "pieces": true }, "end": [{ "if": "line", "len": 4, "then": "win" }] });
@@ -60,7 +60,7 @@ fn hidden_pieces_obey_game_laws() {
 }
 
 #[test]
-fn contact_obeys_game_laws() {
+fn contact_rules_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "ranks", "board": 5, "ply_cap": 60, "first": "random",
         "kinds": [{ "id": "s", "values": { "min": 1, "max": 6, "unique": true, "sum_max": null }, "supply": 4 }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "row2", "1": "row4" } },
@@ -134,7 +134,7 @@ fn chance_draws_rules_without_agreement() {
 }
 
 #[test]
-fn document_without_text_equals_its_id() {
+fn document_without_text_parses_as_action_id() {
     let s = load("free_style").start();
     let heard = |v| s.parse_move(0, &Move::Document(v));
     assert_eq!(
