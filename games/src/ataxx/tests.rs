@@ -141,7 +141,7 @@ fn position(board: [&str; 7], plies: u32, preset: &str) -> Box<dyn DynState> {
 
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
-        let ToMove::Seat(seat) = s.turn() else { panic!("over before {text}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("the game ended before {text}") };
         let Ok(ParsedMove::Action(a)) = s.parse_move(seat, &Move::Text(text.into())) else { panic!("{text}") };
         s.play(seat, a).unwrap();
     }
@@ -257,7 +257,7 @@ fn invalid_parameters_are_refused() {
         ("ataxx(repetition=draw)", "repetition"),
         ("ataxx(preset=qitown)", "preset"),
     ] {
-        let error = load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let error = load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert_eq!(error.name.as_deref(), Some(name), "{text}: {error}");
     }
 }

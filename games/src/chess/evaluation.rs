@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn evaluation_terms_have_expected_signs() {
-        let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "{good} against {bad}");
+        let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "expected {good} to be better than {bad}");
         // A queen more; a passed pawn nearer to its goal; a rook on an open file; pawns that are not doubled.
         better("3qk3/8/8/8/8/8/8/3QK2Q w - - 0 1", "3qk3/8/8/8/8/8/8/3QK3 w - - 0 1");
         better("4k3/8/P7/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/P7/8/8/8/4K3 w - - 0 1");

@@ -431,6 +431,6 @@ fn drawing_repetition_has_warning() {
     };
     let [back, on] = told(Params::default(), dance);
     assert!(back.contains("draw") && on.is_empty(), "{back}, {on}");
-    assert!(told(Params::default(), "Nf3 Nf6 Ng1").iter().all(String::is_empty), "the second time");
+    assert!(told(Params::default(), "Nf3 Nf6 Ng1").iter().all(String::is_empty), "the second occurrence is not a draw");
     assert!(told(Params { repetition: 0, ..Params::default() }, dance).iter().all(String::is_empty));
 }

@@ -60,7 +60,7 @@ fn each_combination_has_one_id() {
             let counts = plays.get(a).unwrap().counts;
             assert!((0..RANKS).all(|r| count(counts, r) <= cards::most(r)), "{rules:?} {a}");
             if rules != Rules::DouDizhu {
-                assert!(seen.insert(counts), "{rules:?}: {a} consists of the cards of another");
+                assert!(seen.insert(counts), "{rules:?}: {a} has the same cards as another id");
                 assert!(plain(counts, 1 + usize::from(rules == Rules::Botzone2)).is_some(), "{rules:?} {a}");
             }
         }

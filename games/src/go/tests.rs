@@ -179,7 +179,7 @@ fn id(size: usize, name: &str) -> u32 {
 fn play(game: &GameRef, moves: &str) -> Box<dyn DynState> {
     let mut s = game.start();
     for name in moves.split_whitespace() {
-        let ToMove::Seat(seat) = s.turn() else { panic!("over before {name}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("the game ended before {name}") };
         let a = s.parse_move(seat, &Move::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
         let ludex_env::game::ParsedMove::Action(a) = a else { panic!("{name}") };
         s.play(seat, a).unwrap();
@@ -274,7 +274,7 @@ fn area_is_counted_after_two_passes() {
     assert_eq!(lead("go(board_size=5)", "c3"), black, "one stone owns an empty board");
     let empty = (Some(-7.5), vec![-1.0, 1.0]);
     assert_eq!(lead("go(board_size=5)", ""), empty);
-    assert_eq!(lead("go(board_size=5)", "c3 c4"), empty, "what both touch has no owner");
+    assert_eq!(lead("go(board_size=5)", "c3 c4"), empty, "a region that touches both colors has no owner");
     // A wall on b: a is Black's, c is neutral, e is White's. Dead stones are not removed.
     let wall = "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5";
     assert_eq!(lead("go(board_size=5,komi=0)", wall), (Some(0.0), vec![0.0, 0.0]));
@@ -331,7 +331,7 @@ fn invalid_parameters_are_refused() {
         ("go(superko=allowed)", "superko"),
         ("go(size=9)", "size"),
     ] {
-        let error = load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let error = load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert_eq!(error.name.as_deref(), Some(name), "{text}: {error}");
     }
     assert_eq!(

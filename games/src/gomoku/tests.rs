@@ -176,7 +176,7 @@ fn line_statistics_match_winning_points() {
                 let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
                 // Longer lines may turn a threat into no win.
                 let threat = shape.threats.has(at);
-                assert!(threat || more.is_empty(), "{at} makes {more:?}");
+                assert!(threat || more.is_empty(), "a stone on {at} creates the wins {more:?}");
                 if overline == Overline::Wins {
                     assert!(!threat || more.len() + wins.len() > 0, "{at}");
                     assert!(!shape.opening.has(at) || winning(&g, &with, &other).len() > 1, "{at}");

@@ -432,7 +432,7 @@ fn set_seats_applies_from_next_episode() {
     step(&mut *b, &[8]);
     b.set_seats(vec![play(|legal, _| legal[legal.len() - 1]).0, None]).unwrap();
     let board = |b: &dyn DynBatch| b.state(0).unwrap().view(Viewer::Public).text();
-    assert_eq!(step(&mut *b, &[7]).seat, [0], "this episode keeps its players");
+    assert_eq!(step(&mut *b, &[7]).seat, [0], "the running episode keeps its players");
     assert_eq!(board(&*b), "oo.\n...\n.xx");
     let out = step(&mut *b, &[6]);
     assert_eq!((&out.seat[..], out.last.seat.as_slice(), &out.reward[..]), (&[1][..], &[0][..], &[1.0, -1.0][..]));

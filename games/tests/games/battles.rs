@@ -55,7 +55,7 @@ fn battles_match_stored_events() {
             *winners.entry(answer["winner"].to_string()).or_default() += 1;
             now += &format!("{line}\n{}\n\n", lines(answer["log"].as_array().unwrap()));
         }
-        assert_eq!(winners.len(), 2, "both sides win some: {winners:?}");
+        assert_eq!(winners.len(), 2, "expected each side to win some battles, got {winners:?}");
         if std::env::var_os("LUDEX_REGENERATE").is_some() {
             std::fs::write(path(name), &now).unwrap();
         } else if let Some((a, b)) = then.lines().zip(now.lines()).find(|(a, b)| a != b) {

@@ -99,7 +99,7 @@ fn draws_follow_declared_weights() {
                 s.play_unchecked(rng.pick(&out).unwrap());
             }
         }
-        assert!(!met.is_empty(), "{name}: no chance node was met");
+        assert!(!met.is_empty(), "{name}: no chance node was reached");
     }
 }
 
@@ -195,6 +195,6 @@ fn interleaved_episodes_draw_same_outcomes() {
         {}
         let together: Vec<Vec<Action>> = together.into_iter().map(|one| one.drawn).collect();
         assert_eq!(alone, together, "{}", game.spec().string);
-        assert!(alone.iter().any(|one| one != &alone[0]), "{}: all episodes are alike", game.spec().string);
+        assert!(alone.iter().any(|one| one != &alone[0]), "{}: all episodes have the same draws", game.spec().string);
     }
 }

@@ -197,7 +197,7 @@ fn mutated_documents_get_verdicts() {
             state.rollout(&mut rng, 1);
         }
     }
-    println!("{heard:?} refused and heard; the slowest verdict took {slowest:?}");
+    println!("{heard:?} refused and accepted; the slowest verdict took {slowest:?}");
     assert!(heard.iter().all(|&n| n > 0), "{heard:?}");
 }
 

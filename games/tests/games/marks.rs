@@ -85,7 +85,7 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
         let game = load(other).unwrap();
         let docs = game.marks_docs();
         let names: BTreeSet<&str> = docs.iter().map(|d| d.name).collect();
-        assert_eq!(names.len(), docs.len(), "{}: a mark has two rows", entry.info.id);
+        assert_eq!(names.len(), docs.len(), "{}: two marks have the same name", entry.info.id);
         // A table cell must not contain a bar or a line break.
         let cells = docs.iter().flat_map(|d| [d.name, d.unit, d.formula, d.source]);
         cells.for_each(|cell| assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{}: {cell:?}", entry.info.id));

@@ -178,7 +178,7 @@ fn replay_stops_at_invalid_event() {
         let record = Record { header: header(game), events, footer: Footer::default() };
         let mut steps = steps(&**game, &record);
         let stop = loop {
-            match steps.next().unwrap_or_else(|| panic!("{message}: nothing stopped it")) {
+            match steps.next().unwrap_or_else(|| panic!("the replay did not stop; expected: {message}")) {
                 Ok(_) => {}
                 Err(stop) => break stop,
             }

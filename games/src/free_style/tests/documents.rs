@@ -202,7 +202,7 @@ fn warnings_keep_document_valid() {
     let verdict = validate::verdict(&value);
     let codes: Vec<&str> =
         verdict.issues.iter().chain(&verdict.warnings).map(|f| f.code.as_deref().unwrap_or("")).collect();
-    assert_eq!(codes, ["unbalanced", "capped"], "the first seat always has one piece more");
+    assert_eq!(codes, ["unbalanced", "capped"], "the seat that moves first always has one more piece");
     let value = f1(json!({ "ply_cap": 12 }));
     let verdict = validate::verdict(&value);
     assert_eq!(verdict.warnings.iter().map(|f| f.code.as_deref().unwrap_or("")).collect::<Vec<_>>(), ["capped"]);

@@ -100,7 +100,7 @@ fn effects_apply_in_order_to_board_before_first_effect() {
     let x = |effects: Value| after(&placing(effects, setup.clone()), &["s:c3"]);
     assert_eq!(x(json!([flip.clone(), again])).owner(7), Some(1), "flipped twice");
     assert_eq!(x(json!([remove.clone(), flip.clone()])).owner(7), None, "a removed piece is skipped");
-    assert_eq!(x(json!([flip.clone(), own])).owner(7), Some(0), "it was the opponent's before the first effect");
+    assert_eq!(x(json!([flip.clone(), own])).owner(7), Some(0), "the piece was not own before the first effect");
     assert_eq!(x(json!([flip, remove])).captured, [1, 0]);
 }
 
@@ -110,12 +110,12 @@ fn effects_apply_only_after_their_action() {
             { "do": "move", "kind": "s", "steps": "orth", "onto": "empty" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "flip" }] }));
     let mut s = after(&r, &["c3", "d3"]);
-    assert_eq!(s.pieces[1].count_ones(), 1, "placing does nothing");
+    assert_eq!(s.pieces[1].count_ones(), 1, "the effect does not apply to placements");
     go(&r, &mut s, "c3-c2");
     assert_eq!(s.pieces[1].count_ones(), 1, "d3 is not next to c2");
     go(&r, &mut s, "e5");
     go(&r, &mut s, "c2-d2");
-    assert_eq!(s.pieces[1].count_ones(), 1, "d3 is next to d2, and turned");
+    assert_eq!(s.pieces[1].count_ones(), 1, "d3 is next to d2 and changed sides");
     assert_eq!(s.owner(13), Some(0));
 }
 
@@ -127,5 +127,5 @@ fn numbers_stay_used_after_effect_changes_them() {
     let s = after(&r, &["c3=2", "c4=1"]);
     assert_eq!(s.value[12], 7);
     assert!(may(&r, &s, 0, "a1=7") && !may(&r, &s, 0, "a1=2"), "2 is used, 7 is not");
-    assert_eq!(s.sums[0][0], 2, "later changes do not count");
+    assert_eq!(s.sums[0][0], 2, "the sum ignores changes by effects");
 }

@@ -88,11 +88,11 @@ fn agreed_rules_are_played() {
     rules["end"][0]["len"] = 3.into();
     rules["first"] = "author".into();
     say(&mut *s, 0, json!({ "act": "counter", "rules": rules, "say": "three  in line" })).unwrap();
-    assert_eq!(s.view(Viewer::Public).value()["messages"][0]["act"], "propose", "nothing was open");
+    assert_eq!(s.view(Viewer::Public).value()["messages"][0]["act"], "propose", "no proposal was open");
     assert_eq!(s.view(Viewer::Public).value()["messages"][0]["say"], "three in line");
     let stale = say(&mut *s, 1, json!({ "act": "accept", "hash": "c440f6a5" })).unwrap_err();
     assert_eq!(stale.issues[0].code.as_deref(), Some("reference"));
-    assert!(say(&mut *s, 1, json!({ "act": "counter" })).is_err(), "rules are missing");
+    assert!(say(&mut *s, 1, json!({ "act": "counter" })).is_err(), "the field rules is missing");
     s.play(1, 1).unwrap();
     say(&mut *s, 0, json!({ "act": "reject" })).unwrap();
     let hash = s.view(Viewer::Seat(1)).value()["open"][0].clone();
@@ -186,7 +186,7 @@ fn invalid_parameters_are_named() {
     for text in
         ["free_style(rules=F3)", "free_style(messages=1)", "free_style(first=2)", "free_style(rules={\"fsr\":1})"]
     {
-        let e = crate::load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let e = crate::load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert!(e.name.is_some(), "{e:?}");
     }
 }
@@ -243,7 +243,7 @@ fn invalid_documents_are_refused_with_path() {
     let f1 = super::Rules::built_in(1).canonical.clone();
     assert!(refused(&*s, 0, json!({ "move": "c3" })).contains(&"/act".to_owned()));
     assert_eq!(refused(&*s, 0, json!({ "act": "propose" })), ["/rules"]);
-    assert_eq!(refused(&*s, 0, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"], "nothing is open");
+    assert_eq!(refused(&*s, 0, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"], "no proposal is open");
     assert_eq!(refused(&*s, 0, json!({ "act": "reject", "rules": f1 })), ["/rules"]);
     assert_eq!(refused(&*s, 0, json!({ "act": "reject", "hash": "c440f6a5" })), ["/hash"]);
     let flawed = json!({ "act": "propose", "say": "word ".repeat(121), "rules": { "fsr": 1, "name": "x", "board": 5,
@@ -279,7 +279,7 @@ fn negotiation_marks_are_counted() {
         before.marks(&[], &*s, &mut out);
         out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
     };
-    assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "nothing was open");
+    assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "no proposal was open");
     // line4 and turncoats differ in the name, an effect of six values, an end with two values against five, and a score
     // of three values.
     assert_eq!(step(1, 1), [json!([1, "edit_distance", 1.0 + 7.0 + 5.0 + 4.0])]);

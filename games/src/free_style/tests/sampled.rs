@@ -122,7 +122,7 @@ fn sampled_documents_cover_every_clause() {
     );
     let least = |key: &&&str| counts.get(**key).copied().unwrap_or(0) < 20;
     let rare: Vec<_> = schema_values().iter().filter(least).map(|k| (*k, counts.get(*k).copied())).collect();
-    assert!(rare.is_empty() || total < 10_000, "{valid} valid documents have too few of {rare:?}");
+    assert!(rare.is_empty() || total < 10_000, "too few of {valid} valid documents contain {rare:?}");
 }
 
 /// Checks every position of each random game, not only the last one.
@@ -212,7 +212,7 @@ fn mutated_documents_are_refused_with_issues() {
     for _ in 0..scaled(10_000) {
         let value = broken(&sample::document(&mut rng), &mut rng);
         let verdict = validate::verdict(&value);
-        assert!(!verdict.issues.is_empty(), "{value} was taken");
+        assert!(!verdict.issues.is_empty(), "{value} was accepted");
         assert!(verdict.issues.iter().all(|f| !f.message.is_empty()), "{:?}", verdict.issues);
     }
     for value in ludex_env::check::garbage() {

@@ -83,7 +83,7 @@ fn summary_changes_with_every_clause() {
             if other.hash == rules.hash || path == "/hidden/reveal" && !rules.document.hidden.values {
                 continue;
             }
-            assert_ne!(other.summary(), rules.summary(), "{path} does not show: {}", other.canonical);
+            assert_ne!(other.summary(), rules.summary(), "the summary does not depend on {path}: {}", other.canonical);
             tried.insert(path.replace(|c: char| c.is_ascii_digit(), ""));
         }
     }
