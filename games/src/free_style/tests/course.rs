@@ -83,7 +83,7 @@ fn only_zero_is_legal_when_sum_is_used_up() {
     let r = rules(json!({ "kinds": [{ "id": "s", "values": { "min": 2, "max": 9, "unique": false, "sum_max": 10 } }],
         "end": [{ "if": "stuck", "then": "lose" }] }));
     let s = after(&r, &["a1=9", "b1=2"]);
-    assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Stuck)), "the sum allows 1, the lowest number is 2");
+    assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Stuck)), "the sum allows 1, the minimum is 2");
 }
 
 #[test]
