@@ -78,8 +78,8 @@ pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     }
 }
 
-/// Lists the stones of a text diagram as ([column, row from the top], owner). Cells outside `columns` and `rows` are
-/// ignored.
+/// Lists the stones of a text diagram, each with its square (column, then row from the top) and its owner. Squares
+/// outside `columns` and `rows` are ignored.
 pub(crate) fn placed<S: AsRef<str>>(
     drawn: &[S],
     [columns, rows]: [usize; 2],
@@ -157,8 +157,8 @@ pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<I
 /// Letters of the columns. Go has its own list without `i`.
 pub const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Parses the name of a square, such as `c2`, and returns [column, row], both from 0. The letter is an entry of
-/// `letters`, in any case. The number counts rows from the bottom, from 1 to `rows`.
+/// Parses the name of a square, such as `c2`, and returns its column and its row, both from 0. The letter is an entry
+/// of `letters`, in any case. The number counts rows from the bottom, from 1 to `rows`.
 pub fn square(name: &str, letters: &str, rows: u32) -> Option<[u32; 2]> {
     let mut rest = name.chars();
     let letter = rest.next()?.to_ascii_lowercase();

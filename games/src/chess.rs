@@ -335,8 +335,8 @@ impl GameSearch for Chess {
         order::noisy(s, out)
     }
 
-    /// Hashes pieces, side to move, castling rights, en passant, the repetition count, and the plies left before each draw
-    /// limit (up to 20). Earlier positions that may recur are not included.
+    /// Hashes pieces, side to move, castling rights, en passant, the repetition count, and the plies left before each
+    /// draw limit (up to 20). Earlier positions that may recur are not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
         Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))
