@@ -22,7 +22,7 @@ const FIELDS: [&str; 11] = [
     "prevalent_wind",
     "edition",
 ];
-/// The tile names, for messages.
+/// Allowed tile names, for error messages.
 const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
 
 fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
@@ -30,7 +30,7 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
     Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
-/// Formats a value of a query for an error, cut to one line.
+/// Formats a query value for an error message, truncated to one line.
 fn quote(value: &Value) -> String {
     truncate_text(&value.to_string())
 }
@@ -195,7 +195,7 @@ fn names(of: Kinds) -> Vec<String> {
     of.iter().map(name).collect()
 }
 
-/// Returns the shanten fields of 3n + 1 tiles.
+/// Returns the shanten fields of a reply for a hand of 3n + 1 tiles.
 fn distance(hand: &Counts, melds: usize) -> Value {
     let pair = |s: Shanten| json!([s.number, names(s.useful)]);
     let forms: Map<String, Value> =
@@ -204,7 +204,8 @@ fn distance(hand: &Counts, melds: usize) -> Value {
     json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
 }
 
-/// Returns the tiles without the discard that leaves the lowest shanten, and among equals the most useful tiles.
+/// Returns the tiles after the discard that leaves the lowest shanten. Among equal discards, the one with the most
+/// useful tiles is chosen.
 fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     let key = |left: &Counts| {
         let s = shanten(left, melds);
@@ -218,10 +219,10 @@ fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     less.min_by_key(key).unwrap_or(*tiles)
 }
 
-/// Analyzes a hand.
+/// Answers a query about a hand.
 ///
 /// # Errors
-/// The first issue, with its path.
+/// Returns the first issue with its path.
 pub(super) fn answer(value: &Value) -> Result<Value, Issue> {
     let q = question(value)?;
     let Some(win) = q.win else { return Ok(distance(&q.standing, q.melds.len())) };

@@ -1,4 +1,4 @@
-//! Text: parsing of moves, reasons for refusals, and a view as text that suffices to play.
+//! Move parsing, reasons for refusals, and text of views. The text alone suffices to play.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Action, Game, GameText, Seat};
@@ -15,11 +15,11 @@ use super::{McrMahjong, WINDS};
 pub(super) enum ParseFailure {
     /// The text denotes this illegal action.
     Illegal(Action),
-    /// The text denotes no action.
+    /// The text denotes no action, for this reason.
     Words(String),
 }
 
-/// The move notation, for messages.
+/// Move notation, for error messages.
 const WORDS: &str = "PASS, PLAY t, GANG t, BUGANG t, HU, PENG, CHI m";
 
 fn tile(word: &str) -> Result<Tile, ParseFailure> {
@@ -185,7 +185,7 @@ impl McrMahjong {
         lines.join("\n")
     }
 
-    /// Describes the observer's options: shanten, useful tiles, HU, and the legal moves.
+    /// Describes the observer's options: shanten, useful tiles, HU, and legal moves.
     fn advise(&self, view: &View, lines: &mut Vec<String>) {
         let Some(me) = view.seat.map(|p| usize::from(p) % SEATS) else { return };
         // A seat's own options are the same in every determinization.
@@ -252,7 +252,7 @@ pub(super) fn discards(hand: &Counts, melds: usize) -> Vec<(Tile, super::shanten
         .collect()
 }
 
-/// Returns the copies of each kind that the observer does not see.
+/// Returns the number of copies of each kind that the observer does not see.
 pub fn unseen(view: &View) -> Counts {
     let mut left = [COPIES; KINDS];
     let melds = view.melds.iter().flatten().flat_map(|m| &m.tiles);

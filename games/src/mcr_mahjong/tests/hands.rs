@@ -1,4 +1,4 @@
-//! The calculator: flags, corrections, shanten, and invalid queries.
+//! Queries about hands: flags, corrections, shanten, and invalid queries.
 
 mod fans;
 
@@ -14,7 +14,7 @@ fn tiles_of(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// Returns the names of the fans of a hand, with additional fields.
+/// Returns the names of the fans of a hand; `more` holds additional query fields.
 fn fans_of(hand: &str, win: &str, more: Value) -> Vec<String> {
     let mut question = json!({ "hand": tiles_of(hand), "win": win });
     for (name, value) in more.as_object().unwrap() {
@@ -139,7 +139,7 @@ fn combined_fans_add_up_after_exclusions() {
 }
 
 #[test]
-fn losing_hand_gets_shanten() {
+fn losing_hand_is_answered_with_shanten() {
     let answer = ask(json!({ "hand": tiles_of(PLAIN), "win": "F1" })).unwrap();
     assert_eq!((&answer["win"], &answer["shanten"]), (&json!(false), &json!(0)));
     assert_eq!(answer["useful"], json!(["B3", "B6", "B9"]));
@@ -147,7 +147,7 @@ fn losing_hand_gets_shanten() {
     assert_eq!(answer["forms"].as_object().unwrap().len(), 5);
 }
 
-/// The distances of the table match a brute-force search over explicit sets.
+/// Distances from the table equal those of a brute-force search over all sets.
 #[test]
 fn distances_match_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
@@ -189,7 +189,7 @@ fn short(text: &str) -> Vec<String> {
     text.split_whitespace().flat_map(group).collect()
 }
 
-/// Returns the query of a line of the table.
+/// Returns the query for a row of [`FANS`](fans::FANS).
 fn question(line: &str) -> Value {
     let parts: Vec<&str> = line.split('|').map(str::trim).collect();
     let [melds, hand, last] = parts[..] else { return question(&format!("|{line}")) };
@@ -235,7 +235,7 @@ fn each_fan_applies_to_its_hand_only() {
     }
 }
 
-/// Returns the fans of a line's hand before and after exclusions.
+/// Returns the fans of a row's hand before and after exclusions.
 fn both(line: &str) -> [Vec<usize>; 2] {
     let q = question(line);
     let read = |v: &Value| tiles::read(v.as_str().unwrap()).unwrap();
@@ -267,8 +267,8 @@ fn both(line: &str) -> [Vec<usize>; 2] {
     [numbers(hand.all_fans()), numbers(hand.score(Edition::Oracle))]
 }
 
-/// For each exclusion of the table, some hand counts the first fan without the second, and no hand counts both. If both
-/// fans can apply at once, some hand has both before the exclusion.
+/// For each exclusion in the table, some hand counts the excluding fan without the excluded fan, and no hand counts
+/// both fans. If both fans can apply to one hand, some hand has both before exclusions.
 #[test]
 fn each_exclusion_removes_a_fan() {
     use super::super::fans::FANS as TABLE;

@@ -1,4 +1,4 @@
-//! Games: walls, turns, claims, ends, secrets.
+//! Tests of play: walls, turns, claims, ends of hands, and hidden information.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn walls_of_fixed_seed_match_reference() {
     assert_eq!([0, 1, 2, 3].map(wall), WALL_42);
 }
 
-/// One line for each seat's wall, in the order of the draws of chance.
+/// Wall of each seat, in the order in which chance draws the tiles.
 const WALL_42: [&str; SEATS] = [
     "W7 W9 T1 T3 W3 W2 B1 W7 F2 W4 B3 T1 T5 F3 T8 T6 F4 J2 B4 B6 B3 T7 B4 W7 T3 J3 B4 T4 J1 J2 W1 T8 T2 T4",
     "T8 T6 J1 W2 T7 W6 W9 W8 B2 W5 B6 B2 W5 B2 F1 B2 W6 T3 F1 W4 B8 W5 T4 B7 B8 W3 B1 B5 B5 T9 B7 F4 W1 B8",
@@ -46,7 +46,7 @@ fn walls_depend_on_seed_only() {
     assert_eq!(second, wall("mcr_mahjong(preset=ijcai2020)", 2, 1));
 }
 
-/// Plays a random move of the seats to move.
+/// Plays a random legal move for each seat to move.
 fn random(game: &McrMahjong, s: &mut State, rng: &mut Stream) {
     match game.to_move(s) {
         ToMove::Seat(seat) => {
@@ -116,7 +116,7 @@ fn tiles_and_scores_are_conserved() {
     assert!(outcomes[..4].iter().filter(|n| **n > 0).count() >= 2, "{outcomes:?}");
 }
 
-/// East has a B5 to discard. South may declare CHI, west PENG, north HU.
+/// Walls in which east can discard a B5. South may then declare CHI, west PENG, and north HU.
 const CLAIMS: [&str; SEATS] = [
     "W1 W1 W1 W1 W2 W2 W2 W3 W3 W3 W9 W9 B5 T9",
     "B4 B6 T1 T2 T4 T5 T7 T8 F1 F2 F3 F4 J1",
@@ -124,7 +124,7 @@ const CLAIMS: [&str; SEATS] = [
     "B1 B1 B2 B3 B4 B7 B8 B9 W4 W5 W6 B6 B7",
 ];
 
-/// Returns the position after these moves, with HU from one point on.
+/// Returns a game with a minimum of one point, and its position after these moves.
 fn after(moves: &[&str]) -> (McrMahjong, State) {
     let game = rules("mcr_mahjong(minimum=1)");
     let mut s = walls(&game, CLAIMS);
@@ -168,7 +168,7 @@ fn hu_precedes_peng_and_peng_precedes_chi() {
     assert!(own[0].starts_with("draw 2: south ") && own.len() == 1, "{own:?}");
 }
 
-/// A pass and an overridden claim look the same to all seats but the claimant.
+/// Seats other than the claimant cannot distinguish an overridden claim from a pass.
 #[test]
 fn overridden_claims_are_secret() {
     let cases = [
@@ -290,7 +290,7 @@ fn refusals_state_reason() {
     assert!(load("mcr_mahjong(minimum=89)").is_err());
 }
 
-/// A player that reads only the text finds all facts needed for a choice.
+/// A player that reads only the text finds all facts needed to choose a move.
 #[test]
 fn text_suffices_to_play() {
     let (game, s) = after(&["PLAY B5"]);
