@@ -14,7 +14,7 @@ pub enum Face {
     Plain(String),
     /// Face down on the table.
     Down,
-    /// An empty slot: not dealt yet.
+    /// An empty slot for a card that is not dealt yet.
     Missing,
 }
 
@@ -27,11 +27,11 @@ pub struct Player {
     pub cards: Vec<Face>,
     /// Chips on the table, as text.
     pub chips: String,
-    /// Further text, such as the stack.
+    /// Additional text, such as the size of the stack.
     pub note: String,
     /// True if the seat is to act.
     pub acts: bool,
-    /// True if the seat is out of the hand.
+    /// True if the seat has folded or is out of the game.
     pub out: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct CardTable {
     pub pot: String,
     /// Panels of the seats, in seat order.
     pub players: Vec<Player>,
-    /// Text of the line at the bottom.
+    /// Status text at the bottom.
     pub status: String,
 }
 

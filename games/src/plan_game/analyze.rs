@@ -1,4 +1,4 @@
-//! Queries of `ludex games analyze`: one battle between two strategies.
+//! Queries of `ludex games analyze`: a single battle between two strategies.
 
 use ludex_env::game::Game;
 use ludex_protocol::error::Issue;
