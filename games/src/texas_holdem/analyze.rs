@@ -1,4 +1,4 @@
-//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
+//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity if the board is incomplete.
 
 use ludex_env::draw::Stream;
 use serde_json::{Map, Value, json};
@@ -12,11 +12,11 @@ const SAMPLES: u64 = 100_000_000;
 const BOARD: usize = cards::equity::BOARD;
 const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
 
-/// Analyzes `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`, with `samples` and `seed` for incomplete
-/// boards.
+/// Answers a query such as `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`. For an incomplete board, a query
+/// may set `samples` and `seed`.
 ///
 /// # Errors
-/// All problems of the query, by name.
+/// Returns the first problem of the query, with the name of its field.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let q = question
         .as_object()

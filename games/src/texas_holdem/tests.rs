@@ -10,7 +10,7 @@ fn game(params: &str) -> GameRef {
     crate::load(&name).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Deals the named cards in order, then the rest in order of ids, and plays `moves` by their texts.
+/// Deals the named cards in order, then the remaining cards in order of ids, and plays `moves` by their texts.
 fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
     let mut s = game(params).start();
     let mut cards = cards.split(' ').filter(|c| !c.is_empty());
@@ -130,7 +130,7 @@ fn refusals_state_raise_bounds() {
 }
 
 #[test]
-fn action_notations_are_equivalent() {
+fn action_notation_variants_parse() {
     let id = |params: &str, text: &str| {
         let s = played(params, "", &[]);
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
@@ -153,7 +153,8 @@ fn action_notations_are_equivalent() {
     assert_eq!((id(botzone, "150"), id(botzone, "raise 150"), id(botzone, "149")), (Some(152), Some(152), None));
 }
 
-/// Three all-ins of different size: the main pot to the best of three, the side pot to the better of two.
+/// Three seats are all-in with different stacks. The best of three hands wins the main pot, and the better of two the
+/// side pot.
 #[test]
 fn side_pots_go_to_best_hands() {
     // Position 0 (1,000 chips) has aces, 1 (3,000) kings, 2 (2,000) queens; the board improves no hand.
@@ -325,7 +326,7 @@ fn invalid_queries_are_named() {
     }
 }
 
-/// Returns the marks of the last of these moves, and of the chance node after it: (seat, name, value).
+/// Plays the moves; returns the marks of the last one and of the chance node after it as (seat, name, value).
 fn last_marks(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
@@ -384,7 +385,7 @@ fn finished_hands_are_marked() {
     assert_eq!((hands, gave_up), (vec![2.0; 2], folded.iter().map(|f| 1.0 - f).collect()));
 }
 
-/// Seats get two cards each, p0 first; the small blind, p1, acts first before the flop, p0 after it.
+/// Seats get two cards each, p0 first. p1 has the small blind and acts first before the flop; p0 acts first after it.
 #[test]
 fn equities_match_hand_computation() {
     let at_river = &["Call"; 7];

@@ -1,4 +1,4 @@
-//! Notations of actions, and explanations of refusals.
+//! Notations of actions, and reasons for refusals.
 
 use ludex_env::game::Action;
 
@@ -6,7 +6,8 @@ use super::TexasHoldem;
 use super::deal::{ActionEffect, CALL, Deal, FOLD, LegalIds, NextStep};
 use super::table::{Abstraction, PokerTable};
 
-/// Returns Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
+/// Returns Botzone's number for an action id: -1 fold, 0 call or check, -2 all-in, otherwise the chips that the move
+/// puts in.
 fn botzone(a: Action) -> i64 {
     match a {
         0 => -1,
@@ -17,7 +18,7 @@ fn botzone(a: Action) -> i64 {
 }
 
 impl TexasHoldem {
-    /// Returns the name of an action: OpenSpiel's, RLCard's or Botzone's.
+    /// Returns the name of an action in OpenSpiel's, RLCard's or Botzone's notation.
     pub(super) fn name(&self, a: Action) -> String {
         let t = &self.table;
         let word = match (a, t.sizes) {
@@ -34,13 +35,13 @@ impl TexasHoldem {
         word.to_owned()
     }
 
-    /// Returns the size in the name of a range id.
+    /// Returns the number in the name of an action id from the range of bets.
     pub(super) fn size(&self, a: Action) -> u32 {
         if self.table.sizes == Abstraction::Botzone { a.saturating_sub(2) } else { a }
     }
 
-    /// Parses an action in any spelling: names, terms of poker, sizes, and bare ids (for Botzone's presets, Botzone's
-    /// numbers). The result may be illegal.
+    /// Parses an action: names, poker terms, bet sizes, and action ids (Botzone's numbers in Botzone's presets). The
+    /// result may be illegal.
     pub(super) fn id(&self, legal: &[Action], text: &str) -> Option<Action> {
         let t = &self.table;
         let text = text.trim().to_ascii_lowercase();
@@ -92,7 +93,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Returns the names of legal actions; of a range, the first and the last.
+    /// Lists the names of legal actions; of a range, only the first and the last name.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =
@@ -100,7 +101,7 @@ impl TexasHoldem {
         shown.join(", ")
     }
 
-    /// Explains why an id is refused, with the legal bounds.
+    /// Explains why an action id is refused, with the legal bounds.
     pub(super) fn refusal(&self, d: &Deal, a: Action) -> String {
         let t = &self.table;
         let NextStep::Move(p) = d.next(t) else { return "no seat is to move".to_owned() };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::words::{self, lexicon};
 use super::{BLANK, NONE, Phase, State, Undercover, VOTE};
 
-/// Text that hosts submit for an agent without a reply. Every game refuses it, even if other free text is legal.
+/// Text that hosts submit for an agent that sends no reply. Every game refuses it, even where free text is legal.
 const NO_MOVE: &str = "no move";
 /// Maximum number of characters of a guess.
 const GUESS: usize = 40;
@@ -19,7 +19,7 @@ fn issue(code: &str, path: &str, got: &Value, allowed: impl Into<Value>, message
     vec![Issue::new(path, got, allowed, message).code(code)]
 }
 
-/// Returns the target and the guesses of a canonical vote.
+/// Returns the vote's action id and the guesses (seat and word) of a canonical vote.
 pub(super) fn ballot(document: &Value) -> (Action, Vec<(u8, String)>) {
     let target = document.get("vote").and_then(Value::as_str).and_then(number).unwrap_or(0);
     let guesses = document.get("guesses").and_then(Value::as_object).into_iter().flatten();
@@ -27,12 +27,12 @@ pub(super) fn ballot(document: &Value) -> (Action, Vec<(u8, String)>) {
     (target.min(9), guesses.collect())
 }
 
-/// Parses the name of a seat.
+/// Parses the name of a seat, such as `player_1`.
 fn number(name: &str) -> Option<Action> {
     name.strip_prefix("player_").and_then(|n| n.parse().ok())
 }
 
-/// Returns the last seat named in a text, or the number that is the whole text.
+/// Returns the last seat named in a text. A text that is only a number names the seat of that number.
 fn parse_vote(text: &str) -> Option<Action> {
     let lower = text.to_ascii_lowercase();
     let after = lower.rmatch_indices("player_").find_map(|(at, found)| {
@@ -43,7 +43,7 @@ fn parse_vote(text: &str) -> Option<Action> {
     after.or_else(|| bare.parse().ok())
 }
 
-/// Collapses white space, and removes surrounding quotes.
+/// Collapses white space, and removes quotes around the text.
 fn trimmed(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes = [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}'), ('\u{ab}', '\u{bb}')];
@@ -197,7 +197,7 @@ impl Undercover {
         Ok(ParsedMove::Document(json!({ "vote": format!("player_{target}"), "guesses": guesses })))
     }
 
-    /// Draws a document that is legal here.
+    /// Draws a random document that is legal for `seat`.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         match s.phase {
             Phase::Clue => {
