@@ -462,7 +462,7 @@ impl Game for Hanabi {
         let game = Hanabi { n, hand: hand as usize, colors, ranks, params };
         let cards = game.cards();
         if n * game.hand > cards {
-            let allowed = format!("hands that {cards} cards are enough for");
+            let allowed = format!("at most {} for a deck of {cards} cards", cards / n);
             return Err(ParamError::value("hand_size", hand, allowed));
         }
         Ok(game)
@@ -611,13 +611,13 @@ impl GameText for Hanabi {
         let text = self.move_text(a);
         let why = match self.reading(a) {
             Some(Move::Discard(slot) | Move::Play(slot)) if slot >= usize::from(s.hands[seat].size) => {
-                format!("no card in slot {slot}")
+                format!("the hand has no card in slot {slot}")
             }
-            Some(Move::Discard(_)) => format!("all {} information tokens are there", self.tokens()),
+            Some(Move::Discard(_)) => format!("all {} information tokens are already available", self.tokens()),
             Some(Move::Color(..) | Move::Rank(..)) if s.information == 0 => "no information token is left".to_owned(),
             Some(Move::Color(to, c)) => format!("p{} holds no {} card", (seat + to) % self.n, NAMES[c]),
             Some(Move::Rank(to, r)) => format!("p{} holds no card of rank {}", (seat + to) % self.n, r + 1),
-            _ => "it is not a move".to_owned(),
+            _ => "the id is not a move".to_owned(),
         };
         format!("{text} is not legal: {why}")
     }

@@ -25,7 +25,7 @@ fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
         return Err(ParamError::value("stage_game", stage, "matrix_pd()"));
     }
     if !raw.contains_key("num_repetitions") {
-        return Err(ParamError::value("num_repetitions", serde_json::Value::Null, "1 to 9999, and it must be given"));
+        return Err(ParamError::value("num_repetitions", serde_json::Value::Null, "1 to 9999 (required)"));
     }
     Ok(raw)
 }
@@ -233,7 +233,7 @@ impl Game for IteratedPrisonersDilemma {
             return Err(ParamError::value(
                 "payoffs",
                 payoffs.to_vec(),
-                "[T, S, R, P] with T > R > P > S, each within 1e6",
+                "[T, S, R, P] with T > R > P > S, each from -1e6 to 1e6",
             ));
         }
         let stop = num_repetitions.is_none().then_some((termination_probability * WHOLE as f64 + 0.5) as u64);

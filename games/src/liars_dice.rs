@@ -243,7 +243,7 @@ impl Game for LiarsDice {
         let Params { players, numdice, dice_sides, .. } = params;
         let most = MOST_BIDS as u32 / (players * numdice);
         if dice_sides > most {
-            let allowed = format!("2 to {most} (times all dice at most {MOST_BIDS})");
+            let allowed = format!("2 to {most} (sides times all dice: at most {MOST_BIDS})");
             return Err(ParamError::value("dice_sides", dice_sides, allowed));
         }
         Ok(LiarsDice { n: players as usize, each: numdice as usize, sides: dice_sides as usize, params })
@@ -430,7 +430,7 @@ impl GameText for LiarsDice {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match s.last() {
             Some(last) => format!("{} is not higher than the last bid, {}", self.name(a as usize), self.name(last)),
-            None => "no bid to call yet".to_owned(),
+            None => "there is no bid to call yet".to_owned(),
         }
     }
 }

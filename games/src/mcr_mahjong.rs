@@ -253,7 +253,7 @@ impl Game for McrMahjong {
     fn new(params: Params) -> Result<Self, ParamError> {
         in_range(&params)?;
         if params.flowers && params.wall != Wall::Common {
-            return Err(ParamError::value("flowers", true, "false, or wall=common"));
+            return Err(ParamError::value("flowers", true, "false; true needs wall=common"));
         }
         Ok(McrMahjong { params })
     }

@@ -295,18 +295,18 @@ impl Game for Negotiation {
     fn new(params: Params) -> Result<Self, ParamError> {
         in_range(&params)?;
         if !params.enable_proposals {
-            return Err(ParamError::value("enable_proposals", false, "true: there are always proposals"));
+            return Err(ParamError::value("enable_proposals", false, "true (proposals cannot be disabled)"));
         }
         let utterances = u64::from(params.num_symbols).pow(params.utterance_dim);
         if utterances > 10_000 {
-            let allowed = "a number for which there are at most 10,000 utterances";
+            let allowed = "at most 10,000 possible utterances (num_symbols to the power of utterance_dim)";
             return Err(ParamError::value("utterance_dim", params.utterance_dim, allowed));
         }
         let utterances = if params.enable_utterances { utterances as u32 } else { 0 };
         let mut game = Negotiation { items: params.num_items as usize, utterances, given: None, params };
         if let Some(text) = &game.params.instance {
-            let allowed =
-                "pool;values;values;limit as 2 3 4;7 1 7;7 6 1;6: at most 5 of an item, values to 10, limit 1 to 10";
+            let allowed = "pool;values of seat 0;values of seat 1;limit, such as 2 3 4;7 1 7;7 6 1;6 \
+                           (quantities up to 5, values up to 10, limit from 1 to 10)";
             let given = game.instance(text).ok_or_else(|| ParamError::value("instance", text.as_str(), allowed))?;
             game.given = Some(given);
         }
@@ -586,8 +586,8 @@ impl GameText for Negotiation {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match (self.utters(s), a.checked_sub(self.agree())) {
-            (true, _) => "the proposal is made; an utterance is due now".to_owned(),
-            (false, Some(0)) => "no proposal to agree to yet".to_owned(),
+            (true, _) => "an utterance is due now, not a proposal".to_owned(),
+            (false, Some(0)) => "there is no proposal to agree to yet".to_owned(),
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
                 let kept = self.quantities(a);

@@ -317,7 +317,7 @@ impl GameText for Pig {
 
     fn why_not(&self, s: &State, _seat: Seat, _a: Action) -> String {
         let (score, total) = (s.scores[usize::from(s.seat)], s.total);
-        format!("{score} banked and {total} of this turn are enough to win with {}: stop to bank them", self.goal)
+        format!("{score} banked points and {total} of this turn reach the goal of {}: stop to bank them", self.goal)
     }
 }
 

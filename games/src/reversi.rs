@@ -275,7 +275,7 @@ impl GameText for Reversi {
         } else if s.moves == 0 {
             "the only move is to pass"
         } else {
-            "it would turn no disc"
+            "the move flips no disc"
         };
         format!("{a} is {}: {why}", square_text(a))
     }

@@ -351,7 +351,8 @@ impl Game for Undercover {
         let given = match &params.pair {
             None => None,
             Some(text) => {
-                let allowed = "two words as sun;moon: 1 to 3 parts, 30 characters, none of which holds the other";
+                let allowed = "two words such as sun;moon, each of 1 to 3 parts and at most 30 characters, \
+                               neither containing the other";
                 let wrong = || ParamError::value("pair", text.as_str(), allowed);
                 let (a, b) = text.split_once(';').ok_or_else(wrong)?;
                 let [a, b] = [a, b].map(|w| w.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -585,16 +586,16 @@ impl GameText for Undercover {
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         let target = a.wrapping_sub(VOTE) as usize;
         match s.phase {
-            Phase::Clue if a >= VOTE => "this is the round of clues; the vote comes after it".into(),
+            Phase::Clue if a >= VOTE => "a clue is due now; the vote comes after all clues".into(),
             Phase::Clue if a > 0 && words::holds(lexicon().clues[a as usize - 1].text, self.word(s, seat)) => {
-                "the clue holds your word".into()
+                "the clue contains your word".into()
             }
-            Phase::Clue => "somebody has said this in this round".into(),
-            Phase::Vote if a < VOTE => "this is the vote: name a player".into(),
+            Phase::Clue => "another player has already given this clue in this round".into(),
+            Phase::Vote if a < VOTE => "a vote is due now, not a clue: name a player".into(),
             Phase::Vote if target == seat => "you cannot vote for yourself".into(),
             Phase::Vote if target >= self.players() => format!("player_{target} is not in the game"),
-            Phase::Vote => format!("player_{target} is out"),
-            _ => "no player acts now".into(),
+            Phase::Vote => format!("player_{target} is already eliminated"),
+            _ => "no player is to move".into(),
         }
     }
 

@@ -125,7 +125,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let side = s.side(&self.settings, seat);
         let Some(map) = document.as_object() else {
             let example = self.engine.document(side, &self.engine.example(side));
-            let message = "no JSON object in this text";
+            let message = "expected a JSON object, got text without one";
             return Err(vec![Issue::unparsed(document, format!("one JSON object, such as {example}"), message)]);
         };
         let has = |name: &str| map.get(name) == Some(&Value::Bool(true));

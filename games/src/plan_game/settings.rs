@@ -155,7 +155,7 @@ impl PlanSettings {
     /// Returns an error for the first invalid parameter.
     pub fn check(&self) -> Result<(), ParamError> {
         if self.roles == Roles::Alternate && (self.format, self.revise) != (RoundFormat::Match, Revise::Both) {
-            return Err(ParamError::value("roles", "alternate", "alternate only with format=match and revise=both"));
+            return Err(ParamError::value("roles", "alternate", "fixed; alternate needs format=match and revise=both"));
         }
         Ok(())
     }

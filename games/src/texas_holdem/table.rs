@@ -151,7 +151,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
                 return Err(ParamError::value(
                     name,
                     given,
-                    format!("OpenSpiel's default {only:?}; subgames are not played"),
+                    format!("{only:?}, OpenSpiel's default (subgames are not supported)"),
                 ));
             }
         }
@@ -240,7 +240,7 @@ impl PokerTable {
             exactly("stack", given, n, "position")?;
             each("stack", given, 1, CHIPS)?;
             if let Some(p) = (0..n).find(|&p| given[p] <= blinds[p]) {
-                let why = format!("more chips than its blind of {} at position {p}", blinds[p]);
+                let why = format!("more than the blind of {} chips at position {p}", blinds[p]);
                 return Err(ParamError::value("stack", given.clone(), why));
             }
             stacks = padded(given, 0, SEATS);
@@ -254,7 +254,7 @@ impl PokerTable {
             each("raiseSize", given, 1, CHIPS)?;
             raise.clone_from(given);
         } else if let Some(given) = &p.raise_size {
-            return Err(ParamError::value("raiseSize", given.clone(), "nothing without betting=limit"));
+            return Err(ParamError::value("raiseSize", given.clone(), "unset, unless betting=limit"));
         }
         let default = || if limit { padded(&[3], 4, rounds) } else { vec![255; rounds] };
         let raises = p.max_raises.get_or_insert_with(default);
@@ -267,12 +267,13 @@ impl PokerTable {
         each("numBoardCards", boards, 0, HAND as u32)?;
         let board: u32 = boards.iter().sum();
         if p.num_hole_cards + board > HAND as u32 {
-            let why = format!("at most {} with {} hole cards", HAND as u32 - p.num_hole_cards, p.num_hole_cards);
+            let (most, hole) = (HAND as u32 - p.num_hole_cards, p.num_hole_cards);
+            let why = format!("at most {most} in total with {hole} hole cards");
             return Err(ParamError::value("numBoardCards", boards.clone(), why));
         }
         let (deck, holes) = (p.num_suits * p.num_ranks, p.num_players * p.num_hole_cards);
         if holes + board > deck {
-            let why = format!("a deck of at least {} cards: there are {deck}", holes + board);
+            let why = format!("a deck of at least {} cards, got {deck}", holes + board);
             return Err(ParamError::value("numRanks", p.num_ranks, why));
         }
         let mut cards = holes;
@@ -286,10 +287,11 @@ impl PokerTable {
 
         let sizes = p.betting_abstraction;
         if sizes == Abstraction::Botzone && (n != 2 || limit) {
-            return Err(ParamError::value("bettingAbstraction", "botzone", "botzone has two seats and no limit"));
+            let allowed = "botzone only with numPlayers=2 and betting=nolimit";
+            return Err(ParamError::value("bettingAbstraction", "botzone", allowed));
         }
         if p.score == Score::Blinds && big_blind == 0 {
-            return Err(ParamError::value("score", "blinds", "chips, as the big blind is 0"));
+            return Err(ParamError::value("score", "blinds", "chips; blinds needs a big blind above 0"));
         }
         Ok(PokerTable {
             n,

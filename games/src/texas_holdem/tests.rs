@@ -113,7 +113,7 @@ fn refusals_state_raise_bounds() {
     }
     assert!(refusal(&*s, "dance").contains("Fold, Call"));
     let s = played("preset=hunl_fullgame", "", &["all in"]);
-    assert!(refusal(&*s, "Bet20000").contains("does not go beyond"), "{}", refusal(&*s, "Bet20000"));
+    assert!(refusal(&*s, "Bet20000").contains("does not exceed"), "{}", refusal(&*s, "Bet20000"));
     assert_eq!(s.legal_list(0), [0, 1]);
     let s = played("", "", &["Call"]);
     assert!(refusal(&*s, "Fold").contains("no bet to call"));
@@ -305,21 +305,21 @@ fn invalid_queries_are_named() {
     let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
-        (json!([]), "not an object"),
-        (json!({ "board": "Tc" }), "hands are missing"),
-        (hands(json!("Kh Kc")), "not a list"),
-        (hands(json!([])), "0 of them"),
-        (hands(json!(["Kh"])), "hands/0: 1 cards"),
-        (hands(json!(["Kh Kc", "2c 3c 4c"])), "hands/1: 3 cards"),
-        (hands(json!(["Kh Kc", 7])), "hands/1: 7 is not a text"),
-        (hands(json!(["Kh Kc", "Kh 2c"])), "Kh is there twice"),
-        (hands(json!(["Tc Kc"])), "Tc is there twice"),
+        (json!([]), "got []"),
+        (json!({ "board": "Tc" }), "got nothing"),
+        (hands(json!("Kh Kc")), "got \"Kh Kc\""),
+        (hands(json!([])), "got 0"),
+        (hands(json!(["Kh"])), "hands/0: expected 2 cards, got 1"),
+        (hands(json!(["Kh Kc", "2c 3c 4c"])), "hands/1: expected 2 cards, got 3"),
+        (hands(json!(["Kh Kc", 7])), "hands/1: expected cards as text such as \"Tc 9h\", got 7"),
+        (hands(json!(["Kh Kc", "Kh 2c"])), "card Kh appears twice"),
+        (hands(json!(["Tc Kc"])), "card Tc appears twice"),
         (hands(json!(["Xc Kc"])), "expected a card (a rank of 23456789TJQKA, then a suit of cdhs), got \"Xc\""),
-        (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
-        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
+        (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: expected at most 5 cards, got 6"),
+        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: expected cards as text such as \"Tc 9h\", got 5"),
         (json!({ "boards": "", "hands": ["Kh Kc"] }), "unknown field \"boards\""),
-        (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: 0"),
-        (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: \"x\""),
+        (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: expected an integer from 1 to 100000000, got 0"),
+        (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: expected an integer"),
     ] {
         let got = why(q.clone());
         assert!(got.contains(word), "{q}: {got}");

@@ -114,29 +114,29 @@ impl TexasHoldem {
         match d.does(t, a) {
             ActionEffect::Fold => format!("{fold}: no bet to call; {call} checks"),
             ActionEffect::Call => {
-                format!("{call}: after an all-in there is only to fold ({fold}) or to go all-in ({all})")
+                format!("{call}: after an all-in, only fold ({fold}) and all-in ({all}) are legal")
             }
             _ if !bets => format!("{}: {}", self.name(a), no_raise(t, d, p, &options)),
             ActionEffect::Raise(_) if botzone => {
                 let (low, high) = options.range.map_or((0, 0), |(l, h)| (self.size(l), self.size(h)));
                 let k = self.size(a);
                 format!(
-                    "{k}: a raise puts in at least {low} and at most {high} chips now; all {} are {all}",
+                    "{k}: a raise must put in at least {low} and at most {high} chips; for all {} chips use {all}",
                     stack - spent
                 )
             }
             ActionEffect::Raise(to) if t.sizes == Abstraction::Fullgame => {
                 let (low, high) = options.range.unwrap_or_default();
                 let flaw = if to > high { "above the stack" } else { "too small" };
-                format!("Bet{to} is {flaw}: a raise goes to at least {low} and at most {high} chips over the hand")
+                format!("Bet{to} is {flaw}: expected a total of at least {low} and at most {high} chips in this hand")
             }
             ActionEffect::Raise(to) => format!(
-                "{}: it would go to {to} chips over the hand; the stack is {stack}, the call {owed}, and a raise must go \
-                 beyond the call by the last raise at least",
+                "{}: a raise to {to} chips in this hand is illegal; the stack is {stack}, the call costs {owed}, and a \
+                 raise must exceed the call by at least the last raise",
                 self.name(a)
             ),
             ActionEffect::AllIn => {
-                format!("{}: the pot is all of the stack, so {} is all-in", self.name(a), self.name(2))
+                format!("{}: the pot is as large as the stack, so {} is all-in", self.name(a), self.name(2))
             }
         }
     }
@@ -146,10 +146,10 @@ fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &LegalIds) -> String {
     let (c, only) = (&d.chips, if options.has(FOLD) { "fold or call" } else { "check" });
     let stack = t.stacks[p];
     if t.sizes == Abstraction::Fc {
-        "this table has no raises".to_owned()
+        "raises are disabled at this table".to_owned()
     } else if c.most >= stack {
-        format!("the stack of {stack} does not go beyond the {} of the call; {only}", c.most)
+        format!("the stack of {stack} does not exceed the call to {}; legal: {only}", c.most)
     } else {
-        format!("no raise is possible: the round has had all of its raises, or no seat could answer; {only}")
+        format!("no raise is possible: the round has its maximum of raises, or no seat can reply; legal: {only}")
     }
 }

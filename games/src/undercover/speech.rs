@@ -97,10 +97,11 @@ impl Undercover {
                 match text.to_ascii_lowercase().rfind(&name) {
                     Some(at) => trimmed(&text[at + name.len()..]),
                     None if text.trim() == NO_MOVE => {
-                        return Err(vec![Issue::unparsed(document, form, "this is not a clue")]);
+                        let message = "expected a clue, got the text for a missing reply";
+                        return Err(vec![Issue::unparsed(document, form, message)]);
                     }
                     None if text.trim().lines().count() > 1 => {
-                        let message = "several lines, and none of them begins with your name";
+                        let message = "expected one line, or a line that begins with your name";
                         return Err(vec![Issue::unparsed(document, form, message)]);
                     }
                     None => trimmed(text),
@@ -108,7 +109,7 @@ impl Undercover {
             }
             other => match other.get("clue").and_then(Value::as_str) {
                 Some(text) => trimmed(text),
-                None => return Err(issue("schema", "/clue", other, form, "the clue is missing")),
+                None => return Err(issue("schema", "/clue", other, form, "expected a text in the field clue")),
             },
         };
         let mut flaws = Vec::new();
@@ -118,7 +119,7 @@ impl Undercover {
             flaws.extend(issue("too_long", path, &got, format!("at most {most} characters"), "the clue is too long"));
         }
         if words::holds(&given, self.word(s, seat)) {
-            flaws.extend(issue("contains_word", path, &got, "a clue without the word", "the clue holds your word"));
+            flaws.extend(issue("contains_word", path, &got, "a clue without the word", "the clue contains your word"));
         }
         let stems = words::stems(&given);
         let stock = lexicon().clues.iter().position(|c| words::equal(&c.stems, &stems)).map(|k| k as Action + 1);
@@ -127,7 +128,7 @@ impl Undercover {
             _ => words::equal(&words::stems(Self::text_of(s, at)), &stems),
         };
         if Self::running(s).any(same) {
-            let message = "somebody has said this in this round";
+            let message = "another player has already given this clue in this round";
             flaws.extend(issue("repeated", path, &got, "a clue that is new in this round", message));
         }
         if !flaws.is_empty() {
@@ -147,7 +148,8 @@ impl Undercover {
             other => (other.get("vote").and_then(Value::as_str).and_then(parse_vote), "/vote"),
         };
         let Some(target) = target else {
-            return Err(vec![Issue { path: path.into(), ..Issue::unparsed(document, living, "no player is named") }]);
+            let unparsed = Issue::unparsed(document, living, "the vote names no player");
+            return Err(vec![Issue { path: path.into(), ..unparsed }]);
         };
         let a = VOTE.saturating_add(target);
         let mut flaws = Vec::new();
@@ -165,7 +167,8 @@ impl Undercover {
             let word = trimmed(word.as_str().unwrap_or_default());
             match number(key) {
                 _ if !self.params.guesses => {
-                    flaws.extend(issue("schema", &path, &json!(word), Value::Null, "this game takes no guesses"));
+                    let message = "guesses are disabled in this game";
+                    flaws.extend(issue("schema", &path, &json!(word), Value::Null, message));
                 }
                 Some(p) if p as usize == seat => {
                     flaws.extend(issue(
@@ -173,7 +176,7 @@ impl Undercover {
                         &path,
                         &json!(word),
                         "other players",
-                        "your own word needs no guess",
+                        "you cannot guess your own word",
                     ));
                 }
                 Some(p) if (p as usize) < self.players() && word.chars().count() <= GUESS => guesses.push((p, word)),
@@ -181,7 +184,10 @@ impl Undercover {
                     let allowed = format!("at most {GUESS} characters");
                     flaws.extend(issue("too_long", &path, &json!(word), allowed, "the guess is too long"));
                 }
-                _ => flaws.extend(issue("unknown_seat", &path, &json!(word), "players", format!("there is no {key}"))),
+                _ => {
+                    let message = format!("{key} is not a player");
+                    flaws.extend(issue("unknown_seat", &path, &json!(word), "players", message));
+                }
             }
         }
         guesses.sort();

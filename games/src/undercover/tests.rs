@@ -84,8 +84,8 @@ fn invalid_pair_line_is_refused_with_reason() {
         ("one two three four\tmoon\tsky", "parts"),
         ("a word that has far too many characters\tmoon\tsky", "parts"),
         ("Donaudampfschifffahrtsgesellschaft\tmoon\tsky", "characters"),
-        ("grape\tgrapefruit\tfruit", "holds"),
-        ("suns\tsun\tsky", "holds"),
+        ("grape\tgrapefruit\tfruit", "contains"),
+        ("suns\tsun\tsky", "contains"),
     ] {
         let found = words::pair(line).unwrap_err();
         assert!(found.contains(why), "{line:?}: {found}");

@@ -33,22 +33,23 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [a, b, category] = fields[..] else {
-        return Err(format!("{} fields, not two words and a category", fields.len()));
+        return Err(format!("expected 3 fields (two words and a category), got {}", fields.len()));
     };
     if category.trim().is_empty() {
-        return Err("the category is missing".into());
+        return Err("expected a category as the third field, got an empty text".into());
     }
     for word in [a, b] {
         let n = tokens(word).len();
         if !(1..=3).contains(&n) {
-            return Err(format!("{word:?} has {n} parts, not 1 to 3"));
+            return Err(format!("expected 1 to 3 parts in {word:?}, got {n}"));
         }
-        if word.chars().count() > 30 {
-            return Err(format!("{word:?} has more than 30 characters"));
+        let length = word.chars().count();
+        if length > 30 {
+            return Err(format!("expected at most 30 characters in {word:?}, got {length}"));
         }
     }
     if holds(a, b) || holds(b, a) {
-        return Err(format!("one of {a:?} and {b:?} holds the other"));
+        return Err(format!("expected two words of which neither contains the other, got {a:?} and {b:?}"));
     }
     Ok(([a, b], category))
 }
@@ -161,6 +162,6 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let text = |key: &str| fields.and_then(|map| map.get(key)).and_then(Value::as_str);
     match (text("clue"), text("word")) {
         (Some(clue), Some(word)) => Ok(json!({ "holds": holds(clue, word), "clue": stems(clue), "word": stems(word) })),
-        _ => Err(format!("a question is {{\"clue\": TEXT, \"word\": TEXT}}, not {question}")),
+        _ => Err(format!("expected {{\"clue\": TEXT, \"word\": TEXT}}, got {question}")),
     }
 }

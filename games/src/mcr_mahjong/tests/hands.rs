@@ -85,27 +85,27 @@ fn invalid_queries_are_refused_with_path() {
     let of_ten = tiles_of("W1 W2 W3 B4 B5 B6 W5 W5 B7 B8");
     let meld = |meld: Value| json!({ "hand": of_ten, "pack": [meld] });
     for (question, path, word) in [
-        (json!([]), "", "an object, not a list"),
+        (json!([]), "", "object, got a list"),
         (json!({ "win": "W1" }), "/hand", "missing"),
-        (json!({ "hand": "W1" }), "/hand", "a list, not a text"),
+        (json!({ "hand": "W1" }), "/hand", "a list, got a text"),
         (json!({ "hand": tiles_of("W1 W1 W1 W1 W1 W2 W3 W4 W5 W6 W7 W8 W9") }), "/hand/4", "five W1"),
-        (json!({ "hand": hand[1..] }), "/hand", "12 tiles"),
-        (with("hand", json!(["X1"])), "/hand", "1 tiles"),
+        (json!({ "hand": hand[1..] }), "/hand", "got 12"),
+        (with("hand", json!(["X1"])), "/hand", "got 1"),
         (with("hand", json!(hand.iter().map(|_| "W0").collect::<Vec<_>>())), "/hand/0", "\"W0\" is not a tile"),
         (with("win", json!("H1")), "/win", "not a tile"),
         (with("win", json!(7)), "/win", "7 is not a tile"),
-        (with("self_drawn", json!("yes")), "/self_drawn", "not true or false"),
-        (with("flowers", json!(9)), "/flowers", "not 0 to 8"),
-        (with("seat_wind", json!(4)), "/seat_wind", "not 0 to 3"),
-        (with("edition", json!("1998")), "/edition", "not an edition"),
+        (with("self_drawn", json!("yes")), "/self_drawn", "expected true or false"),
+        (with("flowers", json!(9)), "/flowers", "expected 0 to 8"),
+        (with("seat_wind", json!(4)), "/seat_wind", "expected 0 to 3"),
+        (with("edition", json!("1998")), "/edition", "expected oracle or strict98"),
         (with("selfdrawn", json!(true)), "/selfdrawn", "did you mean self_drawn"),
         (meld(json!(["CHI", "F2", 1])), "/pack/0/1", "not the middle tile"),
         (meld(json!(["CHI", "W9", 1])), "/pack/0/1", "not the middle tile"),
-        (meld(json!(["CHI", "W5", 0])), "/pack/0/2", "not 1 to 3"),
-        (meld(json!(["PUNG", "W5", 1])), "/pack/0/0", "not a kind of meld"),
+        (meld(json!(["CHI", "W5", 0])), "/pack/0/2", "expected 1 to 3"),
+        (meld(json!(["PUNG", "W5", 1])), "/pack/0/0", "expected CHI, PENG or GANG"),
         (meld(json!(["GANG", "W5", 1])), "/hand/6", "five W5"),
         (meld(json!("GANG")), "/pack/0", "a list of three"),
-        (json!({ "hand": ["W1"], "pack": [1, 2, 3, 4, 5] }), "/pack", "5 melds"),
+        (json!({ "hand": ["W1"], "pack": [1, 2, 3, 4, 5] }), "/pack", "4 melds, got 5"),
     ] {
         let issue = ask(question.clone()).expect_err(&question.to_string());
         assert!(issue.path == path && issue.message.contains(word), "{question}: {issue:?}");
