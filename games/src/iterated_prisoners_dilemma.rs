@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         let name = |params: &str| {
             let error = crate::load(&format!("iterated_prisoners_dilemma({params})")).err().unwrap();
             error.name.unwrap()

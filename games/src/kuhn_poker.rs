@@ -51,7 +51,7 @@ pub struct State {
     bets: u32,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_views_never_panic() {
+    fn sampling_from_forged_view_does_not_panic() {
         let (game, s) = played(2, &[1, 0], "b");
         let mut view = game.view(&s, Viewer::Seat(0));
         (view.card, view.dealt, view.seat) = (Some(200), 99, Some(77));

@@ -81,7 +81,7 @@ pub struct State {
     length: [u8; 2],
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -626,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn raises_are_capped_and_free_folds_illegal() {
+    fn third_raise_and_free_fold_are_illegal() {
         let mut s = played("", &[0, 2], "rr");
         assert!(s.play(0, RAISE).unwrap_err().message.contains("at most 2 raises"));
         let mut s2 = played("", &[0, 2], "");
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn mapped_actions_are_calls() {
+    fn action_mapping_turns_illegal_moves_into_calls() {
         let s = played("action_mapping=true", &[0, 2], "frrr");
         assert_eq!(view(&*s, Viewer::Public)["moves"], json!(["crrc", ""]));
         assert_eq!(s.turn(), ToMove::Chance);
@@ -670,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for params in ["players=1", "players=11", "starting_player=2"] {
             let error = crate::load(&format!("leduc_poker({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

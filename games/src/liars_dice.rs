@@ -79,7 +79,7 @@ pub struct State {
     called: bool,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn bids_increase_and_only_bids_are_called() {
+    fn bids_must_increase_and_call_needs_a_bid() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
         assert!(s.play(0, 24).unwrap_err().message.contains("no bid to call"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for params in ["players=7", "numdice=0", "numdice=6", "dice_sides=1", "dice_sides=129", "bidding_rule=none"] {
             let error = crate::load(&format!("liars_dice({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

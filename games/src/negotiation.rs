@@ -98,7 +98,7 @@ pub struct State {
     agreed: bool,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.

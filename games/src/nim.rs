@@ -53,7 +53,7 @@ const MOST_PILES: usize = 16;
 /// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Objects by pile; unused piles are empty.
+    /// Number of objects in each pile; unused piles are empty.
     piles: [u8; MOST_PILES],
     /// Total number of objects.
     left: u16,

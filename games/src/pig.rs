@@ -288,7 +288,7 @@ impl GameText for Pig {
         format!("Roll {}", if self.params.piglet { a } else { a.saturating_add(1) })
     }
 
-    /// Returns OpenSpiel's two lines, then the goal or the result.
+    /// Returns OpenSpiel's two text lines, followed by the goal or the result.
     fn text(&self, view: &View) -> String {
         let scores: Vec<String> = view.scores.iter().map(u16::to_string).collect();
         let rolling = if view.rolling { " (rolling)" } else { "" };
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn horizon_draws_unless_last_bank_wins() {
+    fn horizon_ends_game_in_draw_unless_last_stop_wins() {
         assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), ToMove::Seat(0));
         let s = played("pig(winscore=5,horizon=3)", "r2r2r");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for name in ["players=11", "winscore=0", "winscore=1001", "diceoutcomes=1", "horizon=0", "preset=hog"] {
             let error = crate::load(&format!("pig({name})")).err().unwrap();
             assert_eq!(error.name.as_deref(), name.split('=').next());

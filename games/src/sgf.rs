@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn game_writes_one_escaped_tree() {
+    fn game_is_written_as_one_escaped_sgf_tree() {
         let moves: Vec<Stone> = vec![(0, Some([0, 0])), (1, None), (0, Some([18, 2]))];
         let text = game(1, 19, &[("PB", "a]b\\c\nd"), ("RE", "B+R")], &[[3, 15], [15, 3]], &moves);
         assert_eq!(text, "(;FF[4]CA[UTF-8]GM[1]SZ[19]PB[a\\]b\\\\c d]RE[B+R]AB[dp][pd]\n;B[aa];W[];B[sc])\n");

@@ -9,7 +9,7 @@ use super::{
     Hanabi, HandCard, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NO_MOVE, NO_SEAT, PlayedMove, Sight, State, slots,
 };
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.

@@ -38,7 +38,7 @@ const fn suit_and_rank(set: Set) -> (u8, u8) {
 /// Length of tables indexed by set number, a power of two.
 const SETS: usize = 64;
 
-/// Suit and rank by set number.
+/// Suit and rank of each set, by set number.
 static SHAPES: [(u8, u8); SETS] = {
     let mut table = [(0, 0); SETS];
     let mut set = 0;

@@ -75,7 +75,7 @@ fn value_lists_are_uniform_and_nonzero() {
 }
 
 #[test]
-fn limits_follow_truncated_poisson() {
+fn proposal_limits_follow_truncated_poisson() {
     let g = game("");
     let mut out = Outcomes::new();
     g.chance(&g.start(), &mut out);

@@ -3,7 +3,7 @@
 use ludex_env::picture::labels::{panel, short};
 use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
-/// The drawn content of a negotiation between two seats.
+/// Content of the picture of a negotiation.
 #[derive(Clone, Debug, Default)]
 pub struct Division {
     /// Names of the items.

@@ -18,7 +18,7 @@ pub enum Face {
     Missing,
 }
 
-/// The drawn content of a seat.
+/// Content of the panel of a seat.
 #[derive(Clone, Debug, Default)]
 pub struct Player {
     /// Display name of the seat.
@@ -35,7 +35,7 @@ pub struct Player {
     pub out: bool,
 }
 
-/// The drawn content of a table.
+/// Content of the picture of a card table.
 #[derive(Clone, Debug, Default)]
 pub struct CardTable {
     /// Cards of the board.

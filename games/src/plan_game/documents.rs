@@ -74,7 +74,7 @@ fn ordered(schema: &Value, value: &Value) -> Value {
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// Returns the schemas by phase and seat.
+    /// Returns the document schemas by phase and seat.
     pub(super) fn schemas(&self) -> BTreeMap<String, Value> {
         let alternate = self.settings.roles == Roles::Alternate;
         let mut phases = vec![Phase::Initial];

@@ -25,7 +25,7 @@ pub type PartialPiece = SmallVec<[Action; 4]>;
 pub struct BattleEnd {
     /// Side that won the battle.
     pub winner: Side,
-    /// Reason of the end, as one word.
+    /// Reason why the battle ended, as one word.
     pub reason: &'static str,
     /// Length of the battle, in the time steps of the game.
     pub length: u32,
@@ -44,7 +44,7 @@ pub struct ParsedPlan<P> {
     pub violations: Vec<&'static str>,
 }
 
-/// The anchor ladder of every plan game.
+/// Anchor ladder that all plan games share.
 pub(crate) const LADDER: &[(u32, u32, &str)] =
     &[(0, 1, "random"), (1, 1, "sound_plan"), (2, 1, "best_answer"), (3, 1, "hill_climber")];
 

@@ -335,7 +335,7 @@ fn each_violation_is_reported() {
 
 /// Violations are reported in pairs, in the order of the page, and on both sides at once.
 #[test]
-fn violations_combine_in_page_order() {
+fn violations_are_reported_in_page_order() {
     let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
     let flaws: [(&str, Value); 4] = [
         ("unknown_name", unit("Sunflower", 1, 0)),
@@ -366,7 +366,7 @@ fn violations_combine_in_page_order() {
 /// Cases: a plan for the wrong side, `keep` next to units, `keep` at the start, two objects, a truncated object, and a
 /// code fence.
 #[test]
-fn malformed_documents_are_handled() {
+fn malformed_documents_get_expected_verdicts() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both)");
     let refused = |s: &dyn DynState, given: Move| s.parse_move(0, &given).unwrap_err();
     for document in [

@@ -14,7 +14,7 @@ use super::log::SummaryLog;
 use super::settings::{Feedback, RoundFormat};
 use super::state::{Flawed, Phase, Round, Stand, State, Strategy, Work, judged, side_in};
 
-/// Information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Seat of the observer; absent for the public.

@@ -71,7 +71,7 @@ fn defaults_and_presets_match_documentation() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_invalid_parameter() {
     for (params, name) in [
         ("numPlayers=11", "numPlayers"),
         ("numPlayers=1", "numPlayers"),
@@ -175,14 +175,14 @@ fn side_pots_go_to_best_hands() {
 }
 
 #[test]
-fn five_high_straight_counts() {
+fn five_high_straight_is_recognized() {
     let s =
         played("", "As 2d Kc Kd 3h 4c 5s Kh 9d", &["Call", "Call", "Call", "Call", "Call", "Call", "AllIn", "Call"]);
     assert_eq!(s.returns(), [20_000.0, -20_000.0]);
 }
 
 #[test]
-fn limit_raises_follow_rounds() {
+fn limit_raise_size_depends_on_round() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
@@ -192,7 +192,7 @@ fn limit_raises_follow_rounds() {
 }
 
 #[test]
-fn rlcard_pot_excludes_call() {
+fn rlcard_pot_raise_excludes_amount_of_call() {
     let s = played("preset=llmarena", "", &[]);
     // 3 chips in the pot: half is 1, which with the blind of 1 does not exceed 2.
     assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
@@ -239,7 +239,7 @@ fn botzone_raises_double_previous_amount() {
 }
 
 #[test]
-fn hands_of_match_add_up() {
+fn match_total_is_sum_of_hand_results() {
     let s = played("preset=botzone,hands=3", "", &["-1", "-1"]);
     let v = view(&*s, 0);
     assert_eq!((&v["hand"], &v["total"]), (&json!(3), &json!([0.0, 0.0])));
@@ -282,7 +282,7 @@ fn sampled_cards_are_uniform() {
 }
 
 #[test]
-fn queries_are_analyzed() {
+fn query_returns_winners_categories_and_equity() {
     let ask = |q: Value| game("").analyze(&q);
     assert_eq!(
         ask(json!({ "board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"] })),
@@ -301,7 +301,7 @@ fn queries_are_analyzed() {
 }
 
 #[test]
-fn invalid_queries_are_named() {
+fn error_names_invalid_query_field() {
     let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
@@ -346,7 +346,7 @@ fn equity(cards: &str, moves: &[&str]) -> f64 {
 }
 
 #[test]
-fn decision_marks_name_move() {
+fn decision_marks_state_type_of_move() {
     let word = |params: &str, moves: &[&str]| {
         let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         all.into_iter().find(|m| m.1 == "action").unwrap().2

@@ -10,7 +10,7 @@ use super::table::{Abstraction, PokerTable};
 use super::{State, TexasHoldem};
 use crate::cards;
 
-/// The information of one seat, or of the public: the current hand, and the visible parts of earlier hands.
+/// Information visible to one seat, or to the public: the current hand, and the visible parts of earlier hands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.

@@ -65,7 +65,7 @@ fn count(log: &[Value], kind: &str, n: usize) {
 }
 
 #[test]
-fn rifle_and_shield_apply() {
+fn rifle_and_shield_battle_logs_expected_events() {
     is(
         "RifleSoldier 3,2; ShieldSoldier 4,2",
         "NormalDemon 2@1000",
@@ -77,7 +77,7 @@ fn rifle_and_shield_apply() {
 }
 
 #[test]
-fn jump_and_bomb_apply() {
+fn jump_and_bomb_battle_logs_expected_events() {
     is(
         "ShieldSoldier 10,1; Bomb 9,1@1000",
         "BouncingDemon 1; GreatDemon 2",
@@ -229,7 +229,7 @@ fn frost_demon_ignores_ice() {
 /// Only anti-air guns can hit the flying demon, which passes over units. By the repository's rules it has 5 points of
 /// health.
 #[test]
-fn flying_demon_is_hit_by_anti_air_only() {
+fn only_anti_air_guns_hit_flying_demon() {
     let log = fight("AntiAirSoldier 0,0", "FlyingDemon 0");
     has(&log, r#"[20,"shot","h0","d0",10,90] [200,"dead","d0"] [200,"end","human","cleared"]"#);
     let log =
@@ -311,7 +311,7 @@ fn damaged_machine_demon_speeds_up() {
 
 /// Only light damages other demons in the row of a shadow demon. The shadow demon itself takes all damage.
 #[test]
-fn shadow_demon_shelters_row_from_all_but_light() {
+fn shadow_demon_shelters_row_except_from_light() {
     let log = fight("HandgunSoldier 0,0", "NormalDemon 0; ShadowDemon 0");
     has(&log, r#"[20,"shot","h0","d0",0,100] [40,"shot","h0","d0",0,100]"#);
     let log = fight("HandgunSoldier 0,0; LightMage 1,0", "NormalDemon 0; ShadowDemon 0");

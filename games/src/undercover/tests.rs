@@ -193,7 +193,7 @@ fn tie_is_broken_by_chance() {
 }
 
 #[test]
-fn tie_of_all_seats_is_drawn_among_all() {
+fn tie_of_all_seats_is_broken_among_all_seats() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(2), Some(3), Some(4), Some(0)]);
@@ -411,7 +411,7 @@ fn game_laws_hold_for_presets_and_sizes() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_invalid_parameter() {
     for (name, text) in [
         ("players", "undercover(players=2)"),
         ("players", "undercover(players=11)"),

@@ -11,7 +11,7 @@ use super::words::{self, lexicon};
 use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK_CLUES, State, Undercover, place};
 use crate::quote::quoted;
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.

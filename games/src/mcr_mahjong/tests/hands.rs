@@ -221,7 +221,7 @@ fn question(line: &str) -> Value {
 }
 
 #[test]
-fn each_fan_applies_to_its_hand_only() {
+fn each_fan_applies_only_to_its_example_hand() {
     let has = |line: &str, fan: &str| {
         let answer = ask(question(line)).unwrap_or_else(|issue| panic!("{line}: {issue:?}"));
         answer["fans"].as_array().is_some_and(|fans| fans.iter().any(|f| f[2] == fan))
