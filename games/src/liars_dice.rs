@@ -430,7 +430,7 @@ impl GameText for LiarsDice {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match s.last() {
             Some(last) => format!("{} is not higher than the last bid, {}", self.name(a as usize), self.name(last)),
-            None => "there is no bid to call yet".to_owned(),
+            None => "expected a bid, got a call before the first bid".to_owned(),
         }
     }
 }
@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn bids_must_increase_and_call_needs_a_bid() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
-        assert!(s.play(0, 24).unwrap_err().message.contains("no bid to call"));
+        assert!(s.play(0, 24).unwrap_err().message.contains("got a call before the first bid"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
         assert_eq!(s.play(1, 7).unwrap_err().message, "2-2 is not higher than the last bid, 2-3");
         let s = played("numdice=2", &[1, 2, 3, 4], "4-6");

@@ -127,7 +127,7 @@ pub struct View {
     pub shown: Option<[Vec<u8>; 2]>,
 }
 
-/// A chance draw.
+/// A quantity that chance draws.
 enum Draw {
     Limit,
     Pool(usize),
@@ -587,7 +587,7 @@ impl GameText for Negotiation {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match (self.utters(s), a.checked_sub(self.agree())) {
             (true, _) => "an utterance is due now, not a proposal".to_owned(),
-            (false, Some(0)) => "there is no proposal to agree to yet".to_owned(),
+            (false, Some(0)) => "no proposal to agree to yet".to_owned(),
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
                 let kept = self.quantities(a);

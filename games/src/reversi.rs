@@ -30,7 +30,7 @@ pub struct Reversi {
     params: Params,
 }
 
-/// Parameters of passing.
+/// Parameters of Reversi: only the rule for passing.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

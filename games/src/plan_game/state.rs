@@ -107,7 +107,7 @@ pub struct Work<P> {
     pub over: Option<Box<(Value, u32)>>,
 }
 
-/// A finished round.
+/// A finished round with its strategies and result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Round<P> {
     /// Strategies by seat; `None` for a seat without a strategy.

@@ -95,7 +95,7 @@ pub struct OverBudget {
 /// A finished round; pairs are in seat order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundView {
-    /// Sides by seat.
+    /// Sides of the seats in this round.
     pub sides: [String; 2],
     /// Strategies by seat; null if no strategy was submitted.
     pub strategies: [Value; 2],

@@ -70,7 +70,7 @@ struct Marcher {
     summons: i32,
     /// Tick in which fire deals its second point of damage; `NEVER` for none.
     burns: i32,
-    /// First tick in which the demon is no longer slowed.
+    /// Tick in which slowing of the demon ends.
     slow: i32,
     /// Number of the human unit that blocks the demon.
     before: u16,

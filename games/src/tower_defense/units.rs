@@ -47,7 +47,7 @@ pub enum Blast {
 /// Special trait of a demon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trait {
-    /// No special trait.
+    /// The demon has no special trait.
     Plain,
     /// A shield against normal damage.
     Shield,

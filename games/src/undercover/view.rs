@@ -83,7 +83,7 @@ pub struct GuessedWord {
     pub round: u8,
     /// The seat whose word the observer guessed.
     pub seat: u8,
-    /// The guessed word.
+    /// The word that the observer guessed.
     pub word: String,
 }
 
