@@ -363,8 +363,7 @@ impl GameText for IteratedPrisonersDilemma {
         [head, line(own, mine), line(other, theirs)].join("\n")
     }
 
-    /// Returns the name in capitals if chance ends the game, and in mixed case otherwise. OpenSpiel's two variants
-    /// differ in this.
+    /// Returns the name of a move. As in OpenSpiel, the name is in capitals if chance ends the game.
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         match (self.stop.is_some(), a & 1) {
             (true, 0) => "COOPERATE",

@@ -173,7 +173,7 @@ impl McrMahjong {
         (0..).zip(&s.hands[seat]).filter(|(_, n)| **n > 0).for_each(|(t, _): (Action, _)| out.put(ids::PLAY + t));
     }
 
-    /// Lists the legal moves of the seat that has drawn.
+    /// Lists the legal moves of the seat that has drawn a tile.
     fn own_moves(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         self.discards_to(s, seat, out);
         if self.may_kong(s, seat as u8) {

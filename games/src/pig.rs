@@ -20,7 +20,7 @@ pub struct Pig {
     params: Params,
     /// Number of seats at the table.
     n: usize,
-    /// Number of banked points that wins.
+    /// Number of banked points needed to win.
     goal: u16,
 }
 
@@ -31,7 +31,7 @@ pub struct Params {
     /// Number of seats, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// Number of banked points that wins, 1 to 1000.
+    /// Number of banked points needed to win, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub winscore: u32,
     /// Number of sides of the die, 2 to 100.

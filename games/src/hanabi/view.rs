@@ -249,8 +249,7 @@ impl Hanabi {
         lines.join("\n")
     }
 
-    /// Returns true if the game of this view has ended. A view without a seat to move may also be in the middle of a
-    /// deal.
+    /// Returns true if the game shown in the view has ended.
     fn ended(&self, view: &View) -> bool {
         let score: usize = view.fireworks.iter().map(|&h| usize::from(h)).sum();
         view.lives == 0 || view.turns_left == Some(0) || score >= self.kinds()
@@ -268,12 +267,12 @@ impl Hanabi {
     }
 }
 
-/// Returns the number of cards left of the kinds in a bit set.
+/// Returns the number of remaining cards of the kinds in the bit set `set`.
 fn cards_of(left: &[u8; MOST_KINDS], set: u32) -> usize {
     left.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1).map(|(_, &n)| usize::from(n)).sum()
 }
 
-/// Returns the kind of card `nth` (from 0) among the cards left of the kinds in a bit set.
+/// Returns the kind of the `nth` remaining card (from 0) among the kinds in the bit set `set`.
 fn nth_card(left: &[u8; MOST_KINDS], set: u32, nth: usize) -> Option<usize> {
     let mut run = 0;
     (0..MOST_KINDS).filter(|k| set >> k & 1 == 1).find(|&k| {

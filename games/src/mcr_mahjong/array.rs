@@ -41,7 +41,7 @@ pub(super) fn spec() -> TensorSpec {
     stretches(&PARTS, MOST_TILES as f64)
 }
 
-/// The part of an array that is not written yet; its front is written next.
+/// The unwritten rest of an array. Parts are taken from its front.
 struct Rest<'a>(&'a mut [u8]);
 
 impl<'a> Rest<'a> {

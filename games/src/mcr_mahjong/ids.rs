@@ -62,7 +62,7 @@ pub fn middle(offer: Tile, place: u8) -> Option<Tile> {
     fits.then(|| offer + 1 - place as Tile)
 }
 
-/// Returns the text of an id while `offer` is the discard that may be claimed.
+/// Returns the text of an action id; `offer` is the tile that may be claimed, if any.
 pub fn text(a: Action, offer: Option<Tile>) -> String {
     match reading(a) {
         Doing::Pass => "PASS".to_owned(),

@@ -594,7 +594,7 @@ impl McrMahjong {
     }
 }
 
-/// Returns true if the tiles form a complete hand in any form.
+/// Returns true if the tiles are a complete winning hand of any form.
 fn wins(tiles: &Counts, melds: usize) -> bool {
     FORMS.into_iter().any(|form| form.open_to(melds) && likely(tiles, form) && form.distance(tiles, melds) == 0)
 }

@@ -51,7 +51,7 @@ fn defenders(names: &[&str]) -> Value {
     cards(names, "defenders")
 }
 
-/// Expected results are those of section 10, rounds without a battle.
+/// Compares the results of rounds without a battle with the verdict table.
 #[test]
 fn forfeits_follow_verdict_table() {
     let over = &["over_budget"][..];

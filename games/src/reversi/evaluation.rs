@@ -14,7 +14,7 @@ pub(super) const X_SQUARES: u64 = 1 << 9 | 1 << 14 | 1 << 49 | 1 << 54;
 const C_SQUARES: u64 = 1 << 1 | 1 << 6 | 1 << 8 | 1 << 15 | 1 << 48 | 1 << 55 | 1 << 57 | 1 << 62;
 /// Upper bound on a lead, in points.
 const BOUND: i32 = 4_000;
-/// Number of empty squares below which the number of discs counts.
+/// Number of empty squares below which the disc count affects the points.
 const LATE: i32 = 14;
 
 /// Returns the squares of `set` and all their neighbors.

@@ -7,7 +7,7 @@ use super::deal::{ActionEffect, Deal, FOLD, NextStep};
 use super::table::PokerTable;
 use super::{State, TexasHoldem};
 
-/// Maximum number of moves and deals in a hand for which the array of all moves exists.
+/// Maximum length of a hand, in moves and deals, for which an array of all moves is available.
 const RECALLED: u32 = 1_024;
 
 fn spec(d: Dtype, parts: &[(&str, usize)], high: f64) -> TensorSpec {
