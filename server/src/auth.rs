@@ -1,7 +1,7 @@
 //! Tokens, their scopes and their agent names.
 //!
 //! A token is 32 random bytes. It is displayed once, and the store holds only its SHA-256. Tokens
-//! are looked up by hash, so the timing of a lookup reveals nothing about them. A server that
+//! are looked up by hash, so the timing of a lookup reveals nothing about any token. A server that
 //! listens on loopback and never had a token admits every client. Any other server requires a
 //! token.
 
@@ -112,11 +112,10 @@ impl Grant {
 
     /// Checks that the token allows an agent name.
     ///
-    /// [`AuthError::BadName`] if the name is invalid, [`AuthError::Name`] if the token does not
-    /// allow it.
+    /// # Errors
     ///
     /// [`AuthError::BadName`] if the name is invalid, [`AuthError::Name`] if the token does not
-    /// cover it.
+    /// allow the name.
     pub fn check_name(&self, name: &str) -> Result<(), AuthError> {
         if !is_agent_name(name) {
             return Err(AuthError::BadName { got: name.to_owned() });
@@ -204,8 +203,8 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
     Ok(shown)
 }
 
-/// Revokes the tokens that `which` selects, and returns those that were not revoked before. `which`
-/// is a token, the first digits of a token's hash, or the name of an owner.
+/// Revokes the tokens that `which` selects: a token, the first digits of a token's hash, or the
+/// name of an owner. Returns the tokens that were not revoked before.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@ use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, 
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
-/// Materials of games, each with the words that indicate it in the rules.
+/// Materials of games, such as cards. Each entry lists the words for one material in the rules.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
 /// Minimum number of mentions in a game's rules for a material to be assigned to the game.
 const NAMED: usize = 3;

@@ -22,8 +22,8 @@ const WAITING: usize = 512;
 /// Number of owners at which idle owners are removed.
 const SWEEP: usize = 1_024;
 
-/// Maximum duration of a short piece. The next piece of an owner counts as short if its last piece
-/// was short.
+/// Maximum duration of a short piece. If the last piece of an owner was short, the owner's next
+/// piece counts as short too.
 const SHORT: Duration = Duration::from_millis(20);
 
 /// Thread pool with fair scheduling, and separate threads for blocking jobs.

@@ -106,14 +106,14 @@ mod tests {
         let (a, b) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let first = doors.enter(a).unwrap();
         let second = doors.enter(a).unwrap();
-        assert!(doors.enter(a).is_none(), "two of them have not said hello");
+        assert!(doors.enter(a).is_none(), "two connections before the handshake");
         first.welcome();
         let third = doors.enter(a).unwrap();
         drop(second);
         let fourth = doors.enter(a).unwrap();
         assert!(doors.enter(a).is_none(), "three connections of one address");
         let fifth = doors.enter(b).unwrap();
-        assert!(doors.enter(b).is_none(), "four in all");
+        assert!(doors.enter(b).is_none(), "four connections in total");
         drop((first, third, fourth, fifth));
         assert!(doors.inside.lock().by_address.is_empty());
         assert_eq!(doors.inside.lock().all, [0, 0]);

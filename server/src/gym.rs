@@ -1,8 +1,8 @@
 //! The gym plane: environments that one session owns.
 //!
 //! The task of a session owns its environments, so most calls need neither a lock nor a second
-//! task. A call that is expected to take longer than two milliseconds moves to the compute pool,
-//! together with its handle. Further requests to that handle are queued until the call returns.
+//! task. If a call is expected to take longer than two milliseconds, the call and its handle move
+//! to the compute pool. Further requests to this handle are queued until the call returns.
 
 mod handle;
 mod open;
@@ -46,7 +46,7 @@ const GUESS_READ_NS: f64 = 10_000.0;
 /// nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
 /// Divisor of the largest measured batch size. Measurements of batches below the quotient are
-/// ignored, since fixed overhead dominates them.
+/// ignored, since fixed overhead dominates such measurements.
 const FEW: usize = 8;
 
 /// Parts of the server that the gym plane uses.
@@ -426,15 +426,15 @@ mod tests {
     fn one_slow_call_does_not_raise_the_estimate() {
         let (quick, slow) = (Duration::from_micros(200), Duration::from_millis(20));
         let mut costs = Costs::guess(false);
-        assert!(!stays(&costs, 16_384), "nothing is known yet");
+        assert!(!stays(&costs, 16_384), "before the first measurement");
         costs.measure(STEP, 4_096, quick);
         assert!(stays(&costs, 16_384));
         costs.measure(STEP, 4_096, slow);
-        assert!(stays(&costs, 16_384), "once");
+        assert!(stays(&costs, 16_384), "after one slow call");
         costs.measure(STEP, 4_096, slow);
-        assert!(!stays(&costs, 4_096), "twice");
+        assert!(!stays(&costs, 4_096), "after two slow calls");
         costs.measure(STEP, 4_096, quick);
-        assert!(stays(&costs, 4_096), "quick again");
+        assert!(stays(&costs, 4_096), "after a fast call");
     }
 
     #[test]

@@ -38,8 +38,8 @@ const HEAD: usize = 16 << 10;
 /// Future that serves a connection after its WebSocket upgrade.
 pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Serves the HTTP requests of one connection. If a request opens a WebSocket, returns the future that serves the
-/// WebSocket. The caller runs it as a separate task, so that the HTTP state can be freed.
+/// Serves the HTTP requests of one connection. If a request opens a WebSocket, returns a future that serves the
+/// WebSocket. The caller runs this future as a separate task, so that the HTTP state can be freed.
 pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
@@ -83,7 +83,7 @@ where
         .with_upgrades()
         .await;
     if let Err(e) = served {
-        tracing::debug!("{}: {e}", peer.ip);
+        tracing::debug!(ip = %peer.ip, error = %e, "HTTP connection failed");
     }
     let (upgraded, encoding, peer) = opened.take()?;
     Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))

@@ -66,8 +66,8 @@ pub async fn run_then(
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Ready<'a> = Box<dyn FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send + 'a>;
 
-/// Returns the boxed body of [`run_then`]. Boxing lets it be compiled once in this crate, instead of in every crate
-/// that starts a server.
+/// Returns the boxed future of [`run_then`]. Because of the box, the future is compiled once in this crate, instead of
+/// in every crate that starts a server.
 fn boxed<'a>(
     listener: TcpListener,
     config: Config,
@@ -288,7 +288,7 @@ async fn connection(
     // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {
-        tracing::debug!("{peer}: {e}");
+        tracing::debug!(%peer, error = %e, "setting TCP_NODELAY failed");
     }
     let ip = peer.ip().to_canonical();
     let Some(entry) = shared.doors.enter(ip) else {

@@ -230,7 +230,7 @@ mod tests {
         let code = |text: &str, rated| opponents.seat(text, &game, rated).map(|o| o.name).map_err(|e| e.code);
         assert_eq!(code("house", true), Ok("house".into()));
         assert_eq!(code("random", true), Ok("random".into()));
-        assert_eq!(code("late", false), Err(ErrorCode::Forbidden), "its answers take hours");
+        assert_eq!(code("late", false), Err(ErrorCode::Forbidden), "batch replies take hours");
         for text in ["uci cmd=stockfish", "botzone cmd=./bot", "llm model=x base_url=http://localhost", "human"] {
             assert_eq!(code(text, false), Err(ErrorCode::Forbidden), "{text}");
         }

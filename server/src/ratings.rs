@@ -264,7 +264,7 @@ mod tests {
         let busy = shelf.lock().await;
         assert_eq!(ratings.of(&store, Some("pig")).await.unwrap().page["refused"], 3);
         let nim = ratings.of(&store, Some("nim"));
-        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
+        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "the cache is being filled");
         drop(busy);
         assert_eq!(ratings.of(&store, Some("nim")).await.unwrap().page["refused"], 2);
         store.close().await.unwrap();
@@ -282,7 +282,7 @@ mod tests {
         let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
         let busy = shelf.lock().await;
         let next = ratings.of(&store, Some("nim"));
-        assert!(tokio::time::timeout(Duration::from_millis(20), next).await.is_err(), "its shelf is being filled");
+        assert!(tokio::time::timeout(Duration::from_millis(20), next).await.is_err(), "the cache is being filled");
         assert!(Arc::ptr_eq(&ratings.last(Some("nim")).unwrap(), &made));
         drop(busy);
         let made = ratings.of(&store, Some("nim")).await.unwrap();

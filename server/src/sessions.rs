@@ -1,5 +1,5 @@
-//! All sessions, with their clients, connections and seats. A session outlives its connections. Since it is stored, it
-//! also survives a restart of the server.
+//! All sessions, with their clients, connections and seats. A session outlives its connections. Sessions are stored, so
+//! that they also survive a restart of the server.
 
 pub(crate) mod match_handle;
 pub(crate) mod reply_cache;
@@ -77,8 +77,8 @@ pub struct Session {
 struct State {
     /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find it.
     key: Option<String>,
-    /// Hash of the previous resume key. It stays valid until the first message after `welcome`, since the client may
-    /// not have received the new key.
+    /// Hash of the previous resume key. This key stays valid until the first message after `welcome`, since the client
+    /// may not have received the new key.
     old_key: Option<String>,
     place: Place,
     /// Number of the latest connection or wait. Reports from earlier ones are ignored.
@@ -233,8 +233,8 @@ impl Session {
         }
     }
 
-    /// Sends the frames that the client missed in each match: those after the number in `seen`, or a resync if `seen`
-    /// lacks the match. If `anew` is true, every match gets a resync.
+    /// Sends the frames that the client missed in each match: the frames after the number in `seen`, or a resync if
+    /// `seen` lacks the match. If `anew` is true, every match gets a resync.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>, anew: bool) {
         let s = self.state.lock();
         let Some(mailbox) = &s.mailbox else { return };

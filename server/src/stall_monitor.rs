@@ -56,7 +56,7 @@ impl StallMonitor {
         }
     }
 
-    /// Returns the total stall time of the thread in milliseconds. It never decreases.
+    /// Returns the total stall time of the thread in milliseconds. The total never decreases.
     pub fn lost_ms(&self) -> u64 {
         u64::try_from(self.0.lock().total_stall(Instant::now()).as_millis()).unwrap_or(u64::MAX)
     }
@@ -80,11 +80,11 @@ mod tests {
         let (mut beats, start) = (Beats::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
         let lost = |beats: &Beats, ms| beats.total_stall(at(ms)).as_millis();
-        assert_eq!(lost(&beats, 9_000), 0, "it has not begun");
+        assert_eq!(lost(&beats, 9_000), 0, "before the first heartbeat");
         beats.beat(at(0));
         beats.beat(at(100));
         assert_eq!(lost(&beats, 200), 0);
-        assert_eq!(lost(&beats, 1_100), 1_000, "while it lasts");
+        assert_eq!(lost(&beats, 1_100), 1_000, "during the stall");
         beats.beat(at(1_200));
         assert_eq!((lost(&beats, 1_200), lost(&beats, 1_300)), (1_100, 1_100));
         beats.beat(at(2_000));

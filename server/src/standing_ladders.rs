@@ -65,7 +65,8 @@ struct State {
     kept: Option<SeasonState>,
     /// True if the state has changed since it was last written to its file.
     changed: bool,
-    /// Number of seats filled since the server started. The next field is their total waiting time.
+    /// Number of seats filled since the server started. The field `waited_ms` holds the total waiting time of these
+    /// seats.
     seats: u64,
     waited_ms: u64,
 }

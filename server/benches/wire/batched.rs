@@ -24,7 +24,7 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
 }
 
 /// Returns the steps per second with `handles` environment handles. While the actions for one handle are drawn,
-/// requests to the others are in flight.
+/// requests to all other handles are in flight.
 async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> anyhow::Result<f64> {
     let (mut link, mut rng) = (Link::open(host.address, None).await?, Stream::from_text("wire"));
     let mut envs = Vec::new();

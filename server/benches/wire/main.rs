@@ -1,8 +1,8 @@
 //! Benchmarks of the wire protocol. They print results and write no files.
 //!
 //! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; without a
-//! name, all parts run. The server runs on separate threads of this process, with one worker. The part `idle` runs it
-//! in a child process instead, so that the clients' memory is not measured. All clients share one thread.
+//! name, all parts run. The server runs on separate threads of this process, with one worker. For the part `idle`, the
+//! server runs in a child process, so that the clients' memory is not measured. All clients share one thread.
 
 mod batched;
 mod host;

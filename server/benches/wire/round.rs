@@ -15,7 +15,7 @@ const GAME: [i32; 7] = [0, 1, 2, 3, 4, 5, 6];
 /// Number of rounds, in each of which both servers are measured. Printed figures are medians over
 /// the rounds.
 const ROUNDS: usize = 15;
-/// First request `id`. This `id` and all later ones take five bytes in MessagePack.
+/// First request `id`. From this value on, every `id` takes five bytes in MessagePack.
 const FIRST: Id = 1 << 20;
 
 pub async fn run(span: Duration) -> anyhow::Result<()> {

@@ -75,8 +75,8 @@ impl GymSeating {
         Ok(EnvPlayers { specs, players, search })
     }
 
-    /// Wraps an agent so that each move waits for its owner's compute turn. The time limit of
-    /// server agents applies to each move. Once the session has ended, moves fail.
+    /// Wraps an agent so that each move waits for a compute turn of the session's owner. The time
+    /// limit of server agents applies to each move. Once the session has ended, moves fail.
     fn in_turn(&self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
         let GymSeating { compute, account, gone, .. } = self.clone();
         let time = Duration::from_millis(self.opponents.agent_ms);

@@ -300,7 +300,7 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
     match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
         Ok(made) => Json(&made.page).into_response(),
         Err(error) => {
-            tracing::error!("ratings: {error:#}");
+            tracing::error!("ratings computation failed: {error:#}");
             let error = Refusal::new(ErrorCode::Internal, "computing the ratings failed; see the server log");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }

@@ -58,8 +58,8 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Returns the routes of the pages. All other requests go to the routes `programs`. If these do not match a browser's
-/// request either, the browser gets an error page.
+/// Returns the routes of the pages. All other requests go to the routes `programs`. If a request from a browser matches
+/// no route, the browser gets an error page.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> Router {
     Router::new()
         .route("/", get(home::page))

@@ -24,8 +24,8 @@ pub(super) fn in_cookie(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value.to_owned())
 }
 
-/// Returns true if a page of this server sent the request. A cookie does not prove this, since browsers also send it
-/// with requests from other ports of the same machine.
+/// Returns true if a page of this server sent the request. A cookie is no proof, since browsers also attach cookies to
+/// requests from other ports of the same machine.
 pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));

@@ -20,13 +20,14 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::stall_monitor::StallMonitor;
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
-/// Maximum number of missed frames that are sent again. If a client missed more frames, it gets one `resync` instead.
+/// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
 const MISSED: usize = 128;
 /// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
 /// turn, up to this maximum.
 const WAY: Duration = Duration::from_millis(200);
 /// Time in milliseconds for which log rows of an unrated match are buffered. If the match ends during this time, the
-/// rows are never written, since the record contains them. A crash loses at most this time of an unrated match.
+/// rows are never written, since the record contains them. In a crash, an unrated match loses at most the rows of this
+/// time.
 const HELD: u64 = 1_000;
 /// Initial delay before retrying to store the end of a rated match. The delay doubles after each try.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -68,7 +69,7 @@ pub(super) struct Actor {
     held_until: Option<u64>,
     /// True once log rows are no longer buffered.
     settled: bool,
-    /// Stall monitor of this task's thread. The next field is its total at the last check.
+    /// Stall monitor of this task's thread. The field `lost` holds the monitor's total at the last check.
     pulse: StallMonitor,
     lost: u64,
     /// Stall time of each seat since the last check, in milliseconds. The buffer is reused to save allocations.

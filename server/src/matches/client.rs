@@ -76,9 +76,9 @@ impl MatchClient {
         self.session.running() > 0 || self.hub.has_joins(&self.session.id)
     }
 
-    /// Moves the seats and joins of this agent's other sessions to this session, and sends a resync for each seat. Two
-    /// sessions belong to one agent if they have the same agent name and owner. A connection that held a moved seat or
-    /// join is closed as superseded.
+    /// Moves the seats and joins of this agent's other sessions to this session, and sends a resync for each seat.
+    /// Sessions belong to one agent if their agent names and owners are equal. A connection that loses a seat or join
+    /// is closed as superseded.
     pub(crate) async fn reclaim(&self) {
         let session = &self.session;
         for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {

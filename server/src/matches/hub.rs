@@ -166,7 +166,7 @@ pub(super) struct RequestedTerms {
     pub(super) pair: Option<String>,
     /// Index of the match among the matches of its pair, from 0.
     pub(super) turn: u32,
-    /// True if the server also plays a mirror match, in which its agent plays every seat with the same seed.
+    /// True if the server also plays a mirror match: a match with the same seed, in which its agent plays every seat.
     pub(super) mirror: bool,
     /// True if the clients may have agreed to play each other.
     pub(super) arranged: bool,
@@ -304,8 +304,8 @@ impl Hub {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Keeps a session without a connection for the grace time, then ends it. `number` is the session's wait number; a
-    /// session that has resumed since then is not ended.
+    /// Keeps a session without a connection for the grace time, then ends it. `number` is the session's wait number. If
+    /// the session has resumed meanwhile, nothing happens.
     pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64) {
         let hub = self.clone();
         tokio::spawn(async move {
@@ -482,8 +482,8 @@ impl Hub {
         }
     }
 
-    /// Plays the mirror match, if one is requested, and returns its returns by seat. The mirror match is played first,
-    /// so that no event in the actual match affects it.
+    /// Plays the mirror match, if one is requested, and returns the final return of each seat. The mirror match is
+    /// played first, so that no event in the actual match affects it.
     async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
@@ -557,8 +557,8 @@ impl Hub {
         handle
     }
 
-    /// Returns the matches to release when this match ends: this match, or all matches of its pair if it was the last
-    /// one.
+    /// Returns the matches to release when this match ends. These are this match alone, or all matches of its pair if
+    /// this match was the last of the pair.
     pub(super) fn released_with(&self, machine: &MatchMachine) -> Vec<String> {
         let setup = machine.setup();
         match (&setup.run, &setup.pair) {

@@ -47,7 +47,7 @@ struct WaitingJoin {
     since: Option<u64>,
     /// Sequence number of the join's arrival.
     arrival: u64,
-    /// Server agents that the join plays against: those of the field `against`, or a ladder's anchor.
+    /// Server agents that the join plays against: the agents of the request's field `against`, or a ladder's anchor.
     against: Vec<Opponent>,
     /// Remaining matches; `None`: unlimited until `leave`.
     left: Option<u32>,
@@ -56,7 +56,8 @@ struct WaitingJoin {
     /// True if each match of the join is paired or has a mirror match.
     paired: bool,
     block: Option<String>,
-    /// Number of earlier encounters, by the concatenated ids of the joins. Stored with the first of these joins.
+    /// Number of earlier encounters with each group of joins. A key is the concatenated ids of a group; the first join
+    /// of the group stores the count.
     met: HashMap<String, usize>,
     /// True if `queued` was sent since the last match.
     told: bool,

@@ -56,7 +56,7 @@ pub(super) struct StoredTournament {
     pub begins_ms: i64,
     /// Names and specs of all participants in order.
     pub agents: Vec<(String, String)>,
-    /// Participants excluded because they were absent, with the reason.
+    /// Participants excluded because of their absence, with the reason for each.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }

@@ -22,7 +22,8 @@ fn secret_of(suite: &str, season: &str) -> String {
 }
 
 impl Enrolment {
-    /// Returns the id of the secret from which the seeds of the run are derived: the run's own, or that of its season.
+    /// Returns the id of the secret from which the seeds of the run are derived. A run outside a season has its own
+    /// secret.
     pub(super) fn secret(&self) -> String {
         match &self.season {
             Some(season) => secret_of(&self.request.suite, &season.name),

@@ -55,7 +55,7 @@ impl HelloRefusal {
 ///
 /// # Errors
 ///
-/// The reason why the socket cannot be used, or the code with which to close it.
+/// A lost connection, or the code with which to close the connection.
 pub(super) async fn greet<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,

@@ -10,7 +10,8 @@ use crate::frame::WireFrame;
 /// Message size in bytes above which the digest is computed from the received bytes.
 const BIG: usize = 64 << 10;
 
-/// Fingerprint of a request. It reveals whether a repeated `id` belongs to the same request or to a different one.
+/// Fingerprint of a request, with which a repeated request is distinguished from a different request with the same
+/// `id`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestFingerprint {
     pub kind: &'static str,
@@ -200,10 +201,10 @@ mod tests {
         let mut replies = Replies::new(3);
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::New));
         replies.mark_in_flight(1, fingerprint(ZERO), false);
-        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "while it runs");
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "while the request is in flight");
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::InFlight));
         replies.answer(1, None, Some(1), frame("1"));
-        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "when it is answered");
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "after the reply");
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::Answered(_)));
         let reordered = fingerprint(r#""step","actions":[0],"env":1"#);
         assert!(matches!(replies.admit(1, reordered), Admission::Answered(_)), "the order of fields does not matter");

@@ -33,9 +33,9 @@ impl Pacing {
 /// Agent waiting for a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingAgent {
-    /// Name of the agent. Two agents with one name do not meet.
+    /// Name of the agent. Agents with the same name do not meet each other.
     pub agent: String,
-    /// Owner of the agent. Two agents with one owner do not meet.
+    /// Owner of the agent. Agents of the same owner do not meet each other.
     pub owner: String,
     pub rating: f64,
     /// Name of the last opponent; empty before the first match.
@@ -163,7 +163,7 @@ mod tests {
         assert!(told(&all, &[])[0].ends_with(" c"));
         assert_eq!(told(&all[..2], &[]), [""; 0]);
         all.iter_mut().for_each(|who| who.waits_ms = 5_000);
-        assert_eq!(told(&all[..2], &[]), ["a b"], "nobody else is there");
+        assert_eq!(told(&all[..2], &[]), ["a b"], "no other agent waits");
     }
 
     #[test]

@@ -9,7 +9,8 @@ const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, 
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) \
                     SELECT seq, ?2, ?3, ?4, ?5, game, rated FROM matches WHERE id = ?1";
-/// Insertion of a log row. If its match is not running, the row gets a null match, which the schema rejects.
+/// Insertion of a log row. If the row's match is not running, the column `match` becomes null, which the schema
+/// rejects.
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";
 const END: &str = "UPDATE matches SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL";

@@ -26,8 +26,8 @@ const VERSION: u32 = 3;
 /// Maximum duration of the check of a database file. If the check takes longer, the file is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// Size of the write-ahead log, in pages, at which it is merged into the database. Merging should be rare, since it
-/// costs three times as much as a commit.
+/// Size in pages at which the write-ahead log is merged into the database. Merging should be rare, since a merge costs
+/// three times as much as a commit.
 const LOG_PAGES: i64 = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

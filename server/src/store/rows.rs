@@ -111,7 +111,7 @@ pub struct MatchFilter {
     pub run: Option<String>,
     /// True for rated matches, false for unrated matches.
     pub rated: Option<bool>,
-    /// True to include only matches whose complete record is public.
+    /// True for matches whose complete record is public; false for all matches.
     pub released: bool,
     /// True for running matches, false for ended matches. Ignored in queries for records, whose matches have all ended.
     pub live: Option<bool>,
@@ -128,7 +128,7 @@ pub struct RecordRow {
     pub record: String,
 }
 
-/// Session, stored so that its client can resume after a crash of the server.
+/// Session. It is stored so that the client can resume after a crash of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
@@ -197,7 +197,7 @@ pub enum Write {
         /// Logged act as JSON.
         body: String,
     },
-    /// End of a match: the rest of its log and the result.
+    /// End of a match: the remaining rows of its log, and the result.
     MatchEnd {
         /// Id of a running match.
         id: String,
@@ -212,8 +212,8 @@ pub enum Write {
         /// Number of restarts so far.
         restarts: u32,
     },
-    /// Release of seed, salt and record of these matches. Submit it with the [`Write::MatchEnd`] of the last match that
-    /// shares the seed. Unknown and running matches are unchanged.
+    /// Release of the seeds, salts and records of these matches. Submit the release with the [`Write::MatchEnd`] of the
+    /// last match that shares the seed. Unknown and running matches are unchanged.
     Released { ids: Vec<String> },
     /// Deletion of the logs of these ended matches; their records stay. Running matches are unchanged.
     Forget { ids: Vec<String> },

@@ -349,12 +349,12 @@ async fn store_has_one_owner_and_shared_readers() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("a/b");
     assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
-    assert!(!folder.exists(), "looking must not make anything");
+    assert!(!folder.exists(), "shared access must not create a store");
     let store = open(&folder).await;
     #[cfg(unix)]
     for path in [&folder, store.path()] {
         let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
-        assert_eq!(mode & 0o077, 0, "{} holds secrets and is open to others", path.display());
+        assert_eq!(mode & 0o077, 0, "{} contains secrets and is readable by others", path.display());
     }
     let Err(error) = Store::open(&folder).await else { panic!("two owners") };
     assert!(matches!(error, StoreError::Locked { .. }));
@@ -367,7 +367,7 @@ async fn store_has_one_owner_and_shared_readers() {
     assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
     assert!(matches!(beside.next("rated").await, Err(StoreError::NotOwner)));
     beside.close().await.unwrap();
-    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "beside must not free the lock");
+    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "the owner still has the lock");
 
     let other = store.clone();
     store.close().await.unwrap();
@@ -538,7 +538,7 @@ fn acknowledged_writes_survive_a_kill() {
             let mut words = line.split(' ');
             match (words.next(), words.next(), words.next().and_then(|n| n.parse::<u64>().ok())) {
                 (Some("index"), Some(index), None) => {
-                    assert!(indices.insert(index.to_owned()), "index {index} was given out twice");
+                    assert!(indices.insert(index.to_owned()), "index {index} was returned twice");
                 }
                 (Some("start"), Some(id), Some(_)) => drop(promised.insert(id.to_owned(), (None, false))),
                 (Some("act"), Some(id), Some(n)) => promised.get_mut(id).unwrap().0 = Some(n),
@@ -562,5 +562,5 @@ fn acknowledged_writes_survive_a_kill() {
             store.close().await.unwrap();
         });
     }
-    assert!(promised.values().any(|(_, ended)| *ended), "no match was ever played out: the test shows too little");
+    assert!(promised.values().any(|(_, ended)| *ended), "expected at least one finished match");
 }

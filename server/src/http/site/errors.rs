@@ -13,7 +13,7 @@ pub(super) fn no_page() -> Answer {
 }
 
 /// Returns the error page for a missing item: the kind of item (`what`), its name, and the nearest existing name.
-/// `list` is the address of the page that lists all such items.
+/// `list` is the address of the page that lists all items of this kind.
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))

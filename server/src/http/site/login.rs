@@ -25,8 +25,8 @@ pub(super) async fn page(next: Query<Next>) -> Answer {
     show("login.html", json!({ "next": local(&next.next) }))
 }
 
-/// Returns the login page in place of a page that requires a token. The login leads to the address `at`; `why` is the
-/// reason for the rejection.
+/// Returns the login page in place of a page that requires a token. After the login, the browser returns to the address
+/// `at`. `why` is the reason for the rejection.
 pub(super) fn ask(at: &str, why: &str) -> Answer {
     made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
 }

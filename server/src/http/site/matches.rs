@@ -70,9 +70,8 @@ pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
 }
 
-/// Returns listed matches with additional display fields: the `title` of the game, `draw` (true after a draw), `why`
-/// (the reason if the match did not end by the rules), and `hidden` (true if its moves are hidden until the season
-/// ends).
+/// Returns listed matches with display fields. `title` is the title of the game, `draw` is true after a draw, and `why`
+/// is the reason if the match did not end by the rules. `hidden` is true if the moves are hidden until the season ends.
 pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<Value> {
     let mut lines = matches.as_array().cloned().unwrap_or_default();
     for line in &mut lines {

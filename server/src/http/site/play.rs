@@ -1,4 +1,4 @@
-//! The page on which a person plays a game. Its script uses the same protocol as every client.
+//! The page on which a person plays a game. Its script uses the protocol, like any other client.
 
 use std::iter;
 

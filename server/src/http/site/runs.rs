@@ -29,8 +29,8 @@ pub(super) struct RunListQuery {
     after: String,
     /// Season whose runs are listed, as `SUITE/SEASON`.
     season: String,
-    /// Name of a run that a person wants to start. The next fields are its suite (`suite` or `suite/part`) and the
-    /// fraction of its matches.
+    /// Name of a run that a person wants to start. The fields `suite` and `scale` hold the run's suite (`suite` or
+    /// `suite/part`) and the fraction of the suite's matches to play.
     play: String,
     suite: String,
     scale: String,
@@ -125,7 +125,7 @@ pub(super) struct Enter {
     scale: String,
 }
 
-/// Returns the page on which a person plays a run. Its script enrolls over the same protocol as every client.
+/// Returns the page on which a person plays a run. Its script enrolls over the protocol, like any other client.
 pub(super) async fn play(
     State(app): App,
     headers: HeaderMap,

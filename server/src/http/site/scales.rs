@@ -13,8 +13,8 @@ use crate::suites::Suites;
 
 /// Maximum time that a page waits for new ratings.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Maximum time that a page waits for new ratings if at least [`MANY`] records are released, since rating them takes
-/// long.
+/// Maximum time that a page waits for new ratings if at least [`MANY`] records are released, since rating many records
+/// takes long.
 const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
 const MANY: u64 = 1_000;
 
@@ -25,7 +25,7 @@ pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) 
     let (maker, of) = (shared.clone(), game.map(str::to_owned));
     let work = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });
     match tokio::time::timeout(if many { PATIENCE_OF_MANY } else { PATIENCE }, work).await {
-        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings: {error:#}")).ok(),
+        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings computation failed: {error:#}")).ok(),
         Err(_) => shared.ratings.last(game),
     }
 }

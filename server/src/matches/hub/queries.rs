@@ -75,8 +75,8 @@ impl Hub {
         self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
     }
 
-    /// Returns the public data of an episode. These are the record if it is released, else the header and the public
-    /// events of the match.
+    /// Returns the public data of an episode: the record if it is released, else the match header and the public
+    /// events.
     pub async fn episode(&self, id: &str) -> Option<Value> {
         let handle = self.handle(id);
         let kept = self.stored_match(id).await?;

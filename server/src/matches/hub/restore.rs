@@ -131,7 +131,7 @@ impl Hub {
     }
 
     /// Creates a substitute for a session that is missing in the store, to reserve the session's seat. Only `reclaim`
-    /// can find it.
+    /// can find the substitute.
     fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
         let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
         let session = self.sessions.restore(id.to_owned(), about, None, None);

@@ -100,7 +100,7 @@ fn only_established_active_agents_have_ranks() {
             && at(32).contains(&row("ann", Some(1), RankStatus::Ranked))
     );
     let known = table.agents["ann"].skill.deviation;
-    assert!(table.skill("ann", 400 * day).deviation > known + 100.0, "rest makes it less known");
+    assert!(table.skill("ann", 400 * day).deviation > known + 100.0, "inactivity increases the deviation");
     let text = serde_json::to_string(&table).unwrap();
-    assert_eq!(serde_json::from_str::<StandingTable>(&text).unwrap(), table, "a table is kept whole");
+    assert_eq!(serde_json::from_str::<StandingTable>(&text).unwrap(), table, "the table survives serialization");
 }
