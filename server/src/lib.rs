@@ -16,8 +16,8 @@
 //! # }
 //! ```
 //!
-//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) define the offered games and agents. You can
-//! add your own to the built-in ones.
+//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) define the offered games and agents. You
+//! can add your own games and agents to the built-in ones.
 //!
 //! Invariants:
 //! - The server contains no game rules. Each match is a task that drives a match machine of `ludex-play`.

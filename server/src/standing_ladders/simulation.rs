@@ -1,5 +1,6 @@
 //! Simulation of a standing ladder with agents of known strength: accuracy of the ratings, and waiting times.
-//! `cargo test -p ludex-server --release standing_ladders::simulation -- --nocapture` prints the numbers in `docs/ratings.md`.
+//! `cargo test -p ludex-server --release standing_ladders::simulation -- --nocapture` prints the numbers in
+//! `docs/ratings.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
