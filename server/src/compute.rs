@@ -1,12 +1,12 @@
-//! Scheduling of work too long for a connection task: large batches, searches, verification,
-//! reports.
+//! Scheduler for work that is too long for a connection task: large batches, searches,
+//! verification, reports.
 //!
-//! At most one piece of work per thread runs at a time. Each piece belongs to an owner, and owners
-//! get equal shares of the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with
-//! thousands of searches does not delay the others. An owner below its share waits only until one
-//! running piece ends. If the last piece of an owner was short, its next one need not wait at all:
-//! in addition to the regular pieces, as many short ones may run, and the operating system divides
-//! the cores among them.
+//! Work is split into pieces, and each thread runs at most one piece at a time. Every piece belongs
+//! to an owner. Owners get equal shares of compute time (fair queueing; Demers, Keshav and Shenker
+//! 1989), so an owner with thousands of searches does not delay other owners. An owner below its
+//! share waits until one running piece ends. After a short piece, the owner's next piece need not
+//! wait. One additional short piece may run per thread, and the operating system divides the cores
+//! among all pieces.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Maximum number of blocking jobs, each on a thread of its own.
+/// Maximum number of blocking jobs. Each job has its own thread.
 const WAITING: usize = 512;
 
-/// Number of owners from which idle owners are removed.
+/// Number of owners at which idle owners are removed.
 const SWEEP: usize = 1_024;
 
-/// Duration of an owner's last piece up to which its next one counts as short.
+/// Maximum duration of a short piece. If the last piece of an owner was short, the owner's next
+/// piece counts as short too.
 const SHORT: Duration = Duration::from_millis(20);
 
 /// Thread pool with fair scheduling, and separate threads for blocking jobs.
@@ -56,8 +57,8 @@ impl Compute {
         })
     }
 
-    /// Runs `job` on the pool when `owner` is next. The job is queued at the first poll of the
-    /// future. Dropping the future cancels a queued job; a running job continues.
+    /// Runs `job` on the pool when it is `owner`'s turn. The job is queued when the future is first
+    /// polled. Dropping the future cancels a queued job; a running job continues.
     pub fn run<T: Send + 'static>(
         &self,
         owner: &Arc<str>,
@@ -91,7 +92,8 @@ impl Compute {
         done.await.map_err(|_| Panicked)?
     }
 
-    /// Runs one piece of a [blocking job](Self::wait) on the job's thread when `owner` is next.
+    /// Runs one piece of a [blocking job](Self::wait) on the job's own thread, when it is `owner`'s
+    /// turn.
     pub fn piece<T>(&self, owner: &Arc<str>, piece: impl FnOnce() -> T) -> T {
         // The queue holds the sender and outlives this call.
         let turn = self.turns.ask(owner).blocking_recv();
@@ -106,16 +108,16 @@ impl Compute {
     }
 }
 
-/// Scheduler state. Pieces of one owner run in their order.
+/// Shared scheduler state. Pieces of one owner start in the order of their requests.
 struct Turns(Mutex<State>);
 
 struct State {
-    /// Number of free turns.
+    /// Number of free turns for any piece.
     free: usize,
     /// Number of free turns for short pieces only.
     short: usize,
-    /// Virtual time: the time used by the last scheduled owner before its piece. New and returning
-    /// owners start at this value.
+    /// Virtual time of the fair queue: the largest compute time of a scheduled owner at the start
+    /// of its piece. New and returning owners start at this value.
     clock: Duration,
     /// Number of turns granted so far.
     given: u64,
@@ -123,7 +125,7 @@ struct State {
 }
 
 struct Owner {
-    /// Compute time used so far.
+    /// Compute time used so far, at least the virtual time at which the owner became active.
     had: Duration,
     /// Duration of the last piece; zero before the first.
     last: Duration,
@@ -139,7 +141,7 @@ impl Owner {
         self.running == 0 && self.waiting.is_empty()
     }
 
-    /// Returns true if the next piece is probably short and the owner has no other.
+    /// Returns true if the owner has no running piece and its last piece was short.
     fn is_quick(&self) -> bool {
         self.running == 0 && self.turn > 0 && self.last <= SHORT
     }
@@ -150,7 +152,8 @@ impl State {
         State { free: threads, short: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() }
     }
 
-    /// Returns the owner, and marks it as active.
+    /// Returns the owner `name`, creating it if necessary. An idle owner's compute time is raised
+    /// to the virtual time.
     fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
         if self.owners.len() >= SWEEP {
             let clock = self.clock;
@@ -164,9 +167,9 @@ impl State {
         owner
     }
 
-    /// Takes the next turn: it goes to the owner with the fewest running pieces, and among these to
-    /// the one with the least used time after its piece. When all regular turns are taken, only
-    /// short pieces get one.
+    /// Takes the next turn, for the owner with the fewest running pieces. Ties go to the owner with
+    /// the least compute time after its piece. If all regular turns are taken, only short pieces
+    /// get a turn.
     fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>, Lane)> {
         let lane = match (self.free, self.short) {
             (1.., _) => Lane::Any,
@@ -192,8 +195,8 @@ impl State {
         }
     }
 
-    /// Returns a turn to the scheduler. `cost` is `None` if the caller dropped its request before
-    /// the turn.
+    /// Returns a turn to the scheduler. `cost` is the duration of the piece; `None` if the caller
+    /// dropped its request before the turn.
     fn back(&mut self, name: &Arc<str>, lane: Lane, cost: Option<Duration>) {
         *self.turns_of(lane) += 1;
         if let Some(owner) = self.owners.get_mut(name) {
@@ -205,7 +208,7 @@ impl State {
     }
 }
 
-/// Kind of turn: for any piece, or for short ones.
+/// Kind of turn: for any piece, or for short pieces only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     Any,
@@ -214,7 +217,7 @@ enum Lane {
 
 /// Permit to compute on one thread; released on drop.
 struct Turn {
-    /// Scheduler to return the turn to; `None` if the turn was never used.
+    /// Scheduler that takes the turn back on drop; `None` if the turn was never used.
     turns: Option<Arc<Turns>>,
     owner: Arc<str>,
     lane: Lane,
@@ -222,7 +225,7 @@ struct Turn {
 }
 
 impl Turns {
-    /// Queues a request for a turn of `owner`.
+    /// Queues a request of `owner` for a turn.
     fn ask(self: &Arc<Self>, owner: &Arc<str>) -> oneshot::Receiver<Turn> {
         let (give, coming) = oneshot::channel();
         let mut state = self.0.lock();
@@ -255,8 +258,8 @@ impl Drop for Turn {
     }
 }
 
-/// Runs `f`, logs a panic and converts it to an error. State that `f` borrowed is invalid
-/// afterwards.
+/// Runs `f`. If `f` panics, logs the panic and returns an error. State that `f` borrowed must not
+/// be used after a panic.
 ///
 /// # Errors
 ///
@@ -288,7 +291,7 @@ mod tests {
         }
     }
 
-    /// One thread, a thousand jobs of one owner, then one job of another owner, which finishes
+    /// One owner queues a thousand jobs on one thread. The job of a second owner then finishes
     /// second or third.
     #[tokio::test]
     async fn owners_get_alternating_turns() {
@@ -316,9 +319,10 @@ mod tests {
         assert!(at <= 1, "{at}");
     }
 
-    /// Five owners queue long pieces. An owner with an occasional short piece is always next.
+    /// Five owners queue long pieces. A sixth owner, which queues occasional short pieces, is
+    /// always next.
     #[test]
-    fn light_owner_waits_for_one_piece_only() {
+    fn owner_of_short_pieces_waits_for_one_long_piece() {
         let mut state = State { short: 0, ..State::new(1) };
         let good = owner("good");
         let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
@@ -345,10 +349,10 @@ mod tests {
         assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
     }
 
-    /// While long pieces hold all turns, each fast owner runs one short piece in addition, and
-    /// nothing else runs.
+    /// While long pieces hold all regular turns, each owner of short pieces runs one short piece.
+    /// No other piece starts.
     #[test]
-    fn short_pieces_run_in_addition_to_long_ones() {
+    fn short_pieces_run_while_long_pieces_hold_all_turns() {
         let mut state = State::new(1);
         let (hog, good, new) = (owner("hog"), owner("good"), owner("new"));
         let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
@@ -375,7 +379,8 @@ mod tests {
         assert!(state.next().is_none());
     }
 
-    /// An owner that computed alone owes nothing to later owners, and gains nothing by leaving.
+    /// An owner that computed alone is not penalized when a second owner arrives, and gains nothing
+    /// by leaving.
     #[test]
     fn new_owner_gets_an_equal_share_from_its_arrival() {
         let mut state = State { short: 0, ..State::new(1) };

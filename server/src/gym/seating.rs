@@ -1,4 +1,4 @@
-//! Players in the environments of a session, and their limits.
+//! Players in the environments of a session, and their search limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,37 +19,38 @@ pub(super) struct GymSeating {
     pub opponents: Arc<Opponents>,
     pub limits: Arc<Limits>,
     pub compute: Compute,
-    /// Account charged for the environments.
+    /// Quota account charged for the environments.
     pub account: Arc<Account>,
-    /// True once the session has ended; cancels searches that still run for it.
+    /// True once the session has ended. Searches that still run for the session are then canceled.
     pub gone: Arc<AtomicBool>,
 }
 
-/// Players of the seats in an environment.
+/// Players on the seats of an environment.
 #[derive(Clone, Default)]
 pub(super) struct EnvPlayers {
-    /// Specs of the agents as the client wrote them; empty if the client plays every seat.
+    /// Agent specs as the client wrote them; empty if the client plays every seat.
     pub specs: Vec<String>,
-    /// Agents by seat; the client's seats have none.
+    /// Agents by seat; `None` for a seat that the client plays.
     pub players: Vec<SeatPolicy>,
-    /// Maximum search steps per move and environment.
+    /// Maximum number of search steps per move in one environment.
     pub search: u64,
 }
 
 impl GymSeating {
-    /// Reserves quota for more environments.
+    /// Reserves quota for `count` more environments.
     pub fn share(&self, count: usize) -> Result<Share, Box<Refusal>> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         self.account.take(Resource::Envs, count, &self.limits).map_err(|e| Box::new(e.path("count")))
     }
 
-    /// Reserves quota for document bytes.
+    /// Reserves quota for `bytes` more bytes of documents.
     pub fn reserve_documents(&self, bytes: usize) -> Result<Share, Box<Refusal>> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.account.take(Resource::Said, bytes, &self.limits).map_err(|e| Box::new(e.path("envs")))
     }
 
-    /// Resolves a list of seats for `count` environments; `"agent"` is the client.
+    /// Resolves the players of the seats for `count` environments. The entry `"agent"` stands for
+    /// the client.
     pub fn seated(&self, specs: Vec<String>, game: &GameRef, count: usize) -> Result<EnvPlayers, Box<Refusal>> {
         let spec = game.spec();
         if specs.len() != spec.players as usize {
@@ -74,29 +75,29 @@ impl GymSeating {
         Ok(EnvPlayers { specs, players, search })
     }
 
-    /// Wraps an agent so that each move waits for its owner's turn to compute. The time limit of
-    /// server agents applies, and the wait is cancelled when the session ends.
+    /// Wraps an agent so that each move waits for a compute turn of the session's owner. The time
+    /// limit of server agents applies to each move. Once the session has ended, moves fail.
     fn in_turn(&self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
         let GymSeating { compute, account, gone, .. } = self.clone();
         let time = Duration::from_millis(self.opponents.agent_ms);
         Arc::new(wrap(agent, move |agent, ask, _| {
             compute.piece(&account.name, || match gone.load(Ordering::Relaxed) {
-                true => Err(AgentError::failed("the session ended")),
+                true => Err(AgentError::failed("the session has ended")),
                 false => agent.act(ask, Instant::now().checked_add(time)),
             })
         }))
     }
 }
 
-/// Checks that `search` steps per move in `count` environments are within the limits.
+/// Checks that `search` steps per move in `count` environments or matches are within the limits.
 pub(crate) fn check_search(search: u64, count: usize, limits: &Limits) -> Result<(), Refusal> {
     let (sum, most) = (search.saturating_mul(count as u64), limits.search);
     if sum <= most {
         return Ok(());
     }
     let message = format!(
-        "expected at most {most} search steps at once, got {sum} ({count} times {search}); use fewer agents, or agents \
-         that search less"
+        "expected at most {most} search steps at once, got {sum} ({count} games times {search}); run fewer games, or \
+         use agents that search less"
     );
     Err(Refusal::new(ErrorCode::Limit, message).got(sum).allowed(most))
 }
