@@ -19,7 +19,7 @@ use super::{Api, App, Stub};
 
 /// Maximum size of a batch in bytes.
 const MAX_BODY: usize = 256 << 20;
-/// Endpoint of the items in OpenAI's batches.
+/// Endpoint that items of an OpenAI batch must name.
 const CHAT: &str = "/v1/chat/completions";
 /// Maximum length of an item's id in bytes.
 const MAX_ID: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct BatchStore {
     batches: Mutex<BTreeMap<String, Batch>>,
 }
 
-/// Batch in any state.
+/// Batch that is pending, failed or done.
 struct Batch {
     api: Api,
     total: usize,
@@ -176,7 +176,7 @@ impl Stub {
         Ok(self.create_batch(Api::Anthropic, String::new(), questions, BatchState::Pending, headers))
     }
 
-    /// Returns an error message if this number of further items exceeds the limit.
+    /// Returns an error message if `more` additional items would exceed the limit of pending items.
     fn too_many(&self, more: usize) -> Option<String> {
         let most = self.options.batch_most?;
         let batches = self.batch_store.batches();
@@ -185,7 +185,7 @@ impl Stub {
         (waiting + more > most).then(|| format!("expected at most {most} pending items, got {waiting} and {more} more"))
     }
 
-    /// Stores a batch and answers it in the background.
+    /// Stores a batch and starts a background task that answers the items.
     fn create_batch(
         self: &Arc<Self>,
         api: Api,
@@ -329,12 +329,12 @@ impl Batch {
     }
 }
 
-/// Returns the name of a batch's file of answers (`good`) or of errors.
+/// Returns the file name of a batch's answers (`good`) or of its errors.
 fn file_name(batch: &str, good: bool) -> String {
     format!("file-{batch}-{}", if good { "output" } else { "error" })
 }
 
-/// Returns the text of a batch's file of answers (`good`) or of errors.
+/// Returns the content of a batch's file of answers (`good`) or of errors.
 fn file(entries: &[(String, ItemState)], good: bool) -> String {
     let line = |(question, entry): &(String, ItemState)| {
         let (response, error) = match entry {
@@ -353,7 +353,7 @@ fn file(entries: &[(String, ItemState)], good: bool) -> String {
     entries.iter().filter_map(line).collect()
 }
 
-/// Parses the items of OpenAI's input file.
+/// Parses the items of an OpenAI input file.
 fn lines(text: &str) -> Result<Vec<(String, Value)>, String> {
     let line = |(k, line): (usize, &str)| {
         let line: Value = serde_json::from_str(line).map_err(|e| format!("line {}: {e}", k + 1))?;
@@ -389,7 +389,7 @@ fn check_ids(all: Vec<(Value, Value)>) -> Result<Vec<(String, Value)>, String> {
     all.into_iter().map(check).collect()
 }
 
-/// Returns a field of a multipart form.
+/// Returns the field `name` of a multipart form with the boundary `mark`.
 fn field<'t>(form: &'t str, mark: &str, name: &str) -> Option<&'t str> {
     let wanted = format!("name=\"{name}\"");
     let parts = form.split(&format!("--{mark}")).filter_map(|part| part.split_once("\r\n\r\n")).collect::<Vec<_>>();
@@ -397,7 +397,7 @@ fn field<'t>(form: &'t str, mark: &str, name: &str) -> Option<&'t str> {
     content.strip_suffix("\r\n")
 }
 
-/// Returns a name that depends on content and number.
+/// Returns an id derived from content and number.
 fn item_name(content: &str, number: usize) -> String {
     hex::encode(&Sha256::digest(format!("{number}:{content}"))[..8])
 }

@@ -27,7 +27,7 @@ pub(super) const LAWS: &[Law] = &[
     law(6, "says what a wrong parameter may be", None, |b| wrong_params(b).boxed_local()),
 ];
 
-/// Fields of a spec that have no `?` on the page, with those of its views.
+/// Fields of a spec and of its views that are required (no `?` in the protocol page).
 const FIELDS: [&str; 20] = [
     "game",
     "params",
@@ -88,7 +88,7 @@ async fn complete(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks what every spec must have.
+/// Checks the properties that every spec must have.
 fn sane(spec: &Spec) -> LawResult {
     same(&spec.seats.len(), &(spec.players as usize), || "names of seats".into())?;
     law_holds(
@@ -194,12 +194,12 @@ async fn pages(link: &mut Link, spec: &Spec) -> LawResult {
     law_holds(spec.text.is_none(), || "sent a rules page without being asked".into(), "no `text`")
 }
 
-/// Checks that an error about a name says the name, the known names, and the most similar one.
+/// Checks that an error about an unknown name contains the name, the known names, and the most similar name.
 fn instead(error: &Refusal, got: &str, nearest: &str) -> LawResult {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
     law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?} in it"))?;
-    // Another name may be as similar.
+    // Several names may be equally similar.
     let edits = |word: &str| strsim::osa_distance(got, word);
     let near = error.nearest.as_deref().is_some_and(|word| edits(word) <= edits(nearest));
     law_holds(near, || format!("`nearest` to {got:?} is {:?}", error.nearest), &format!("{nearest:?}"))

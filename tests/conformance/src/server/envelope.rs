@@ -10,7 +10,7 @@ use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::{Law, LawResult, law, law_holds, same};
 
-/// Requests that are sent at once, if the window allows.
+/// Number of requests sent at once, if the server's window allows.
 const MANY: usize = 64;
 
 pub(super) const LAWS: &[Law] = &[
@@ -24,21 +24,21 @@ pub(super) const LAWS: &[Law] = &[
     law(1, "answers nothing to messages without an id", None, |b| both(b, no_reply).boxed_local()),
 ];
 
-/// Values for the fields of requests.
+/// Values for the fields of sample requests.
 struct Sample {
-    /// A game of the list.
+    /// Game from the server's list.
     game: String,
-    /// Requests that may be unanswered.
+    /// Maximum number of unanswered requests.
     window: usize,
 }
 
-/// Tries a law in both encodings.
+/// Checks a law in JSON and in MessagePack.
 async fn both(b: &LawContext, law: impl AsyncFn(&mut Link, &Sample) -> LawResult) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let (mut link, welcome) = b.link_in(encoding).await?;
         let sample = Sample { game: b.a_game().await?.game.clone(), window: welcome.limits.window as usize };
         law(&mut link, &sample).await?;
-        // Nothing came that was not asked for, and the connection still works.
+        // No unsolicited message has arrived, and the connection still works.
         link.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     }
     Ok(())
@@ -138,7 +138,7 @@ async fn many(link: &mut Link, sample: &Sample) -> LawResult {
         json!({"type": "unspectate", "match": "m_conformance"}),
     ];
     let mut asked = Vec::new();
-    // Ids rise, but may have gaps.
+    // Ids must increase, but gaps are allowed.
     for (at, mut message) in kinds.iter().cycle().take(MANY.min(sample.window)).cloned().enumerate() {
         let id = link.last + 1 + at as i64 % 3;
         message["id"] = id.into();

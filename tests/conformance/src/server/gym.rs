@@ -1,4 +1,4 @@
-//! Laws of the gym plane, tried on every game of the list by seeded random episodes.
+//! Laws of the gym plane, checked with seeded random episodes of every game on the server's list.
 
 pub(super) mod handle;
 

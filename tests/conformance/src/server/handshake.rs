@@ -81,7 +81,7 @@ async fn own_names(b: &LawContext) -> LawResult {
     law_holds(one.key != two.key, || "two sessions have the same key".into(), "a key of its own for each")
 }
 
-/// Sends a wrong first message, and returns the error that comes before the connection is closed.
+/// Sends a wrong first message and returns the error that precedes the close frame.
 async fn turned_away(b: &LawContext, first: &Value, code: ErrorCode, with: Close) -> LawResult<IncomingMessage> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.say(first).await;
@@ -139,7 +139,7 @@ async fn tokens(b: &LawContext) -> LawResult {
 async fn one_go(b: &LawContext) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let mut link = b.mute(&[encoding]).await?;
-        // The ids of a session begin where its client likes. The id of hello is not one of them.
+        // Ids of a session start at any number. The id of `hello` does not count.
         link.ask_as(Some(1_000), &ClientMessage::Hello(Box::new(b.hello()))).await?;
         for id in [-3, -2, 5] {
             link.ask_as(Some(id), &ClientMessage::Ping(Ping {})).await?;

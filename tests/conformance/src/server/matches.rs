@@ -1,4 +1,4 @@
-//! Laws of the match plane, tried against the server's own agent `random`.
+//! Laws of the match plane, checked against the server's built-in agent `random`.
 
 mod acts;
 mod play;

@@ -1,4 +1,4 @@
-//! Laws of runs: an agent enrols for a suite of the server, plays it, comes back to it, and withdraws from it.
+//! Laws of runs: an agent enrols in a suite of the server, plays it, reconnects, and withdraws.
 
 mod seat;
 
@@ -31,13 +31,13 @@ pub(super) const LAWS: &[Law] = &[
     of_runs("ends a run when its agent withdraws", |b| withdrawal(b).boxed_local()),
 ];
 
-/// The measure of a ladder, which decides as it goes how many matches are due.
+/// Measure of rating ladders, which adjust the number of matches during the run.
 const LEVEL: &str = "level";
 
-/// The share of a suite that is played: one block of each pairing.
+/// Fraction of a suite that is played: one block per pairing.
 const SCALE: f64 = 0.001;
 
-/// A name that no run has.
+/// Returns a name that no run has.
 fn fresh() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros());
@@ -48,7 +48,7 @@ async fn listed(b: &LawContext) -> LawResult<Vec<SuiteEntry>> {
     b.link().await?.call(ClientMessage::Suites(ListSuites {})).await?.suites()
 }
 
-/// A run of the smallest part that one agent can play alone, under a name of its own.
+/// Creates the smallest run that one agent can play alone, with a unique name.
 async fn smallest(b: &LawContext) -> LawResult<Enrol> {
     let suites = listed(b).await?;
     let parts = suites.iter().flat_map(|suite| suite.parts.iter().map(move |part| (suite, part)));
@@ -116,7 +116,7 @@ async fn wrong_enrolments(b: &LawContext) -> LawResult {
         link.call(request(&enrol)).await?.error_at(code, path)?;
     }
     link.call(withdraw(&run.run)).await?.error(ErrorCode::UnknownRun)?;
-    // A client without a name has no run.
+    // A client without an agent name has no run.
     let mut nobody = b.mute(&[Encoding::Json]).await?;
     let mut hello = b.hello();
     hello.agent = None;
@@ -126,7 +126,7 @@ async fn wrong_enrolments(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// The same enrolment is the same run, and other settings are refused by name.
+/// Checks that a repeated enrolment continues the run, and that changed settings are refused by name.
 async fn settings(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;
@@ -143,7 +143,7 @@ async fn settings(b: &LawContext) -> LawResult {
         (Enrol { candidates: 2, ..run.clone() }, "candidates", json!(1)),
         (more, "suite", json!(run.suite)),
     ] {
-        // Absent, the suite is that of the run.
+        // If the suite is absent, the run's suite is used.
         if enrol.suite.is_empty() {
             continue;
         }
@@ -185,7 +185,7 @@ async fn to_the_end(b: &LawContext) -> LawResult {
     same(&(seat.due, seat.done), &(0, due), || "due and done of the last `progress`".into())?;
     law_holds(!over.report.is_empty(), || "run_end.report is empty".into(), "a path")?;
     law_holds(over.verdict.is_object(), || format!("run_end.verdict is {}", over.verdict), "a map")?;
-    // Nothing follows, and the same enrolment hears the same end.
+    // No frame follows the end, and a repeated enrolment receives the same end.
     let ping = seat.link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = seat.link.hear().await?;
     law_holds(heard.re == Some(ping), || format!("sent {} after `run_end`", heard.raw), "nothing")?;
@@ -200,7 +200,7 @@ async fn to_the_end(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// An agent that was cut off finds its run, and its match, in a new session.
+/// Checks that a disconnected agent continues its run and its match in a new session.
 async fn back(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;
@@ -208,7 +208,7 @@ async fn back(b: &LawContext) -> LawResult {
     while seat.done == 0 {
         seat.next().await?;
     }
-    // A match has begun, and waits for us.
+    // A match has started and waits for the client.
     let waits = seat.turn().await?;
     let (begun, done) = (seat.begun.clone(), seat.done);
     seat.link.cut();

@@ -1,4 +1,4 @@
-//! The requests of a client: what each may be, and how it is answered.
+//! Requests of a client: validation and replies.
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
@@ -14,7 +14,7 @@ use super::{Go, Request, SECOND, ScriptServer, kind, run, type_of};
 use crate::CheckFault;
 
 impl ScriptServer<'_> {
-    /// Checks a request and keeps it. The result says whether it is new.
+    /// Validates and stores a request. Returns true if the request is new, false if it is a repetition.
     pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, CheckFault> {
         if let ClientMessage::Hello(_) = message {
             return Err(CheckFault::new(2, "said `hello` twice on one connection", "`hello` once"));
@@ -52,7 +52,7 @@ impl ScriptServer<'_> {
         Ok(true)
     }
 
-    /// Checks that there is at most one move for each (turn, try), and only for the waiting turn.
+    /// Checks that each (turn, try) has at most one move, and that the move is for the pending turn.
     fn note_act(&mut self, id: Id, act: &Act) -> Result<(), CheckFault> {
         let Some(table) = &self.table else { return Ok(()) };
         let key = (act.turn, act.attempt);
@@ -91,7 +91,7 @@ impl ScriptServer<'_> {
         let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_) | ClientMessage::Enrol(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
-        // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
+        // The act is lost before the server executes it. In other scripts, only the reply is lost.
         if matches!(self.script.trouble, Disturbance::LostAct | Disturbance::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
         }
@@ -112,7 +112,7 @@ impl ScriptServer<'_> {
             request.replied = true;
         }
         if played {
-            // An `enrol` comes again and again; the connection is not cut after each of its answers.
+            // An `enrol` is repeated after every reconnect, so the connection is not cut after each of its replies.
             let to = if name == "enrolled" { String::new() } else { format!(" to {id}") };
             self.place(wire, format!("sent {name}{to}")).await?;
         }
@@ -157,7 +157,7 @@ impl ScriptServer<'_> {
         let id = format!("j_kit{}", self.joins);
         let joined = ServerMessage::Joined(Joined { join: id.clone() });
         if self.over() {
-            // It waits for another match, but none comes.
+            // The client waits for another match, but no match follows.
             return Ok(joined);
         }
         let name = |game: &str| game.split('(').next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Laws of copies: clones, snapshots, restores.
+//! Laws of copied environments: clones, snapshots, restores.
 
 use ludex_protocol::message::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, SnapshotEnvs, Snapshots};
 use ludex_protocol::spec::Spec;
@@ -9,14 +9,14 @@ use super::super::{LawResult, law_holds, same};
 use super::handle::{CheckedHandle, Row, all_views};
 use super::steps::{SEED, plies};
 
-/// Steps before the copy is made.
+/// Number of steps before the copy is made.
 const BEFORE: usize = 5;
 
 fn open(spec: &Spec) -> Open {
     Open { autoreset: Autoreset::SameStep, max_steps: Some(12), ..all_views(spec, 3) }
 }
 
-/// Environments in the middle of their episodes, with their states.
+/// Opens environments and plays to the middle of their episodes. Returns the handle and the current states.
 async fn middle(link: &mut Link, spec: &Spec) -> LawResult<(CheckedHandle, Vec<Row>)> {
     let h = CheckedHandle::open(link, open(spec)).await?;
     let mut batch = h.reset(link, SEED).await?;
@@ -33,7 +33,7 @@ async fn states(h: &CheckedHandle, link: &mut Link) -> LawResult<Vec<Row>> {
     Ok(h.rows(&batch).into_iter().map(Row::state).collect())
 }
 
-/// Plays the same actions in both, past the ends of episodes; they must stay the same.
+/// Plays the same actions in both handles, beyond the ends of episodes, and checks that their states stay equal.
 async fn go_on_alike(link: &mut Link, a: &CheckedHandle, b: &CheckedHandle, what: &str) -> LawResult {
     let mut batch = a.look(link).await?;
     for ply in 0..plies(&a.spec) {
@@ -70,7 +70,7 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> LawResult {
     let fresh = copied(link, &h, None, Some(SEED + 1)).await?;
     same(&states(&fresh, link).await?, &rows, || "the states of a clone under another seed".into())?;
     go_on_alike(link, &h, &twin, "a clone").await?;
-    // Steps of the clone do not change the original.
+    // Steps of the clone must not change the original.
     let before = states(&h, link).await?;
     let batch = fresh.look(link).await?;
     if let Some(actions) = fresh.choose(&batch, 1) {
@@ -101,7 +101,7 @@ pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> LawResult {
     let restored: Vec<Row> = other.rows(&batch).into_iter().map(Row::state).collect();
     same(&restored, &rows, || "the states restored in another handle".into())?;
     go_on_alike(link, &h, &other, "a restored handle").await?;
-    // Back in time, in the handle itself, and in another order.
+    // Restores earlier states in the same handle, in a different order.
     let envs = Some(Column::from([1, 0]));
     let heard = link.call(restore(h.env, envs.clone(), taken.items[..2].to_vec())).await?;
     let batch = h.batch(heard, envs.as_ref())?;
@@ -124,7 +124,7 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> LawResult {
         law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "the forged item's, 2")?;
         same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
     }
-    // Fewer snapshots than environments.
+    // The request has fewer snapshots than environments.
     let few = Restore { env: h.env, envs: None, items: items[..2].to_vec() };
     let codes = [ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSnapshot];
     link.call(ClientMessage::Restore(few)).await?.expect_error(&codes)?;

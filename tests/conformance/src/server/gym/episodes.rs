@@ -1,4 +1,4 @@
-//! Laws of whole episodes: end, reset, rewards, and players.
+//! Laws of whole episodes: end, reset, rewards, and seats of built-in players.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::message::{Autoreset, Batch, ChanceBy, Observer, OnIllegal, Open, Reset, Rotate, to_move};
@@ -10,10 +10,10 @@ use super::super::{LawFailure, LawResult, law_holds, same};
 use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies, speechless};
 
-/// Most steps in an episode, so that some end.
+/// Maximum number of steps in an episode, so that some episodes are truncated.
 const MOST: u32 = 12;
 
-/// The result of one action, also at the end of an episode.
+/// Result of one action, including the last action of an episode.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
@@ -52,7 +52,7 @@ fn transition(batch: &Batch) -> Transition {
     }
 }
 
-/// Three episodes of one environment.
+/// Plays three episodes of one environment and returns all transitions.
 async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> LawResult<Vec<Transition>> {
     let h = CheckedHandle::open(link, Open { autoreset, max_steps: Some(MOST), ..all_views(spec, 1) }).await?;
     let mut batch = h.reset(link, SEED).await?;
@@ -141,7 +141,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
         CheckedHandle::open(link, Open { chance: ChanceBy::Client, max_steps: Some(MOST), ..plain(spec, 2) }).await?;
     let mut batch = h.reset(link, SEED).await?;
     let mut nodes = 0;
-    // Outcomes count as steps of ours, not of the episode.
+    // Chance outcomes are steps of this client but not of the episode.
     for _ in 0..plies(spec) {
         let Some(actions) = h.choose(&batch, SEED) else { break };
         for row in 0..2 {
@@ -167,7 +167,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
     }
     let deterministic = spec.chance == ChanceMode::Deterministic;
     law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes without chance"), "none")?;
-    // Outcomes that can be listed appear early.
+    // Chance outcomes that can be listed occur early in an episode.
     if spec.chance == ChanceMode::Explicit && spec.dynamics == Dynamics::Sequential && nodes == 0 {
         h.close(link).await?;
         return Err(LawFailure::Skip("no chance node came up".into()));
@@ -196,7 +196,7 @@ pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
     for _ in 0..3 * plies(spec) {
         let seat = batch.seat.as_ref().and_then(|seats| seats.get(0));
         let episode = batch.episode.get(0).unwrap_or_default() as usize;
-        // In episode e seat k is played by entry (k + e) mod P, so ours is the seat k with k + e = 0 mod P.
+        // In episode e, seat k is played by entry (k + e) mod P, so the client has the seat k with k + e = 0 mod P.
         let due = (players - episode % players) % players;
         same(&seat, &Some(due as i8), || format!("batch.seat in episode {episode}"))?;
         let mover = batch.to_move.get(0);

@@ -1,4 +1,4 @@
-//! Laws of `view`: names of actions, texts, and what each seat sees.
+//! Laws of `view`: names of actions, texts, and the information of each seat.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::Move;
@@ -10,7 +10,7 @@ use super::super::{LawResult, law_holds, same};
 use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies};
 
-/// Number of names that are requested in one position.
+/// Maximum number of names requested per position.
 const NAMES: usize = 40;
 
 pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
@@ -47,7 +47,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
             same(&none.parsed, &Some(vec![None]), || "the id of a text that is not a move".into())?;
             moves[column] = Some(Move::Text(names.last().cloned().unwrap_or_default()));
         }
-        // A text plays like an id.
+        // A step accepts the names of actions instead of ids.
         batch = h.step(link, &actions).await?;
         let step = StepEnvs { env: twin.env, moves: Some(moves), ..StepEnvs::default() };
         let heard = link.call(ClientMessage::Step(step)).await?;

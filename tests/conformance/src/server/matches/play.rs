@@ -1,4 +1,4 @@
-//! Laws of joins and of matches from their first frame to the last.
+//! Laws of joins and of complete matches, from the first frame to the last.
 
 use ludex_protocol::message::{ClientMessage, Join, Leave, Ping, ServerMessage};
 use ludex_protocol::record::EndReason;
@@ -25,7 +25,7 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
                     let pairs = seats.chunks(2).all(|pair| pair == [0, 1]);
                     law_holds(pairs, || format!("seats of the `move` events: {seats:?}"), "joint moves in seat order")?;
                 }
-                // Nothing follows the end.
+                // No frame follows the end of the match.
                 let id = table.link.ask(&ClientMessage::Ping(Ping {})).await?;
                 table.reply(id).await?.pong().map(drop)
             };
@@ -35,7 +35,7 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Two matches, one after the other: match j is played in seat j mod P. No third match follows.
+/// Checks a join of two matches: match j is played in seat j mod P, and no third match follows.
 pub(super) async fn count(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
@@ -56,7 +56,7 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
     let id = link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = link.hear().await?;
     law_holds(heard.re == Some(id), || format!("sent {} after the last match", heard.raw), "nothing")?;
-    // A join without a count ends when its client leaves.
+    // A join without a count ends when its client leaves the join.
     let endless = Join { count: 0, ..join(spec, 0) };
     let joined = link.call(ClientMessage::Join(Box::new(endless.clone()))).await?.joined()?;
     let mut table = CheckedSeat::wait(link, welcome, spec, endless, &joined).await?;

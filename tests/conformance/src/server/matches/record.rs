@@ -1,4 +1,4 @@
-//! Laws of records: nothing about the seed is shown before the end, and the record verifies after it.
+//! Laws of records: seeds stay secret until the end of a match, and records verify after it.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::super::{LawFailure, LawResult, law_holds, same, short, wrong};
 use super::table::CheckedSeat;
 use super::terms::{games, join};
 
-/// Fields that are released when every match of the seed is over.
+/// Record fields that are released after the last match with the same seed.
 const RELEASED: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
-/// Maps that belong to the game, where these words mean something else: a poker hand may have a `pair`.
+/// Maps whose content belongs to the game, where these names have other meanings: a poker hand may have a `pair`.
 const OF_THE_GAME: [&str; 3] = ["params", "view", "data"];
 
-/// The place of one of these names in a message.
+/// Finds a field with one of these names in a message and returns the name.
 fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     match message {
         Value::Object(map) => {
@@ -33,7 +33,7 @@ fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Returns true if a message contains a word, as text or as a number.
+/// Returns true if a message contains a word as a text or a number.
 fn says(message: &Value, word: &str) -> bool {
     match message {
         Value::Object(map) => map.values().any(|inner| says(inner, word)),
@@ -44,7 +44,7 @@ fn says(message: &Value, word: &str) -> bool {
     }
 }
 
-/// The record of a match over HTTP.
+/// Fetches a record over HTTP and returns it parsed and as text.
 async fn page(b: &LawContext, path: &str) -> LawResult<(Value, String)> {
     let (status, body) = b.page(path).await?;
     law_holds(status == 200, || format!("GET {path}: {status} {}", short(&body)), "200 and the record")?;
@@ -52,7 +52,7 @@ async fn page(b: &LawContext, path: &str) -> LawResult<(Value, String)> {
     Ok((record, body))
 }
 
-/// The record once it is released; that of an unrated match may take a moment to be kept.
+/// Waits for the released record; the server may store an unrated match a moment after its end.
 async fn wait(b: &LawContext, end: &MatchEnd) -> LawResult<(Value, String)> {
     let by = tokio::time::Instant::now() + b.patience;
     loop {
@@ -74,7 +74,7 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
         let kept = async {
             let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
             if let Some(turn) = table.turn().await? {
-                // Over HTTP, a running match shows its events and nothing else.
+                // Over HTTP, the page of a running match shows its events only.
                 match page(b, &format!("/episodes/{}", table.id)).await {
                     Ok((early, _)) => {
                         let leak = field(&early, &RELEASED);
@@ -110,7 +110,7 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks that the match committed itself to its seed.
+/// Checks that the commitment of the match is the hash of its salt and seed.
 fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> LawResult {
     let (Some(commit), Some(seed), Some(salt)) = (commit, seed, salt) else {
         return Err(wrong(format!("commit {commit:?}, seed {seed:?}, salt {salt:?}"), "all three"));
@@ -165,7 +165,7 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Plays the record again, if the game is one of ours.
+/// Replays the record if the game is built into this program.
 fn again(parts: &RecordParts) -> LawResult {
     match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),

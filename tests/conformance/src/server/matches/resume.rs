@@ -1,4 +1,4 @@
-//! Laws of resuming: after cuts, with old keys, without a session.
+//! Laws of resumed sessions: after cuts, with old keys, without a session.
 
 use ludex_protocol::Encoding;
 use ludex_protocol::error::close;
@@ -11,10 +11,10 @@ use super::super::{LawFailure, LawResult, law_holds, same, wrong};
 use super::table::CheckedSeat;
 use super::terms::join;
 
-/// A number beyond everything that was sent.
+/// Sequence number beyond all sent frames.
 const NEVER_SENT: u64 = 1_000_000_000;
 
-/// Says hello on a connection and names a session.
+/// Sends a `hello` that resumes a session.
 async fn resume(
     b: &LawContext,
     link: &mut Link,
@@ -30,20 +30,20 @@ async fn resume(
     link.greet(hello).await
 }
 
-/// The same on a connection of its own.
+/// Resumes a session on a new connection.
 async fn back(b: &LawContext, welcome: &Welcome) -> LawResult<(Link, Box<Welcome>)> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     let fresh = resume(b, &mut link, welcome, None).await?;
     Ok((link, fresh))
 }
 
-/// Breaks the connection of a seat and comes back, having seen frames up to `seen`.
+/// Cuts the connection of a seat and resumes its session, with `seen` as the last frame received.
 async fn cut(b: &LawContext, table: &mut CheckedSeat, seen: Option<u64>) -> LawResult {
     let mut link = b.mute(&[table.link.encoding]).await?;
     link.last = table.link.last;
     std::mem::swap(&mut link, &mut table.link);
     link.cut();
-    // Events of own moves may now arrive before the lost reply is requested again.
+    // Events of the client's moves may arrive before the client requests the lost reply again.
     table.accepted = None;
     let seen = seen.map(|seq| (table.id.as_str(), seq));
     let fresh = resume(b, &mut table.link, &table.welcome, seen).await?;
@@ -58,7 +58,7 @@ async fn cut(b: &LawContext, table: &mut CheckedSeat, seen: Option<u64>) -> LawR
     Ok(())
 }
 
-/// One match over many connections; each lives for one message.
+/// Plays one match over many connections, each of which is cut after one message.
 pub(super) async fn cuts(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
@@ -83,7 +83,7 @@ pub(super) async fn cuts(b: &LawContext) -> LawResult {
             played.push((table.seat(), Some(action)));
             pending = Some((id, turn, action, act));
         }
-        // A waiting turn comes again on every connection, so each connection must bring something new.
+        // A pending turn is repeated on every connection, so each connection must bring something else.
         if (table.seq, pending.is_some()) == before && table.end.is_none() {
             continue;
         }
@@ -98,7 +98,7 @@ pub(super) async fn cuts(b: &LawContext) -> LawResult {
     same(&own, &played, || "our moves, each sent until it was answered".into())
 }
 
-/// Checks that the resync of a seat has everything: the moves so far, and the waiting turn.
+/// Checks that the resync of a seat is complete: all moves so far and the pending turn.
 fn told_all(table: &CheckedSeat, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> LawResult {
     let of = |what: &str| format!("{what} of the resync, beside what was sent before");
     same(&&table.moves[..], &moves, || of("`move` events"))?;
@@ -107,7 +107,8 @@ fn told_all(table: &CheckedSeat, moves: &[(u32, Option<u32>)], waits: &TurnFrame
     same(&turn.map(|t| (&t.legal, &t.view)), &Some((&waits.legal, &waits.view)), || of("legal and view"))
 }
 
-/// A client that has seen nothing, or claims to have seen what was never sent, may get everything in one resync.
+/// Checks that a client that has seen nothing, or claims a sequence number that was never sent, receives everything in
+/// one resync.
 pub(super) async fn resyncs(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let mut resyncs = 0;
@@ -120,7 +121,7 @@ pub(super) async fn resyncs(b: &LawContext) -> LawResult {
         let heard = table.link.hear().await?;
         match &heard.message {
             ServerMessage::Resync(_) => table.take(heard)?,
-            // Or the events after the number it names: none, or all.
+            // Alternatively, the server sends all events after the claimed number.
             ServerMessage::Turn(turn) if seen.is_some() && turn.turn == waits.turn => continue,
             ServerMessage::MatchStart(start) if seen.is_none() && start.seq == 0 => continue,
             _ => return Err(heard.not("`resync`, or the events after what was seen")),
@@ -138,7 +139,7 @@ pub(super) async fn keys(b: &LawContext) -> LawResult {
     first.cut();
     let (mut second, fresh) = back(b, &welcome).await?;
     law_holds(fresh.resumed, || "did not resume a session after a cut".into(), "`resumed`: true")?;
-    // This welcome is never read, so its client has only the key before.
+    // This welcome is never read, so its client has only the previous key.
     second.cut();
     (second, _) = {
         let (link, again) = back(b, &welcome).await?;
@@ -153,7 +154,7 @@ pub(super) async fn keys(b: &LawContext) -> LawResult {
     let (_, dead) = back(b, &welcome).await?;
     law_holds(!dead.resumed, || "resumed by the old key after the first message".into(), "`resumed`: false")?;
     law_holds(dead.session != welcome.session, || "gave the old session's name to another".into(), "a new session")?;
-    // The newer connection has the session.
+    // The newer connection owns the session.
     let (mut old, welcome) = b.link_in(Encoding::Json).await?;
     let (mut new, fresh) = back(b, &welcome).await?;
     law_holds(fresh.resumed, || "did not resume a session that is connected".into(), "`resumed`: true")?;
@@ -164,7 +165,7 @@ pub(super) async fn keys(b: &LawContext) -> LawResult {
     law_holds(!other.resumed, || "resumed a session that never existed".into(), "`resumed`: false")
 }
 
-/// The connection must end, because another one has taken over.
+/// Checks that the older connection ends when a newer connection takes over its session.
 async fn superseded(old: &mut Link) -> LawResult {
     let with = close::SUPERSEDED;
     match old.ended().await?.0 {

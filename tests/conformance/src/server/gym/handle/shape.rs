@@ -1,4 +1,4 @@
-//! The shape of a batch: how many entries each column has, and which values are allowed.
+//! Shape of a batch: number of entries in each column, and allowed values.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::super::super::{LawResult, law_holds, same, wrong};
 use super::CheckedHandle;
 
-/// Checks everything in a batch that answers a request about `envs` (absent: all) of a handle.
+/// Checks all fields of a batch that answers a request about the environments `envs` (absent: all) of a handle.
 pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) -> LawResult {
     same(&b.env, &h.env, || "batch.env".into())?;
-    // If the request was about all, the reply need not name them.
+    // A reply to a request about all environments need not list them.
     let all = Column::from_iter(0..h.open.count);
     same(&b.envs.as_ref().unwrap_or(&all), &envs.unwrap_or(&all), || "batch.envs".into())?;
     let rows = envs.map_or(h.count(), Column::len);
@@ -65,7 +65,7 @@ fn wants(h: &CheckedHandle, view: GymView) -> bool {
     }
 }
 
-/// Checks an optional field, which is present if and only if it was asked for.
+/// Checks that an optional field is present if and only if the client requested it.
 fn requested_field<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> LawResult) -> LawResult {
     match (field, wanted) {
         (Some(field), true) => look(field),
@@ -83,7 +83,7 @@ fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> LawRes
     entries(name, column.len(), expected)
 }
 
-/// Positions in a reply, ascending; each once, if `once`.
+/// Checks that positions in a reply are ascending, and unique if `once` is true.
 fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> LawResult {
     let list = at.to_vec();
     let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
@@ -133,7 +133,7 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
     )
 }
 
-/// The arrays of a view: `views` rows of what the spec says, within its bounds.
+/// Checks the arrays of a view: `views` rows with the shapes, types and bounds of the spec.
 fn arrays(
     name: &str,
     got: &Option<Tensors>,
@@ -152,7 +152,7 @@ fn arrays(
 
 fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize) -> LawResult {
     same(&got.d, &spec.d, || format!("type of the array {name}"))?;
-    // With a row for each seat, the rows may be one axis or two.
+    // With one row per seat, environments and seats may be one axis or two.
     let flat: Vec<u32> = [&[views as u32], &spec.s[..]].concat();
     let apart: Vec<u32> = [&[(views / seen.max(1)) as u32, seen as u32], &spec.s[..]].concat();
     let fits = got.s == flat || seen > 1 && got.s == apart;
@@ -199,7 +199,7 @@ fn mask(h: &CheckedHandle, mask: &Mask, views: usize) -> LawResult {
     }
 }
 
-/// Lists of ids below `most`, ascending within a row.
+/// Checks lists of ids below `most` that ascend within each row.
 fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> LawResult {
     length(&format!("{name}.o"), &lists.o, rows + 1)?;
     let offsets = lists.o.to_vec();
@@ -214,7 +214,7 @@ fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> LawResult {
     Ok(())
 }
 
-/// Outcomes where chance is to move, and nowhere else; probabilities sum to 1.
+/// Checks that chance nodes, and no other rows, have outcomes, with probabilities that sum to 1.
 fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> LawResult {
     length("chance.o", &chance.o, rows + 1)?;
     length("chance.p", &chance.p, chance.a.len())?;
@@ -236,7 +236,7 @@ fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> Law
     Ok(())
 }
 
-/// The last views of the rows that were reset in the same call.
+/// Checks the final views of the rows that were reset by the same call.
 fn last_views(h: &CheckedHandle, ended: &FinalRows, rows: usize) -> LawResult {
     let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
