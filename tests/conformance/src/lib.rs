@@ -25,8 +25,8 @@
 //!
 //! # Invariants
 //!
-//! - The subject under test is known only from outside: the address of a server, the command line of a client. The crate
-//!   never imports `ludex-server`, so it cannot share the server's mistakes.
+//! - The subject under test is known only from outside: the address of a server, the command line of a client. The
+//!   crate never imports `ludex-server`, so it cannot share the server's mistakes.
 //! - A fault names the violated section, the observed behavior, and the expected behavior.
 //! - A check that is impossible here (without a scope, without a game) is skipped with its reason; it never passes.
 
