@@ -1,4 +1,4 @@
-//! The page of an agent, and people who are rated apart.
+//! Pages of agents, including people who are rated separately from programs.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::page;
 
-/// The page as soon as it has what is wanted: ratings are made while others look.
+/// Fetches a page repeatedly until it contains the wanted text, since ratings are computed in the background.
 async fn until(server: &Server, path: &str, wanted: &str) -> String {
     let from = Instant::now();
     loop {
@@ -54,7 +54,7 @@ async fn agent_page_has_rating_history_and_costs() {
     ] {
         assert!(body.contains(said), "{said}: {body}");
     }
-    // The table under the curve has a number for each match.
+    // The table below the rating curve has one row per match.
     let rows = body.split("<summary>Data").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
     assert_eq!(rows, 6, "{body}");
     let body = until(&server, "/agents/random", "Elo by match").await;
