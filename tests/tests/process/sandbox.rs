@@ -1,4 +1,4 @@
-//! What programs of strangers try, and how it ends: each in the sandbox as hosts use it.
+//! Attacks by untrusted programs, each in the sandbox as hosts configure it, and their outcomes.
 
 mod folder;
 mod kernel;
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use ludex_agents::process::{ChildProcess, ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use ludex_agents::sandbox;
 
-/// For what is not about time.
+/// Budget for tests that are not about time.
 const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
 
-/// Names another program than the usual one as the helper.
+/// Environment variable that names a different helper program.
 const HELPER: &str = "LUDEX_TEST_HELPER";
 
-/// The program that becomes a sandboxed one.
+/// Returns the helper program, which sets up the sandbox and then becomes the sandboxed program.
 fn helper() -> &'static str {
     static PATH: std::sync::LazyLock<String> =
         std::sync::LazyLock::new(|| std::env::var(HELPER).unwrap_or(env!("CARGO_BIN_EXE_ludex-tests").to_owned()));
@@ -41,7 +41,7 @@ fn python(script: &str) -> ChildProcess {
     start(&["python3", "-c", script], ProcessLimits::default())
 }
 
-/// Before a script: each attempt says `done` or the name of the error that it met.
+/// Python prelude of the scripts: each attempt prints `done` or the name of its error.
 const PRELUDE: &str = "
 import os, sys
 def attempt(what):
@@ -52,19 +52,19 @@ def attempt(what):
         print(type(e).__name__, flush=True)
 ";
 
-/// Returns the output of a script.
+/// Runs a script in the sandbox and returns its output.
 fn attempts(script: &str) -> String {
     let mut program = python(&format!("{PRELUDE}{script}"));
     printed_text(&mut program)
 }
 
-/// All lines that it prints until it ends, as it must.
+/// Returns all lines that a program prints until it exits, which it must do.
 fn printed_text(program: &mut ChildProcess) -> String {
     let text = program.read_to_end(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
     text + "\n"
 }
 
-/// Processes of the group that `leader` leads, those that ended but are not reaped left out.
+/// Returns the processes in the process group of `leader`, except zombies.
 fn group(leader: u32) -> Vec<String> {
     let folders = std::fs::read_dir("/proc").unwrap();
     let stats = folders.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
@@ -112,7 +112,7 @@ fn fork_bomb_is_one_process() {
     let mut program = python("import os\nwhile True: os.fork()");
     assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("PermissionError"), "{}", program.errors());
-    // The shell's own.
+    // The shell is the only process.
     let mut program = start(&["sh", "-c", "bomb() { bomb | bomb & }; bomb; echo survived"], ProcessLimits::default());
     assert!(matches!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(_), .. })));
 }
@@ -122,7 +122,7 @@ fn memory_hog_is_killed() {
     let limits = ProcessLimits { memory: 64 << 20, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "hoard = []\nwhile True: hoard.append(b'x' * (1 << 20))"], limits);
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
-    // All at once: the system gives it nothing.
+    // The kernel refuses the allocation as a whole.
     let mut program = python("hoard = bytes(1 << 40)");
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("MemoryError"), "{}", program.errors());
@@ -135,7 +135,7 @@ fn output_flood_is_killed_or_drained() {
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000)"], limits);
     assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
-    // On standard error it costs the program nothing, and the host no more than the end of it.
+    // Output on standard error is discarded except for its end, without cost to the program.
     let mut program = python("import sys\nfor _ in range(10000): print('e' * 1000, file=sys.stderr)\nprint('fine')");
     assert_eq!(program.read_to_end(&AMPLE).unwrap(), "fine");
     let errors = program.errors();
@@ -160,8 +160,8 @@ print(os.path.isdir(os.environ['HOME']) and os.listdir(os.environ['HOME']), os.g
 ";
     std::fs::write(&bot, script).unwrap();
     let host = format!("/proc/{}/environ", std::process::id());
-    // Beside the bot, the host's home, the accounts, the host's memory, the folder of everybody's folders; by names that
-    // are not arguments of their own, because others can read those.
+    // The script tries files next to the bot, the host's home, the list of accounts, the host's memory, and the parent
+    // of all scratch folders. Their names are not command-line arguments, because other processes can read those.
     let outside = [secret.to_str().unwrap(), homes.to_str().unwrap(), "/etc/passwd", &host, "/tmp", "/proc"];
     let script =
         format!("import sys; sys.argv += {outside:?}; exec(open(sys.argv[1]).read().replace('argv[1:]', 'argv[2:]'))");
@@ -287,7 +287,7 @@ fn cpu_time_is_charged_per_reply() {
     let begun = Instant::now();
     assert_eq!(program.read_line(&allowance), Err(ProcessFault::Cpu { limit }));
     assert!(begun.elapsed() >= limit);
-    // Asleep it costs nothing; several answers may use more together than one may.
+    // A sleeping program uses no CPU time; several replies together may use more than the limit of one.
     let script = "import time
 for _ in range(4):
     time.sleep(0.4)
@@ -303,7 +303,7 @@ for _ in range(4):
 
 #[test]
 fn all_threads_are_charged() {
-    // The main thread sleeps while another one hashes.
+    // The main thread sleeps while a second thread computes hashes.
     let script = "import hashlib, threading
 def work():
     while True: hashlib.sha256(bytes(1 << 20)).digest()
@@ -356,13 +356,13 @@ fn orphans_are_killed() {
     assert_eq!(group(leader).len(), 1);
     drop(program);
     assert_eq!(group(leader), [""; 0]);
-    // Without a sandbox a program may have children; they are of its group.
+    // Without a sandbox, a program may start children in its process group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
     let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);
-    // What is killed is gone a moment later.
+    // Killed processes disappear after a short delay.
     let patience = Instant::now() + Duration::from_secs(20);
     while !group(leader).is_empty() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(5));
@@ -375,14 +375,14 @@ fn program_ends_with_its_host() {
     let mut host = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
     host.kill().unwrap();
     host.wait().unwrap();
-    // A helper whose host is not its parent does not continue.
+    // A helper exits if its host is not its parent.
     let orders = format!(r#"{{"host":{},"folder":"/tmp","read":[],"data":1000000000,"file":1000}}"#, host.id());
     let out = std::process::Command::new(helper()).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();
     assert_eq!(out.status.code(), Some(125));
     assert!(out.stdout.is_empty() && String::from_utf8_lossy(&out.stderr).contains("the host has exited"));
 }
 
-/// Runtimes that reserve much and start many threads.
+/// Checks runtimes that reserve much memory and start many threads.
 #[test]
 fn other_runtimes_play() {
     let has = |tool: &str| std::process::Command::new(tool).arg("--version").output().is_ok();

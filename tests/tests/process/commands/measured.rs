@@ -1,4 +1,4 @@
-//! `ludex rate --metric`: of tables and of records.
+//! `ludex rate --metric` on imported tables and on records.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn measure_prints_tables() {
     assert_eq!((&told["metric"], &told["args"]), (&json!("level"), &json!({"of": "progress"})));
     let value = &told["values"][0];
     assert_eq!((&value["part"], &value["agent"], &value["kind"]), (&json!("gomoku"), &json!("M"), &json!("number")));
-    // BotzoneBench: 5-0-27 is 31.25 %.
+    // BotzoneBench: 5 wins, no draw and 27 losses are 31.25 %.
     assert_eq!((value["value"]["value"].as_f64(), &value["value"]["n"]), (Some(31.25), &json!(32)));
     let text = rate(&["ladder.csv", "--metric", "level"]).well();
     assert!(text.contains("progress") && text.contains("31.2"), "{text}");

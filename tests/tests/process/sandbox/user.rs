@@ -1,4 +1,4 @@
-//! All of it again as a user without privileges, when the tests run as root.
+//! Sandbox tests repeated as an unprivileged user, if the tests run as root.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn unprivileged_user_gets_equal_sandbox() {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
         command
     };
-    // Root's own folders are closed to others, so the programs move.
+    // Root's folders are closed to other users, so the programs are copied.
     let folder = tempfile::tempdir().unwrap();
     let [tests, helper, home] = ["tests", "helper", "home"].map(|name| folder.path().join(name));
     std::fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
