@@ -21,7 +21,7 @@ pub struct BotMatch {
     pub start: Value,
     /// Events of the match, in order.
     pub events: Vec<Value>,
-    /// Last `turn` frame.
+    /// Last `turn` frame received.
     pub turn: Value,
     /// `match_end` frame; null while the match runs.
     pub end: Value,

@@ -31,7 +31,7 @@ use super::{Check, CheckFault};
 pub struct ServerCheckOptions {
     /// Address `ws://host:port` or `wss://host:port`, with a path if the server does not use `/ws`.
     pub url: String,
-    /// Token to send.
+    /// Token sent in `hello`.
     pub token: Option<String>,
     /// Agent name to play under. Absent: the token's name, or `conformance` without a token.
     pub agent: Option<String>,

@@ -1,4 +1,4 @@
-//! The Rust client against a real server, over good and bad connections.
+//! Rust client against a running server, over stable and unstable connections.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ async fn batches_are_arrays_of_rows() {
             assert_eq!(batch.rewards().unwrap().shape(), [3, 2]);
             let legal = env.legal_actions(&batch).unwrap();
             assert_eq!(legal.shape(), [rows.iter().product(), 7], "{mask:?}");
-            // With `observer = all`, seat 1 cannot act in the first position.
+            // With `observer = all`, the batch has rows of both seats, and seat 1 cannot act in the first position.
             assert_eq!(legal.iter().filter(|&&legal| legal).count(), 3 * 7, "{mask:?}");
         }
     }
@@ -161,7 +161,7 @@ async fn players_meet_in_queue_and_stop_on_request() {
 async fn broken_connections_lose_no_match_and_no_move() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
-        // Each connection lives a little longer than the one before, so that the match ends at some point.
+        // Each connection lives slightly longer than the previous one, so that the match eventually ends.
         let proxy = Proxy::start(server.address, |k| if k == 0 { 3_000 } else { 300 + 170 * k }).await;
         let witness = Witness::default();
         let join = Join { against: Some(vec!["random".into()]), count: 4, slots: 2, ..Join::new("tic_tac_toe") };
@@ -204,7 +204,7 @@ async fn errors_name_their_cause() {
     let unknown = play(&url, options("lost", Encoding::Json), Join::new("no_such_game"), first).await.unwrap_err();
     assert_eq!(unknown.code(), Some(ErrorCode::UnknownGame), "{unknown}");
 
-    // An agent that fails gives up its match and says why.
+    // An agent that fails gives up its match and reports the reason.
     let join = Join { against: Some(vec!["random".into()]), ..Join::new("tic_tac_toe") };
     let fails = |_: TurnRequest| async { Err("no idea".into()) };
     let failed = play(&url, options("fails", Encoding::MsgPack), join, fails).await.unwrap_err();
@@ -212,7 +212,7 @@ async fn errors_name_their_cause() {
     let (client, _events) = Client::connect(&url, options("looks", Encoding::MsgPack)).await.unwrap();
     assert_eq!(client.list_matches(ListMatches::default()).await.unwrap(), []);
 
-    // If a server stops for good, the client gives up after its patience.
+    // If a server stops for good, the client gives up after `patience`.
     let impatient = Options { patience: Some(Duration::from_millis(300)), ..options("waits", Encoding::Json) };
     let (waits, mut events) = Client::connect(&url, impatient).await.unwrap();
     server.stop().stopped().await;
@@ -233,7 +233,7 @@ async fn tls_accepts_own_certificate() {
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
     let server = Server::start(|c| c.tls = Some(files)).await;
     let at = |scheme: &str| format!("{scheme}://localhost:{}", server.address.port());
-    // If it were tried again, the test would not end.
+    // If the client retried, the test would not end.
     let forever = || Options { patience: Some(Duration::from_secs(3600)), ..Options::default() };
 
     let (client, _events) = Client::connect(&at("wss"), forever().ca(&cert).unwrap()).await.unwrap();
@@ -275,7 +275,7 @@ async fn documents_are_moves_in_gym_and_matches() {
     assert_eq!(env.restore(snapshot.items).await.unwrap().to_move.get(0), Some(0));
     client.close().await;
 
-    // A match against an agent of the server: a document with a flaw, then one without.
+    // In a match against a built-in agent, the client sends a document with a flaw and then a valid one.
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = said.clone();
     let agent = move |ask: TurnRequest| {

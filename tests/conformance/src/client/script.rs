@@ -27,7 +27,7 @@ impl Level {
 /// Disturbance of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disturbance {
-    /// No disturbance.
+    /// Undisturbed match, for comparison.
     None,
     /// The server requires a token.
     Token,

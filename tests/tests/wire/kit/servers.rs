@@ -1,4 +1,4 @@
-//! `ludex check server` against our own server, and against one behind a meddler who changes one thing.
+//! `ludex check server` run on this project's server, directly and through a proxy that modifies one thing.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use super::meddler::{Bend, Meddler};
 /// Number of lines in the report.
 const LINES: usize = 73;
 
-/// Lines that are skipped, with what they need.
+/// Returns the skipped lines of a report, with the missing requirement of each.
 fn skipped(out: &str) -> Vec<&str> {
     out.lines().filter(|line| line.starts_with("skipped ")).collect()
 }
@@ -38,7 +38,7 @@ async fn own_server_passes_with_documents() {
     };
     let (code, out, err) = check(server.address).await;
     assert_eq!((code, skipped(&out).len(), out.lines().count()), (Some(0), 0, 2), "{out}{err}");
-    // Both see a server that keeps its reasons for itself, and one that names no schema.
+    // Both checks run on a server without issues in its refusals, and on one that names no schema.
     let without_issues: Bend = |_, mut message| {
         message.as_object_mut().expect("a map").remove("issues");
         vec![message]
@@ -74,7 +74,7 @@ async fn own_server_passes_with_tokens() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert_eq!(skipped(&out), [""; 0]);
 
-    // Checks that need more than the token grants are skipped, not passed.
+    // Checks that need more scopes than the token grants are skipped rather than passed.
     let (code, out, _) = check(&tokens[1], &["--only", "shapes"]).await;
     assert_eq!(code, Some(0));
     assert_eq!(skipped(&out).len(), 1, "{out}");
@@ -123,7 +123,7 @@ fn is(message: &Value, kind: &str) -> bool {
     message["type"] == kind
 }
 
-/// A list in a message, if it is there.
+/// Returns the list at a JSON pointer in a message, if it exists.
 fn list<'a>(message: &'a mut Value, at: &str) -> Option<&'a mut Vec<Value>> {
     message.pointer_mut(at)?.as_array_mut()
 }
@@ -163,7 +163,7 @@ fn shortens_a_column(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn answers_a_wrong_mask(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // The form `u1` alone, which then differs from the others.
+    // Changes only the mask of form `u1`, which then differs from the other forms.
     if let Some(mask) = list(&mut message, "/mask")
         && mask.len() > 8
     {
@@ -197,7 +197,7 @@ fn steps_again(seen: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn reorders_events(held: &mut Vec<Value>, message: Value) -> Vec<Value> {
-    // One event comes after what follows it.
+    // Delays one event until after the next one.
     match held.pop() {
         None if is(&message, "event") => {
             held.push(message);
@@ -216,7 +216,7 @@ fn leaks_the_seed(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn leaks_the_seed_by_another_name(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // The seed as it will turn out to be, within a view.
+    // Reveals the match's seed in a view, before the end.
     if is(&message, "turn") {
         message["view"]["struct"]["hint"] = json!("try 1844674407370955");
     }
@@ -227,7 +227,7 @@ fn leaks_the_seed_by_another_name(_: &mut Vec<Value>, mut message: Value) -> Vec
 }
 
 fn draws_by_itself(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // Chance that is ours comes in the other order.
+    // Reverses the order of the client's chance outcomes.
     if let Some(ids) = list(&mut message, "/chance/a") {
         ids.reverse();
     }
@@ -320,7 +320,7 @@ fn tells_strangers(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
     vec![message]
 }
 
-/// The change, the checks that are run, and a part of the line that names it.
+/// Modifications: function, name of the checks to run, part of the line that reports the fault.
 const MUTATIONS: [(Bend, &str, &str); 26] = [
     (
         drops_a_reply,
@@ -372,7 +372,7 @@ async fn every_change_is_named() {
         }
     }
     assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
-    // A meddler who changes nothing is not noticed.
+    // A proxy that changes nothing causes no fault.
     let meddler = Meddler::before(server.address, |_, message| vec![message]).await;
     let (code, out, err) = ludex(&["check", "server", &meddler.address.to_string(), "--only", "match"]).await;
     assert_eq!(code, Some(0), "{out}{err}");
