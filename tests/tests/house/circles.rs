@@ -82,7 +82,7 @@ fn reachable_from<'a>(rooms: &'a Floor, from: &'a str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn files_form_no_circles() {
+fn modules_have_no_import_cycles() {
     let house = Workspace::read();
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -122,7 +122,7 @@ fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn mutual_imports_of_siblings_are_found() {
+fn import_cycles_of_sibling_modules_are_found() {
     let lib = ("lib.rs", "mod a; mod b; mod c; pub use b::B;");
     let two = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B; fn f() { super::a::g() }")];
     assert_eq!(circles_in(&two), [": a b"]);
@@ -141,7 +141,7 @@ fn mutual_imports_of_siblings_are_found() {
 }
 
 #[test]
-fn parents_tests_and_texts_form_no_circles() {
+fn imports_of_parents_tests_and_strings_form_no_cycles() {
     let one_way = ("a.rs", "use crate::b::B;");
     for back in [
         "// use crate::a;",

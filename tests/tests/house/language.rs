@@ -158,7 +158,7 @@ fn of_sources() -> Counts {
 }
 
 #[test]
-fn counts_stay_under_their_ceilings() {
+fn language_faults_stay_under_ceilings() {
     let counts = of_sources();
     for (kind, places, ceiling) in [
         ("doc comments that open with a question word", &counts.question_openings, QUESTION_OPENINGS),
@@ -174,7 +174,7 @@ fn counts_stay_under_their_ceilings() {
 }
 
 #[test]
-fn odd_phrases_are_found_in_texts_only() {
+fn odd_phrases_are_found_in_comments_and_strings_only() {
     let mut counts = Counts::default();
     let phrase = concat!("no", "body");
     for (path, source) in [
@@ -191,7 +191,7 @@ fn odd_phrases_are_found_in_texts_only() {
 }
 
 #[test]
-fn counts_find_comments_and_names() {
+fn faulty_comments_and_names_are_counted() {
     let (heard, told) = (concat!("pub struct", " Heard;"), concat!("fn", " told() {}"));
     let source = format!(
         "/// What it is.\n{heard}\n/// Its id.\n/// More of it, in many words.\n{told}\n/// Returns the seat to move.\nfn seat() {{}}\n"

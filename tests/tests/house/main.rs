@@ -177,14 +177,14 @@ impl Workspace {
 }
 
 #[test]
-fn members_are_known() {
+fn every_workspace_member_has_import_rules() {
     let house = Workspace::read();
     let there: BTreeSet<&str> = house.members().map(|(_, p)| p.name.as_str()).collect();
     assert_eq!(there, IMPORTS.iter().map(|(name, _)| *name).collect());
 }
 
 #[test]
-fn permissive_members_need_no_gpl_code() {
+fn permissive_crates_depend_on_no_gpl_code() {
     let house = Workspace::read();
     for (id, member) in house.members() {
         if !FREE.contains(&member.name.as_str()) {
@@ -229,7 +229,7 @@ fn licence_expressions_are_parsed() {
 }
 
 #[test]
-fn imports_run_one_way() {
+fn crates_import_only_allowed_crates() {
     let house = Workspace::read();
     for (_, member) in house.members() {
         let (_, allowed) = IMPORTS.iter().find(|(name, _)| *name == member.name).unwrap();
@@ -242,7 +242,7 @@ fn imports_run_one_way() {
 }
 
 #[test]
-fn pure_members_need_no_io_crates() {
+fn pure_crates_depend_on_no_io_crates() {
     let house = Workspace::read();
     for (id, member) in house.members().filter(|(_, p)| PURE.contains(&p.name.as_str())) {
         for need in house.behind(id, false) {
@@ -257,7 +257,7 @@ fn pure_members_need_no_io_crates() {
 const MAX_TEST_TARGETS: usize = 14;
 
 #[test]
-fn integration_test_targets_are_few() {
+fn integration_test_targets_stay_under_limit() {
     let targets: usize = Workspace::read().members().map(|(_, member)| member.tests).sum();
     assert!(targets <= MAX_TEST_TARGETS, "expected at most {MAX_TEST_TARGETS} integration test targets, got {targets}");
 }
@@ -289,7 +289,7 @@ const FRONT_PAGES: &[&str] = &[
 ];
 
 #[test]
-fn front_pages_show_the_main_use() {
+fn crate_docs_show_main_use_in_doctest() {
     let house = Workspace::read();
     for (_, member) in house.members().filter(|(_, p)| FRONT_PAGES.contains(&p.name.as_str())) {
         let text = std::fs::read_to_string(member.folder().join("src/lib.rs")).unwrap();
@@ -322,7 +322,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_name_nothing_outside_the_project() {
+fn files_name_no_paths_outside_the_project() {
     // Split in two parts, since this file is checked too.
     let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
     for path in files() {
@@ -338,7 +338,7 @@ fn files_name_nothing_outside_the_project() {
 
 /// Checks that modules are files `foo.rs` next to folders `foo/`.
 #[test]
-fn modules_have_one_style() {
+fn modules_use_no_mod_rs_files() {
     let is_old = |p: &&PathBuf| p.ends_with("mod.rs");
     let all = files();
     let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
@@ -346,7 +346,7 @@ fn modules_have_one_style() {
 }
 
 #[test]
-fn files_are_short() {
+fn source_files_stay_under_line_limit() {
     let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
     let made = |p: &PathBuf| p.starts_with("tests/data");
     for path in files().iter().filter(|p| written(p) && !made(p)) {
@@ -360,7 +360,7 @@ fn files_are_short() {
 }
 
 #[test]
-fn games_have_pages() {
+fn every_game_has_a_page() {
     let folder = root().join("games/src");
     let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for game in ludex_games::games() {

@@ -59,7 +59,7 @@ async fn store_of(matches: usize, data: &Path) {
 }
 
 #[tokio::test]
-async fn pages_stay_small_in_large_store() {
+async fn list_pages_stay_small_with_many_matches() {
     let stored = size_from_env("LUDEX_LOAD_STORED", 400);
     let (bound, times) = (std::env::var("LUDEX_LOAD_PAGE_MS").ok(), if stored > 10_000 { 20 } else { 1 });
     let folder = tempfile::tempdir().unwrap();

@@ -94,7 +94,7 @@ impl Player {
 }
 
 #[tokio::test]
-async fn player_gets_turns_next_to_many_matches() {
+async fn player_gets_turns_while_many_matches_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &[]);
     let (matches, address) = (size_from_env("LUDEX_LOAD_MATCHES", 5), server.address);

@@ -72,7 +72,7 @@ async fn receive_all(mut watcher: Client) -> (usize, u64) {
 }
 
 #[tokio::test]
-async fn watchers_receive_equal_frames() {
+async fn all_spectators_receive_equal_frames() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=8192", "--limit", "address_connections=16384"];
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &limits);

@@ -15,7 +15,7 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn plays_equal_botzone() {
+fn legal_plays_equal_botzone() {
     let data = document("oracles/landlord");
     let game = load("fight_the_landlord").unwrap();
     let (mut hands, mut plays) = (0, 0);

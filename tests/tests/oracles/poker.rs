@@ -47,7 +47,7 @@ fn showdown_winners_equal_phevaluator() {
 
 /// Checks legal actions, chips and payoffs of RLCard's games under the preset `llmarena`.
 #[test]
-fn games_equal_rlcard() {
+fn holdem_games_equal_rlcard() {
     let game = load("texas_holdem(preset=llmarena)").unwrap();
     let mut moves = 0;
     for g in document("oracles/rlcard_holdem")["games"].as_array().unwrap() {

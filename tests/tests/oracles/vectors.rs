@@ -326,7 +326,7 @@ fn recorded_games_equal_openspiel() {
 }
 
 #[test]
-fn every_vector_file_has_a_case() {
+fn every_recorded_game_file_is_compared() {
     let files = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.map(|f| f.trim_end_matches(".json.gz").to_owned()).collect();
     let lines = CASES.iter().map(|c| c.name).chain(["perft", "tree_stats"]).map(str::to_owned).collect();
@@ -363,7 +363,7 @@ fn history_counts_equal_openspiel() {
 }
 
 #[test]
-fn whole_trees_equal_openspiel() {
+fn game_trees_equal_openspiel() {
     for (string, stats) in read("tree_stats").as_object().unwrap() {
         let Some(game) = supported_game(string) else { continue };
         let tree = GameTree::build(&game, 1 << 20).unwrap();

@@ -74,7 +74,7 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn agent_page_separates_scales_of_one_game() {
+async fn agent_page_separates_rating_scales_of_one_game() {
     let server = Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await;
     rated(&server, json!({"agent": {"name": "ada"}}), 2, first).await;
     until(&server, "/games/tic_tac_toe", "<caption>Tic-tac-toe: 2 matches</caption>").await;
@@ -90,7 +90,7 @@ async fn agent_page_separates_scales_of_one_game() {
 }
 
 #[tokio::test]
-async fn people_are_rated_together_or_separately() {
+async fn people_and_programs_share_ratings_if_configured() {
     for (humans, scales) in [(Humans::Together, 1), (Humans::Apart, 2)] {
         let server = Server::start(|config| config.humans = humans).await;
         rated(&server, json!({"agent": {"name": "bot"}}), 2, first).await;
@@ -111,7 +111,7 @@ async fn people_are_rated_together_or_separately() {
 }
 
 #[tokio::test]
-async fn ladder_admits_people_if_rated_together() {
+async fn ladder_admits_people_if_rated_with_programs() {
     for (humans, kind) in [(Humans::Together, "joined"), (Humans::Apart, "error")] {
         let server = Server::start(|config| {
             config.humans = humans;

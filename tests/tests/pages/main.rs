@@ -90,7 +90,7 @@ async fn browsers_get_html_and_programs_get_json() {
 }
 
 #[tokio::test]
-async fn pages_load_no_foreign_scripts() {
+async fn pages_load_no_scripts_from_other_hosts() {
     let server = Server::start(|_| {}).await;
     let answer = ask(&server, "GET /", BROWSER).await.to_lowercase();
     for header in [
@@ -108,7 +108,7 @@ async fn pages_load_no_foreign_scripts() {
 }
 
 #[tokio::test]
-async fn foreign_text_is_escaped() {
+async fn user_text_is_escaped_in_pages() {
     let server = Server::start(|_| {}).await;
     let hostile = "<script>alert(1)</script>\u{202e}\"'&";
     let mut bot = Bot::new(server.address, "mybot").await;
@@ -127,7 +127,7 @@ async fn foreign_text_is_escaped() {
 }
 
 #[tokio::test]
-async fn pages_hide_cards_until_release() {
+async fn pages_hide_cards_until_record_is_released() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "leduc_poker", "against": ["random"], "count": 1, "seat": 0})).await;
@@ -198,7 +198,7 @@ async fn login_cookie_is_limited_to_this_server() {
 
 /// Checks that the embedded script equals a build of its sources.
 #[test]
-fn script_equals_its_sources() {
+fn embedded_script_equals_build_of_sources() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
     let out = tempfile::tempdir().unwrap();
     if !web.join("node_modules/.bin/esbuild").is_file() {

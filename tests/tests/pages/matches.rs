@@ -79,7 +79,7 @@ async fn go_match_downloads_as_sgf() {
 }
 
 #[tokio::test]
-async fn download_requires_release_and_notation() {
+async fn download_requires_released_record_and_notation() {
     let server = Server::start(|_| {}).await;
     let refused = async |id: &str| {
         let (status, body) = server.get(&format!("/matches/{id}/notation")).await;
@@ -105,7 +105,7 @@ async fn download_requires_release_and_notation() {
 }
 
 #[tokio::test]
-async fn evaluations_are_drawn_after_the_end() {
+async fn evaluations_are_drawn_after_match_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "connect_four", "against": ["alphabeta depth=1"], "count": 1})).await;

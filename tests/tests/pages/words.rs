@@ -49,7 +49,7 @@ async fn match_page_names_loser_and_winner() {
 }
 
 #[tokio::test]
-async fn equal_names_are_shown_with_seats() {
+async fn equal_agent_names_are_shown_with_seats() {
     let server = Server::start(|_| {}).await;
     let id = played(&server, "random", "leduc_poker").await;
     let body = page(&server, &format!("/matches/{id}")).await;
@@ -87,7 +87,7 @@ begin = "2201-01-01T00:00:00Z"
 "#;
 
 #[tokio::test]
-async fn season_matches_are_hidden_until_the_end() {
+async fn season_matches_are_hidden_until_season_ends() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).unwrap();
         config.seasons = vec![SuiteSeasons::parse(SEASONS).unwrap()];

@@ -56,7 +56,7 @@ async fn public_pages(server: &Server, game: &str, id: &str) -> Vec<(String, u16
 }
 
 #[tokio::test]
-async fn pages_of_running_match_do_not_depend_on_deal() {
+async fn pages_of_running_match_do_not_reveal_deal() {
     for game in ["kuhn_poker", "leduc_poker"] {
         let (server, own, id) = dealt(game).await;
         let here = public_pages(&server, game, &id).await;

@@ -99,7 +99,7 @@ fn help_has_one_line_per_command() {
 const MAX_COMMANDS: usize = 23;
 
 #[test]
-fn commands_are_few() {
+fn command_count_stays_under_limit() {
     let at = folder();
     let help = ludex(at.path(), &["--help"]).well();
     let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
@@ -108,7 +108,7 @@ fn commands_are_few() {
 }
 
 #[test]
-fn games_command_lists_and_explains() {
+fn games_command_lists_and_explains_games() {
     let at = folder();
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
@@ -147,7 +147,7 @@ fn game_page(game: &str) -> &'static str {
 }
 
 #[test]
-fn match_is_equal_for_any_number_of_jobs() {
+fn results_do_not_depend_on_number_of_jobs() {
     let at = folder();
     let run = |seed: &str, jobs: &str, file: &str| {
         let args = ["match", "connect_four", "--seat", "random", "--seat", "mcts sims=10", "--blocks", "6", "--json"];
@@ -223,7 +223,7 @@ fn matches_of_every_kind_of_game_verify() {
 }
 
 #[test]
-fn sequential_test_stops_when_decided() {
+fn matches_stop_when_sequential_test_decides() {
     let at = folder();
     let test = |first: &str, second: &str, sprt: &str, more: &[&str]| {
         let args = ["match", "tic_tac_toe", "--seat", first, "--seat", second, "--sprt", sprt, "--out", "r.jsonl"];
@@ -384,7 +384,7 @@ fn figures(document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn ladder_is_measured_stored_and_written() {
+fn ladder_command_measures_and_stores_ladder() {
     let at = folder();
     let measure = |units: &str, data: &str| {
         ludex(at.path(), &["measure-anchors", "kuhn_poker", "--units", units, "--seed", "3", "--data", data, "--json"])
@@ -633,7 +633,7 @@ fn agents_command_lists_agents() {
 }
 
 #[test]
-fn agents_check_reports_agent() {
+fn agents_check_reports_single_agent() {
     let here = folder();
     let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  mcts sims=20\n");

@@ -153,7 +153,7 @@ async fn rated_matches_keep_acknowledged_moves() {
 }
 
 #[tokio::test]
-async fn unrated_matches_may_move_back_but_finish() {
+async fn unrated_matches_finish_after_crash() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
         let (bots, server) = crashes(folder.path(), twenty(false, seed), 3, 1_000 + seed).await;
@@ -169,12 +169,12 @@ async fn unrated_matches_may_move_back_but_finish() {
 }
 
 #[tokio::test]
-async fn unsent_end_is_sent_after_crash() {
+async fn unsent_match_end_is_sent_after_crash() {
     end_is_told_after_the_crash(true).await;
 }
 
 #[tokio::test]
-async fn unrated_end_is_sent_from_its_record() {
+async fn unrated_match_end_is_sent_from_record() {
     end_is_told_after_the_crash(false).await;
 }
 

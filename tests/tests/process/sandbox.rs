@@ -91,7 +91,7 @@ fn program_plays_in_sandbox() {
 }
 
 #[test]
-fn threads_are_allowed_and_counted() {
+fn threads_are_allowed_up_to_limit() {
     let script = "import threading, time
 threads = [threading.Thread(target=time.sleep, args=(SECONDS,)) for _ in range(20)]
 [t.start() for t in threads]
@@ -104,7 +104,7 @@ print('all')";
 }
 
 #[test]
-fn fork_bomb_is_one_process() {
+fn fork_bomb_starts_no_process() {
     assert_eq!(
         attempts("attempt(os.fork)\nattempt(lambda: os.posix_spawn('/bin/true', ['true'], {}))"),
         "PermissionError\nPermissionError\n"
@@ -129,7 +129,7 @@ fn memory_hog_is_killed() {
 }
 
 #[test]
-fn output_flood_is_killed_or_drained() {
+fn stdout_flood_is_killed_and_stderr_flood_is_discarded() {
     let limits = ProcessLimits { output: 100_000, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000, end='')"], limits);
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
@@ -273,7 +273,7 @@ print(sorted(os.environ))
 }
 
 #[test]
-fn endless_waits_are_killed() {
+fn silent_program_is_killed_at_wall_time_limit() {
     let mut program = python("import time; time.sleep(3600)");
     let short = TimeBudget::wall(Duration::from_millis(500));
     assert_eq!(program.read_line(&short), Err(ProcessFault::Wall { limit: short.wall }));
@@ -302,7 +302,7 @@ for _ in range(4):
 }
 
 #[test]
-fn all_threads_are_charged() {
+fn cpu_time_of_all_threads_is_charged() {
     // The main thread sleeps while a second thread computes hashes.
     let script = "import hashlib, threading
 def work():
@@ -316,7 +316,7 @@ time.sleep(3600)";
 }
 
 #[test]
-fn causes_of_death_are_distinguished() {
+fn exit_causes_are_distinguished() {
     assert_eq!(
         python("raise SystemExit(7)").read_line(&AMPLE),
         Err(ProcessFault::Exited { code: Some(7), signal: None })
@@ -339,7 +339,7 @@ fn causes_of_death_are_distinguished() {
 }
 
 #[test]
-fn non_program_is_not_started() {
+fn program_with_missing_interpreter_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bot");
     std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
@@ -350,7 +350,7 @@ fn non_program_is_not_started() {
 }
 
 #[test]
-fn orphans_are_killed() {
+fn orphaned_child_processes_are_killed() {
     let mut program = python("import os, time; print(os.getpid(), flush=True); time.sleep(3600)");
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 1);
@@ -384,7 +384,7 @@ fn program_ends_with_its_host() {
 
 /// Checks runtimes that reserve much memory and start many threads.
 #[test]
-fn other_runtimes_play() {
+fn node_and_java_programs_run_in_sandbox() {
     let has = |tool: &str| std::process::Command::new(tool).arg("--version").output().is_ok();
     if has("node") {
         let script = "process.stdin.on('data', d => { console.log(String(d).trim().length); process.exit(0) })";

@@ -63,7 +63,7 @@ async fn batches_step_while_agents_think() {
 }
 
 #[tokio::test]
-async fn slow_agents_lose_on_their_clocks() {
+async fn slow_agents_lose_on_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();
@@ -78,7 +78,7 @@ async fn slow_agents_lose_on_their_clocks() {
 }
 
 #[tokio::test]
-async fn agent_without_clock_has_server_limit() {
+async fn agent_without_clock_gets_server_time_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 800).await;
     let mut bot = bot_with_turn(&server, json!({"bank_ms": 0})).await;

@@ -56,7 +56,7 @@ fn moves(place: &Place, run: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn batched_run_equals_plain_run() {
+fn batched_run_equals_unbatched_run() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "anchor level=1"]);
@@ -105,7 +105,7 @@ fn requests_without_reply_are_repeated() {
 }
 
 #[test]
-fn refused_schema_is_omitted() {
+fn schema_is_omitted_after_endpoint_refuses_it() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "random", "--no-schema"]);
@@ -208,7 +208,7 @@ fn batches_respect_time_and_size_limits() {
 }
 
 #[test]
-fn invalid_uses_of_batches_are_refused() {
+fn invalid_batch_settings_are_refused() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = stub.model("m", &format!("price_in=1 price_out=2 {SOON}"));
@@ -233,7 +233,7 @@ fn invalid_uses_of_batches_are_refused() {
 }
 
 #[test]
-fn estimates_matches_and_tournaments_accept_batches() {
+fn batched_agents_are_accepted_by_other_commands() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let estimate = |more: &str| {

@@ -47,7 +47,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn deals_are_unique_and_seats_alternate() {
+fn only_paired_matches_share_a_deal() {
     let place = Place::new();
     fs::write(place.path("dealt.toml"), SUITE).unwrap();
     let play = |run: &str, more: &[&str]| {
@@ -105,7 +105,7 @@ fn deals_are_unique_and_seats_alternate() {
 /// Checks that a run of an older version, without the field for deals, is read as paired: both matches of a pair share
 /// a seed.
 #[test]
-fn run_without_field_is_paired() {
+fn old_run_without_deals_field_is_paired() {
     let place = Place::new();
     place.evaluate("random", "old", &[]).json();
     let path = place.of_run("old", "run.json");

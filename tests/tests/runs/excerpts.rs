@@ -40,7 +40,7 @@ fn of_run(place: &Place, run: &str) -> Vec<Record> {
 }
 
 #[test]
-fn block_starts_at_its_line_for_given_decisions() {
+fn block_plays_given_decisions_from_its_start_position() {
     let place = Place::new();
     for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
         fs::write(place.path(name), text).unwrap();

@@ -120,7 +120,7 @@ fn roles_are_stored_with_run() {
 }
 
 #[test]
-fn matches_follow_fields_of_suite() {
+fn suite_fields_determine_matches() {
     let place = place();
     let ran = evaluate(&place, "r", &["--role", "reference=anchor level=1"]).json();
     let all = records(&place, "r");
@@ -188,7 +188,7 @@ fn matches_follow_fields_of_suite() {
 }
 
 #[test]
-fn part_for_two_candidates_requires_both() {
+fn part_for_two_candidates_requires_two_agents() {
     let place = place();
     let plain =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
@@ -215,7 +215,7 @@ fn part_for_two_candidates_requires_both() {
 }
 
 #[test]
-fn suite_agents_are_checked_for_any_candidate() {
+fn suite_agents_are_validated_before_start() {
     let place = place();
     for (from, to, why) in [
         (

@@ -166,7 +166,7 @@ fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran
 }
 
 #[test]
-fn killed_run_has_equal_result() {
+fn killed_run_gives_same_result_as_uninterrupted_run() {
     let place = Place::new();
     let whole = place.evaluate("mcts sims=60", "whole", &["--jobs", "2"]);
     let line =
@@ -182,7 +182,7 @@ fn killed_run_has_equal_result() {
 }
 
 #[test]
-fn truncated_line_is_dropped_and_damage_named() {
+fn truncated_line_is_dropped_and_damaged_line_is_reported() {
     let place = Place::new();
     let whole = place.evaluate("random", "a", &[]);
     place.evaluate("random", "b", &["--budget", "games=10"]).json();
@@ -204,7 +204,7 @@ fn truncated_line_is_dropped_and_damage_named() {
 }
 
 #[test]
-fn changed_settings_are_refused_by_name() {
+fn refusal_names_changed_setting() {
     let place = Place::new();
     place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
     for (agent, more, what) in [
@@ -224,7 +224,7 @@ fn changed_settings_are_refused_by_name() {
 }
 
 #[test]
-fn budget_stops_between_pairs_and_run_resumes() {
+fn run_resumes_after_budget_stops_it() {
     let place = Place::new();
     let whole = place.evaluate("random", "whole", &[]);
     let first = place.evaluate("random", "part", &["--budget", "games=7", "--jobs", "1"]);
@@ -241,7 +241,7 @@ fn budget_stops_between_pairs_and_run_resumes() {
 }
 
 #[test]
-fn narrow_interval_ends_part() {
+fn part_ends_when_interval_is_narrow_enough() {
     let place = Place::new();
     let matches = |ci: &str, run: &str| {
         place.evaluate("mcts sims=5", run, &["--stop-at-ci", ci]).json()["matches"].as_u64().unwrap()
@@ -261,7 +261,7 @@ fn narrow_interval_ends_part() {
 }
 
 #[test]
-fn run_is_locked_by_its_process() {
+fn run_in_progress_is_locked() {
     let place = Place::new();
     place.evaluate("random", "r", &["--budget", "games=2"]).json();
     let lock = fs::File::open(place.of_run("r", "lock")).unwrap();
@@ -341,7 +341,7 @@ fn failed_opponent_does_not_affect_candidate() {
 
 /// Checks that a candidate that is also an opponent is scored from the seat that the plan gives to the candidate.
 #[test]
-fn candidate_against_itself_counts_once() {
+fn match_of_candidate_against_itself_counts_once() {
     let place = Place::new();
     let suite = "name = \"self\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=20\"]\nblocks = 4\nmetrics = [\"score_rate\", \"length\"]\n";
     fs::write(place.path("self.toml"), suite).unwrap();
@@ -355,7 +355,7 @@ fn candidate_against_itself_counts_once() {
 /// Checks that the prisoner's dilemma, which has no winner, is measured by its mean return, and that no group averages
 /// a score of it.
 #[test]
-fn general_sum_part_has_no_score() {
+fn general_sum_game_has_return_but_no_score() {
     let place = Place::new();
     let suite = "name = \"pd\"\nversion = 1\ntitle = \"P\"\n[[part]]\nid = \"pd\"\ngame = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"tit_for_tat\"]\nblocks = 2\ngroups = [\"cooperation\"]\n";
     fs::write(place.path("pd.toml"), suite).unwrap();

@@ -234,7 +234,7 @@ fn pilot_measures_usage_per_move() {
 
 /// Checks that every prompting method produces moves in every game.
 #[test]
-fn every_method_plays_every_game() {
+fn every_prompting_method_plays_every_game() {
     let place = Place::new();
     let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
     for game in ludex_games::games() {
@@ -281,7 +281,7 @@ fn every_method_plays_every_game() {
 }
 
 #[test]
-fn stopped_endpoint_costs_nothing() {
+fn endpoint_outage_costs_no_match() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = |url: &str| format!("llm model=m base_url={url} stub=true retries=0");
@@ -352,7 +352,7 @@ fn endpoint_errors_are_reported_before_start() {
 
 /// Checks that a resumed run may change how calls are made, but not the prompts.
 #[test]
-fn run_resumes_with_new_limit_but_not_new_prompt() {
+fn run_resumes_with_changed_call_settings_but_not_changed_prompt() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();
@@ -389,7 +389,7 @@ fn cached_replies_require_equal_requests() {
 
 /// Checks that faults of the model count against it, and that network faults do not.
 #[test]
-fn faults_count_against_their_party() {
+fn only_faults_of_the_model_count_against_it() {
     let place = Place::new();
     let run = |faults: &[&str], more: &str, run: &str| -> Ran {
         let stub = Stub::start(&place, &[&["--agent", "anchor level=1"], faults].concat());
@@ -466,7 +466,7 @@ fn suite_settings_apply_and_replies_are_counted() {
 
 /// Checks that a budget is exceeded by at most one pair per parallel match.
 #[test]
-fn budget_is_exceeded_by_one_wave_at_most() {
+fn budget_is_exceeded_by_at_most_one_pair_per_job() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let spent = |budget: &str, run: &str| {

@@ -60,7 +60,7 @@ fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTree
 }
 
 #[test]
-fn cached_answer_is_used_in_all_matches_of_its_seat() {
+fn cached_reply_is_used_in_all_matches_of_its_seat() {
     let place = Place::new();
     for (run, jobs) in [("one", "1"), ("four", "4")] {
         assert_eq!(evaluate(&place, "sound_plan", run, &["--jobs", jobs]).json()["end"], "done");
@@ -100,7 +100,7 @@ fn cached_answer_is_used_in_all_matches_of_its_seat() {
 /// Checks that a model pays for a cached reply once, even if the run is killed in between, and that an audit replays
 /// its matches.
 #[test]
-fn cached_answer_costs_one_call() {
+fn cached_reply_costs_one_call() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--documents", "--malformed", "0"]);
     let model = stub.model("m", "");

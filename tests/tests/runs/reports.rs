@@ -58,7 +58,7 @@ fn record_with_other_rules_is_not_counted() {
 }
 
 #[test]
-fn report_joins_two_runs() {
+fn report_combines_two_runs() {
     let place = Place::new();
     fs::write(place.path("small.toml"), [SUITE, FIGURES].concat()).unwrap();
     let all = [place.evaluate("random", "a", &[]).json(), place.evaluate("mcts sims=4", "b", &[]).json()];

@@ -62,7 +62,7 @@ async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn season_has_equal_deals_and_hides_matches_until_end() {
+async fn season_deals_are_equal_and_hidden_until_it_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
     let mut guest = Bot::new(there.address, "guest").await;
@@ -137,7 +137,7 @@ async fn season_has_equal_deals_and_hides_matches_until_end() {
 }
 
 #[tokio::test]
-async fn season_of_unknown_suite_prevents_start() {
+async fn server_refuses_to_start_with_season_of_unknown_suite() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = ludex_server::Config::new(folder.path());
     config.suites = Suites::default();

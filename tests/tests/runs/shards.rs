@@ -94,12 +94,12 @@ fn merged_shards_equal_whole_run() {
 /// Checks merging if the suite has a rating ladder. One shard plays the whole ladder, so some of the eight shards may
 /// have no match.
 #[test]
-fn merged_shards_of_absolute_suite_equal_whole_run() {
+fn merged_shards_of_ladder_suite_equal_whole_run() {
     eight_shards_are_the_whole(&Place::new(), "absolute", &["--scale", "0.02"]);
 }
 
 #[test]
-fn incomplete_shards_are_named() {
+fn merge_error_names_incomplete_shards() {
     let place = Place::new();
     shards(&place, "small.toml", "d", 3, &[]);
     let fails = |numbers: &[usize], more: &[&str], why: &str| {
@@ -196,7 +196,7 @@ fn incomplete_shards_are_named() {
 }
 
 #[test]
-fn shard_option_is_checked() {
+fn invalid_shard_options_are_refused() {
     let place = Place::new();
     for bad in ["0/8", "9/8", "2/x", "2", "8"] {
         let ran = evaluate(&place, "small.toml", "d", &["--shard", bad]);

@@ -54,7 +54,7 @@ fn hands(record: &Record) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn entrants_take_all_seats_of_wall() {
+fn entrants_take_all_seatings_of_each_tile_wall() {
     let place = Place::new();
     fs::write(place.path("walls.toml"), SUITE).unwrap();
     let agents: Vec<&str> = ENTRANTS.iter().flat_map(|agent| ["--agent", agent]).collect();
@@ -100,7 +100,7 @@ fn entrants_take_all_seats_of_wall() {
 }
 
 #[test]
-fn walls_follow_from_seed() {
+fn tile_walls_are_determined_by_seed() {
     let walls = |game: &str, agents: [&str; 4]| {
         let game = ludex_games::load(game).unwrap();
         let record = ludex_play::play(&game, agents, 11).unwrap().record;

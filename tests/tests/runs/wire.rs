@@ -214,7 +214,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn invalid_enrolments_are_refused_by_name() {
+async fn invalid_enrolment_errors_name_field() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;
@@ -356,7 +356,7 @@ async fn run_ends_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn candidates_meet_in_one_run() {
+async fn two_remote_candidates_play_in_one_run() {
     let meeting = SUITE.replace(
         "[[part]]\nid = \"cards\"",
         "[[part]]\nid = \"meet\"\ngame = \"tic_tac_toe\"\nschedule = \"round_robin\"\nblocks = 2\n[[part]]\nid = \"cards\"",
@@ -466,7 +466,7 @@ fn remote_tournament_equals_local_tournament() {
 }
 
 #[tokio::test]
-async fn tournament_deals_are_unique_and_run_is_complete() {
+async fn server_tournament_has_unique_deals_and_complete_run() {
     let server = Server::start(|_| {}).await;
     let mut organiser = Bot::new(server.address, "organiser").await;
     let house = |name: &str, agent: &str| json!({"name": name, "agent": agent});
@@ -504,7 +504,7 @@ async fn tournament_deals_are_unique_and_run_is_complete() {
 }
 
 #[tokio::test]
-async fn enrolments_fill_roles() {
+async fn enrolled_agents_fill_suite_roles() {
     let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;

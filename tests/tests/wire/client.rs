@@ -25,7 +25,7 @@ async fn first(ask: TurnRequest) -> Result<TurnReply, Failure> {
 }
 
 #[tokio::test]
-async fn gym_works_in_both_encodings() {
+async fn gym_works_in_json_and_messagepack() {
     let server = Server::start(|_| {}).await;
     let mut seen = Vec::new();
     for encoding in [Encoding::MsgPack, Encoding::Json] {
@@ -64,7 +64,7 @@ async fn gym_works_in_both_encodings() {
 }
 
 #[tokio::test]
-async fn batches_are_arrays_of_rows() {
+async fn batch_fields_have_expected_shapes() {
     let server = Server::start(|_| {}).await;
     let (client, _events) = Client::connect(&format!("ws://{}", server.address), Options::default()).await.unwrap();
     for (observer, rows) in [(Observer::Acting, vec![3]), (Observer::All, vec![3, 2])] {
@@ -133,7 +133,7 @@ async fn player_acts_again_after_refusal() {
 }
 
 #[tokio::test]
-async fn players_meet_in_queue_and_stop_on_request() {
+async fn queue_players_meet_and_stop_on_request() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let (a, a_events) = Client::connect(&url, options("a", Encoding::MsgPack)).await.unwrap();
@@ -194,7 +194,7 @@ async fn gym_steps_once_over_broken_connections() {
 }
 
 #[tokio::test]
-async fn errors_name_their_cause() {
+async fn client_errors_name_cause() {
     let refused = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
     assert!(matches!(refused, Error::Connect { .. }), "{refused}");
     let server = Server::start(|_| {}).await;
@@ -227,7 +227,7 @@ async fn errors_name_their_cause() {
 }
 
 #[tokio::test]
-async fn tls_accepts_own_certificate() {
+async fn tls_accepts_given_ca_certificate() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -253,7 +253,7 @@ async fn tls_accepts_own_certificate() {
 }
 
 #[tokio::test]
-async fn documents_are_moves_in_gym_and_matches() {
+async fn documents_are_accepted_as_moves_in_gym_and_matches() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
     let url = format!("ws://{}", server.address);
     let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();

@@ -68,7 +68,7 @@ async fn meeting(server: &Server, count: usize, more: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn queue_alternates_seats_within_meeting() {
+async fn queue_alternates_seats_of_same_opponents() {
     let server = Server::start(|_| {}).await;
     for game in ["tic_tac_toe", "kuhn_poker"] {
         let seats = seats(&meeting(&server, 6, json!({"game": game})).await, "a");
@@ -157,7 +157,7 @@ async fn rated_anchor_matches_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn hidden_games_use_unique_seeds_and_mirrors() {
+async fn hidden_information_matches_use_unique_seeds_and_store_mirror() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "kuhn_poker", "against": ["random"], "rated": true, "count": 6, "slots": 3})).await;
@@ -201,7 +201,7 @@ async fn half(bot: &mut Bot) {
 }
 
 #[tokio::test]
-async fn half_pair_survives_restart() {
+async fn unfinished_pair_survives_restart() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_in(folder.path(), |_| {}).await;
     let address = server.address;
@@ -286,7 +286,7 @@ impl Agent for Blocker {
 }
 
 #[tokio::test]
-async fn late_server_costs_no_agent_the_match() {
+async fn server_delay_costs_no_clock_time() {
     let blocker = AgentEntry::new("blocker", "holds its thread", |_, _| Ok(Arc::new(Blocker)));
     let server = Server::start(|c| c.opponents.agents = Roster::builtin().with(blocker)).await;
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);

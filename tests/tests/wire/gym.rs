@@ -112,7 +112,7 @@ async fn open_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn one_bad_entry_refuses_whole_step() {
+async fn one_invalid_action_refuses_whole_step() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 3, "autoreset": "disabled"})).await;
@@ -153,7 +153,7 @@ async fn win(c: &mut Client, env: i64) -> Value {
 }
 
 #[tokio::test]
-async fn reset_accepts_three_forms() {
+async fn reset_works_in_every_autoreset_mode() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let modes = ["next_step", "same_step", "disabled"];
@@ -204,7 +204,7 @@ async fn mask_forms_are_equivalent() {
 }
 
 #[tokio::test]
-async fn server_plays_its_seats() {
+async fn server_plays_seats_of_builtin_agents() {
     let server = Server::start(|c| {
         c.opponents.named.insert("house".into(), "random".into());
     })
@@ -289,7 +289,7 @@ async fn joint_moves_of_seats_are_accepted() {
 }
 
 #[tokio::test]
-async fn illegal_actions_lose_if_configured() {
+async fn illegal_action_loses_if_configured() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 2, "on_illegal": "lose"})).await;
@@ -314,7 +314,7 @@ async fn step_limit_truncates() {
 }
 
 #[tokio::test]
-async fn view_clone_snapshot_and_restore_agree() {
+async fn clone_and_restore_preserve_running_episodes() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "kuhn_poker", "count": 3, "views": ["struct", "returns"]})).await;
@@ -394,7 +394,7 @@ async fn equal_seeds_give_equal_episodes() {
 }
 
 #[tokio::test]
-async fn pipelined_requests_get_replies() {
+async fn pipelined_requests_of_an_environment_get_replies_in_order() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let a = opened(&mut c, json!({"game": "tic_tac_toe"})).await;
@@ -431,7 +431,7 @@ async fn pipelined_requests_get_replies() {
 }
 
 #[tokio::test]
-async fn encodings_agree() {
+async fn json_and_messagepack_batches_are_equal() {
     let server = Server::start(|_| {}).await;
     let mut json = Client::hello(server.address).await;
     let mut packed = Client::greet(server.address, Some("ludex.v1.msgpack"), json!({})).await;
@@ -508,7 +508,7 @@ fn unpack(b: &mut Value) {
 }
 
 #[tokio::test]
-async fn recorded_episodes_are_stored_and_verify() {
+async fn recorded_gym_episodes_are_stored_and_verify() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(data.path(), |_| {}).await;
     let mut c = Client::greet(server.address, None, json!({"agent": {"name": "learner", "kind": "learner"}})).await;

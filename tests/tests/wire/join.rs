@@ -120,7 +120,7 @@ async fn person_plays_and_resigns() {
 /// Checks that a client joins again if a server restarts without its store and so forgets the session and the match. A
 /// client that reclaims nothing must still finish the requested number of matches.
 #[tokio::test]
-async fn forgotten_session_is_replaced() {
+async fn client_joins_again_after_session_is_forgotten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
     let server = Process::start(PROGRAM, &at("before"), &at("log"), None, &[]);

@@ -74,7 +74,7 @@ async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
 }
 
 #[tokio::test]
-async fn ladder_table_follows_from_records() {
+async fn ladder_standings_are_computed_from_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
@@ -122,7 +122,7 @@ async fn ladder_table_follows_from_records() {
 }
 
 #[tokio::test]
-async fn queue_without_ladder_is_plain() {
+async fn queue_without_ladder_pairs_clients_normally() {
     let server = Server::start(|config| config.ladders = vec![terms("game = \"connect_four\"")]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
     for bot in [&mut ann, &mut bob] {
@@ -138,7 +138,7 @@ async fn queue_without_ladder_is_plain() {
 }
 
 #[tokio::test]
-async fn lone_agent_meets_anchor_and_owner_never_meets_itself() {
+async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
     let server = Server::start(|config| config.ladders = vec![terms(ANCHORED)]).await;
     let wanted =
         |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
@@ -213,7 +213,7 @@ async fn ladder_survives_kills() {
 }
 
 #[tokio::test]
-async fn ended_season_is_frozen_with_its_records() {
+async fn standings_are_frozen_when_season_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end };
     let first = LadderTerms { seasons: vec![season("one", None)], ..terms(FREE) };
@@ -257,7 +257,7 @@ async fn ended_season_is_frozen_with_its_records() {
 }
 
 #[tokio::test]
-async fn invalid_ladder_prevents_start() {
+async fn server_refuses_to_start_with_invalid_ladder() {
     let folder = tempfile::tempdir().expect("a folder");
     for (ladder, why) in [("hanabi", "competitive two-player game"), ("chss", "chss"), ("nothing.toml", "nothing.toml")]
     {

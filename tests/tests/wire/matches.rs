@@ -127,7 +127,7 @@ async fn metrics_count_commits_of_own_store() {
 }
 
 #[tokio::test]
-async fn match_is_forgotten_after_acknowledged_end() {
+async fn match_is_forgotten_after_client_acknowledges_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
@@ -148,7 +148,7 @@ async fn match_is_forgotten_after_acknowledged_end() {
 }
 
 #[tokio::test]
-async fn queue_matches_equal_joins() {
+async fn queue_pairs_joins_with_equal_settings() {
     let server = Server::start(|_| {}).await;
     let mut bots = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
@@ -193,7 +193,7 @@ async fn queue_matches_equal_joins() {
 }
 
 #[tokio::test]
-async fn join_brings_requested_number_of_matches() {
+async fn join_plays_requested_number_of_matches() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 5, "slots": 2})).await;
@@ -247,7 +247,7 @@ async fn client_is_served_while_its_matches_start() {
 }
 
 #[tokio::test]
-async fn views_are_as_requested() {
+async fn turns_contain_requested_views() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "kuhn_poker", "against": ["random"], "seat": 0, "views": ["text", "tensor", "info"]});
@@ -323,7 +323,7 @@ async fn join_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn acts_need_current_keys() {
+async fn acts_require_current_turn_and_try() {
     let server = Server::start(|_| {}).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     is_error(&o.act(&json!({"match": id, "turn": 0, "try": 0}), json!({"action": 0})).await, "not_your_turn");
@@ -376,7 +376,7 @@ async fn acts_need_current_keys() {
 }
 
 #[tokio::test]
-async fn foreign_seats_and_matches_are_refused() {
+async fn requests_about_unknown_or_foreign_matches_are_refused() {
     let server = Server::start(|_| {}).await;
     let (_x, _o, id) = two(&server, json!({})).await;
     let mut other = Bot::new(server.address, "other").await;
@@ -567,7 +567,7 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
 }
 
 #[tokio::test]
-async fn cut_at_any_message_is_repaired() {
+async fn match_continues_after_cut_at_any_message() {
     let server = Server::start(|_| {}).await;
     for (game, subprotocol) in [
         ("tic_tac_toe", None),
@@ -738,7 +738,7 @@ async fn unspectate_stops_frames() {
 }
 
 #[tokio::test]
-async fn run_matches_are_released_at_its_end() {
+async fn matches_of_run_are_released_when_run_ends() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(&meeting("cards", "kuhn_poker", "")).expect("a suite");
     })
@@ -782,7 +782,7 @@ async fn run_matches_are_released_at_its_end() {
 }
 
 #[tokio::test]
-async fn tokens_limit_players_and_spectators() {
+async fn token_scopes_limit_players_and_spectators() {
     use ludex_server::auth::{NewToken, Scopes, add};
     let server = Server::start(|_| {}).await;
     let wanted = [("ann", Scopes::PLAY), ("bob", Scopes::PLAY), ("eve", Scopes::SPECTATE), ("root", Scopes::ADMIN)];

@@ -207,7 +207,7 @@ async fn tokens_are_required_if_configured() {
 }
 
 #[tokio::test]
-async fn garbage_gets_errors_then_close() {
+async fn invalid_messages_get_errors_then_close() {
     let server = Server::start(|_| {}).await;
     let mut steady = Client::hello(server.address).await;
     let env = steady.call("open", json!({"game": "tic_tac_toe"})).await["env"].clone();
@@ -252,7 +252,7 @@ async fn garbage_gets_errors_then_close() {
 }
 
 #[tokio::test]
-async fn wrong_frames_close_with_their_code() {
+async fn invalid_frames_close_with_documented_code() {
     let server = Server::start(|c| {
         c.limits.frame_bytes = 4_000;
         c.limits.message_bytes = 2_000;
@@ -403,7 +403,7 @@ async fn session_resumes_after_cut() {
 }
 
 #[tokio::test]
-async fn newer_connection_takes_session() {
+async fn newer_connection_takes_over_session() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut old = Client::hello(server.address).await;
     old.call("open", json!({"game": "connect_four", "seats": ["agent", "mcts sims=3000"]})).await;
@@ -438,7 +438,7 @@ async fn session_resumes_in_another_encoding() {
 }
 
 #[tokio::test]
-async fn cuts_between_steps_lose_and_repeat_nothing() {
+async fn cuts_between_steps_lose_and_repeat_no_step() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "iterated_prisoners_dilemma", "params": {"num_repetitions": 500}})).await;
@@ -539,7 +539,7 @@ async fn idle_connections_do_not_block_others() {
 }
 
 #[tokio::test]
-async fn draining_server_announces_it() {
+async fn draining_server_announces_shutdown() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "tic_tac_toe"})).await;
@@ -551,7 +551,7 @@ async fn draining_server_announces_it() {
 }
 
 #[tokio::test]
-async fn pages_are_read_only_json() {
+async fn http_pages_are_read_only_json() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("ping", json!({})).await;

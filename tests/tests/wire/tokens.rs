@@ -61,7 +61,7 @@ async fn revoked_token_ends_permissions_of_its_connections() {
 }
 
 #[tokio::test]
-async fn expired_token_ends_like_revoked_one() {
+async fn expired_token_ends_permissions_like_revoked_token() {
     let server = Server::start(|c| c.limits.grace_ms = 100).await;
     let now = epoch_ms();
     let wanted = [token_of("ann", Some(now + 3_600_000)), token_of("bob", None)];

@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listed_moves_reads_all_forms_of_prompts() {
+    fn move_list_is_parsed_from_all_prompt_formats() {
         assert_eq!(listed_moves("Board\nLegal moves: a1, b2,c3\nGo on."), ["a1", "b2", "c3"]);
         assert_eq!(listed_moves("**Legal moves:**\n\n- a1\n- take 2, leave 1\n\nOther"), ["a1", "take 2, leave 1"]);
         assert_eq!(listed_moves("Legal moves (2):\na1, b2\n"), ["a1", "b2"]);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn choice_ids_reads_choices_and_numbered_lines() {
+    fn choice_ids_are_parsed_from_choices_and_numbered_lines() {
         assert_eq!(choice_ids("Which is best?\n1. go\n2) stay\n[3] leave"), ["1", "2", "3"]);
         assert_eq!(choice_ids("Moves:\n1. a\n2. b\n\n## Choice 7: x\nChoice 8:\ny"), ["7", "8"]);
         assert!(choice_ids("There are 3. It is 12 o'clock\n3 moves").is_empty());

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_or_mistyped_fields_are_named() {
+    fn missing_and_mistyped_fields_are_reported() {
         let why = |text: &str| json(text).expect_err("a fault").0;
         assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","turn":0,"text":"a"}"#), "bank_ms is missing");
         assert!(why(r#"{"type":"pong","re":1}"#).contains("now_ms"));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_bins_in_messagepack() {
+    fn columns_must_be_bins_in_messagepack() {
         let list = json!({
             "type": "batch", "re": 1, "env": 1, "to_move": [0], "reward": [0, 0], "terminated": [0], "truncated": [0],
             "length": [0], "episode": [0],

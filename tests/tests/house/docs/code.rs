@@ -31,7 +31,7 @@ fn every_rust_fence_is_a_doctest() {
 }
 
 #[test]
-fn guide_names_all_methods_of_games() {
+fn guide_names_all_methods_of_game_traits() {
     let guide = read(&root().join(GUIDE));
     let (_, methods) = guide.split_once("**The required methods:**").unwrap();
     let (methods, _) = methods.split_once("### Documents").unwrap();

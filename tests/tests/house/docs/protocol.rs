@@ -90,7 +90,7 @@ fn paragraphs_are_short() {
 }
 
 #[test]
-fn golden_seed_values_follow_from_text() {
+fn documented_seed_hashes_are_correct() {
     let page = records();
     let key = hex::encode(Sha256::digest(b"ludex.v1:chance:kuhn_poker:42:0"));
     assert!(page.contains(&format!("| key | `{key}` |")), "the chance key of kuhn_poker is {key}");
@@ -100,7 +100,7 @@ fn golden_seed_values_follow_from_text() {
 }
 
 #[test]
-fn golden_digest_chains_following_lines() {
+fn documented_digest_is_correct() {
     let page = records();
     let (_, golden) = page.split_once("Golden: this header").unwrap();
     let mut chain = Vec::new();

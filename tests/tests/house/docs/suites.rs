@@ -26,7 +26,7 @@ fn shown_by(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn row_targets_exist() {
+fn table_row_links_have_targets() {
     let root = root();
     let crates = ["agents", "cli", "env", "games", "play", "protocol", "referee", "report", "server", "tests"];
     let mut source = String::new();
@@ -62,7 +62,7 @@ fn row_targets_exist() {
 /// Checks that the page of a suite links every figure, and that each stored complete run has a section with its
 /// numbers.
 #[test]
-fn every_figure_is_shown() {
+fn every_suite_figure_is_linked() {
     let root = root();
     for suite in SUITES {
         let page = read(&root.join(format!("docs/suites/{suite}.md")));

@@ -11,7 +11,7 @@ fn code(answer: &Value) -> (&str, &str, &Value) {
 }
 
 #[tokio::test]
-async fn searches_are_bounded_and_shared_by_owners() {
+async fn search_quota_is_enforced_and_compute_is_shared_by_owners() {
     let server = Server::start(|config| {
         config.workers = 1;
         config.limits.grace_ms = 200;
@@ -44,7 +44,7 @@ async fn searches_are_bounded_and_shared_by_owners() {
 }
 
 #[tokio::test]
-async fn lists_texts_and_views_are_bounded() {
+async fn oversized_lists_texts_and_views_are_refused() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::greet(server.address, Some("ludex.v1.json"), json!({})).await;
     let env = c.call("open", json!({"game": "chess"})).await["env"].clone();
@@ -67,7 +67,7 @@ async fn lists_texts_and_views_are_bounded() {
 }
 
 #[tokio::test]
-async fn joins_and_environments_are_bounded_and_released() {
+async fn join_and_environment_limits_apply_until_release() {
     let server = Server::start(|config| {
         config.limits.joins = 3;
         config.limits.owner_envs = 10;
@@ -99,7 +99,7 @@ async fn joins_and_environments_are_bounded_and_released() {
 }
 
 #[tokio::test]
-async fn input_before_hello_and_connections_are_bounded() {
+async fn input_before_hello_and_connection_count_are_limited() {
     let server = Server::start(|config| config.limits.address_connections = 2).await;
     let mut c = Client::mute(server.address).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "agent": {"name": "x".repeat(70_000)}});
@@ -125,7 +125,7 @@ async fn let_in(server: &Server) -> Client {
 }
 
 #[tokio::test]
-async fn stored_documents_are_bounded_and_released() {
+async fn stored_document_limit_applies_until_release() {
     let server = Server::start(|config| {
         config.games = own_game::registries().0;
         config.limits.owner_said_bytes = 1_000;

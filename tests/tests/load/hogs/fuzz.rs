@@ -46,7 +46,7 @@ static PANICS: AtomicUsize = AtomicUsize::new(0);
 type Tally = BTreeMap<(String, String), u64>;
 
 #[tokio::test]
-async fn mutated_messages_never_break_the_server() {
+async fn mutated_messages_never_crash_the_server() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();

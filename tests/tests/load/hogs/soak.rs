@@ -139,7 +139,7 @@ fn seconds() -> f64 {
 }
 
 #[tokio::test]
-async fn good_clients_lose_no_match_next_to_hogs() {
+async fn misbehaving_clients_cost_others_no_match() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=64"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());

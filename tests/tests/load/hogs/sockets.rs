@@ -134,7 +134,7 @@ async fn forbidden_frames_close_the_connection() {
 }
 
 #[tokio::test]
-async fn odd_but_allowed_frames_are_read() {
+async fn unusual_but_valid_frames_are_accepted() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let mut ping = |id: i64| {
@@ -191,7 +191,7 @@ async fn status(server: &Server, bytes: &[u8]) -> Option<u16> {
 }
 
 #[tokio::test]
-async fn bad_handshakes_are_refused() {
+async fn invalid_handshakes_are_refused() {
     let server = Server::start(|config| config.limits.hello_ms = 300).await;
     let host = format!("Host: {}\r\n", server.address);
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{change, failed, ludex, one};
 
 #[test]
-fn run_equals_itself() {
+fn run_compared_with_itself_shows_no_difference() {
     let at = one();
     let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
     assert_eq!((&same["all"]["pairs"], &same["unpaired"]), (&json!(12), &json!([0, 0])));
@@ -15,7 +15,7 @@ fn run_equals_itself() {
 }
 
 #[test]
-fn differences_follow_from_records() {
+fn differences_are_computed_from_records() {
     let at = one();
     let data = at.path().join("ludex-data");
     let parts = &[("ttt", "tic_tac_toe", "random")];
@@ -55,7 +55,7 @@ fn p_at_least(p: f64, games: &[Value]) -> usize {
 }
 
 #[test]
-fn several_games_are_corrected_and_long_names_shortened() {
+fn p_values_of_several_games_are_corrected() {
     let at = one();
     let data = at.path().join("ludex-data");
     let long = "connect_four(columns=6,rows=5)";
@@ -82,7 +82,7 @@ fn several_games_are_corrected_and_long_names_shortened() {
 }
 
 #[test]
-fn comparison_without_interval_has_reason() {
+fn comparison_names_reason_for_missing_interval() {
     let at = one();
     let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
     let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
@@ -126,7 +126,7 @@ fn agents_of_one_run_are_compared() {
 }
 
 #[test]
-fn comparison_without_pairs_has_reason() {
+fn comparison_names_reason_for_missing_pairs() {
     let at = one();
     // Both runs have the same games but in different parts, so no matches can be paired.
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];

@@ -32,7 +32,7 @@ fn parsed(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn exported_tables_read_back_equal() {
+fn exported_tables_are_read_back_unchanged() {
     let at = one();
     for what in ["episodes", "decisions", "calls"] {
         let file = format!("{what}.parquet");

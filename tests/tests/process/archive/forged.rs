@@ -227,7 +227,7 @@ const CHANGES: &[Change] = &[
 ];
 
 #[test]
-fn forged_files_with_new_sums_are_found() {
+fn forged_files_with_new_checksums_are_found() {
     let at = tempfile::tempdir().unwrap();
     let files = bundled(at.path(), &[]);
     let whole = verdict(&files);
@@ -289,7 +289,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
 }
 
 #[test]
-fn only_whole_run_is_complete() {
+fn only_finished_run_is_reported_complete() {
     let at = tempfile::tempdir().unwrap();
     bundled(at.path(), &["--budget", "games=5", "--jobs", "1"]);
     let told = ludex(at.path(), &["verify", "r"]).well();

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::{Ran, ludex, one};
 
 #[test]
-fn plan_without_run_uses_kind_of_game() {
+fn plan_without_run_uses_variance_of_game_kind() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let plan = |args: &[&str]| ludex(at.path(), &[&["power", "--json", "--game"], args].concat());
     // The standard deviation of a block of two independent matches is 1600 / ln 10 / sqrt(8) = 245.67 points:
@@ -31,7 +31,7 @@ fn plan_without_run_uses_kind_of_game() {
 }
 
 #[test]
-fn plan_uses_variance_of_run() {
+fn plan_with_run_uses_variance_of_run() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let models = &[("good", "mcts sims=20"), ("poor", "random")];
     let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];

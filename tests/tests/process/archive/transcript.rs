@@ -36,7 +36,7 @@ fn transcript_has_moves_prompts_and_refusals() {
 }
 
 #[test]
-fn transcript_shows_mover_view() {
+fn transcript_shows_view_of_seat_to_move() {
     let at = one();
     let text = ludex(at.path(), &["show", "one", "--game", "kuhn_poker"]).well();
     assert!(!text.contains("tic_tac_toe"));
@@ -56,7 +56,7 @@ fn transcript_shows_mover_view() {
 }
 
 #[test]
-fn transcript_result_is_the_model_result() {
+fn transcript_shows_result_of_the_model() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");

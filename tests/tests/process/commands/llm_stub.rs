@@ -131,7 +131,7 @@ fn almost_won() -> Box<dyn DynState> {
 }
 
 #[test]
-fn stub_replies_in_every_form() {
+fn stub_replies_in_every_requested_format() {
     let stub = Stub::start(&["--agent", "alphabeta depth=9"]);
     let state = almost_won();
     let view = state.view(Viewer::Seat(0));
@@ -219,7 +219,7 @@ fn equal_requests_get_equal_replies() {
 }
 
 #[test]
-fn figures_count_four_characters_as_a_token() {
+fn usage_counts_four_characters_per_token() {
     let stub = Stub::start(&["--out-tokens", "100"]);
     let body = body(LISTED, json!({ "n": 3 }));
     let answer = stub.chat(&body).well();
@@ -238,7 +238,7 @@ fn figures_count_four_characters_as_a_token() {
 }
 
 #[test]
-fn other_purposes_have_own_replies() {
+fn stub_replies_to_votes_and_critiques() {
     let stub = Stub::start(&[]);
     let state = almost_won();
     let ask = |purpose: &str, prompt: &str, more: Value| {
@@ -273,7 +273,7 @@ fn other_purposes_have_own_replies() {
 }
 
 #[test]
-fn content_faults_have_api_format() {
+fn injected_content_faults_have_api_format() {
     let ask = |fault: &str, more: Value| {
         let stub = Stub::start(&[fault, "1"]);
         [stub.chat(&body(LISTED, more)).well(), stub.messages(&body(LISTED, with_tool())).well()]
@@ -303,7 +303,7 @@ fn content_faults_have_api_format() {
 }
 
 #[test]
-fn transport_faults_pass_on_retry() {
+fn retry_succeeds_after_transport_fault() {
     let stub = Stub::start(&["--rate-limit", "1", "--retry-after", "7"]);
     let late = stub.chat(&body(LISTED, json!({})));
     assert_eq!(late.status, 429);
@@ -329,7 +329,7 @@ fn transport_faults_pass_on_retry() {
 }
 
 #[test]
-fn bad_requests_get_reason() {
+fn invalid_requests_get_reason() {
     let stub = Stub::start(&["--context", "50"]);
     let state = almost_won();
     let about = |change: &dyn Fn(&mut Value)| {
@@ -392,7 +392,7 @@ fn bad_requests_get_reason() {
 }
 
 #[test]
-fn keys_and_schemas_are_required() {
+fn missing_api_key_and_unsupported_schema_are_refused() {
     let stub = Stub::start(&["--key", "secret", "--no-schema"]);
     let text = body(LISTED, json!({})).to_string();
     let ask = |path: &str, headers: &str| stub.send("POST", path, headers, &text).status;
@@ -409,7 +409,7 @@ fn keys_and_schemas_are_required() {
 }
 
 #[test]
-fn stub_stops_after_given_number_of_calls() {
+fn stub_exits_after_given_number_of_requests() {
     let stub = Stub::start(&["--down-after", "2"]);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
@@ -470,7 +470,7 @@ fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn openai_batches_are_files() {
+fn openai_batches_use_files() {
     let stub = Stub::start(&[]);
     let upload = |lines: &[Value]| {
         let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -513,7 +513,7 @@ fn openai_batches_are_files() {
 }
 
 #[test]
-fn anthropic_batches_are_one_request() {
+fn anthropic_batches_use_one_request() {
     let stub = Stub::start(&["--batch-expire", "0.5", "--seed", "3"]);
     let create = |requests: Vec<Value>| {
         stub.send("POST", "/v1/messages/batches", "", &json!({ "requests": requests }).to_string())

@@ -11,7 +11,7 @@ const LADDER: &str = "part,agent,opponent,wins,draws,losses,level\n\
                       gomoku,M,anchor 1,5,0,27,1\n";
 
 #[test]
-fn measure_prints_tables() {
+fn rate_metric_prints_values_of_imported_tables() {
     let at = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(at.path().join(name), text).unwrap();
     write("ladder.csv", LADDER);
@@ -53,7 +53,7 @@ fn measure_prints_tables() {
 }
 
 #[test]
-fn measure_uses_marks_and_labels() {
+fn rate_metric_counts_marks_and_labels() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
     let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();

@@ -12,7 +12,7 @@ fn play(args: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn default_opponent_is_middle_of_ladder() {
+fn default_opponent_is_anchor() {
     let shown = play(&["tic_tac_toe"], "quit\n");
     assert!(shown.starts_with("Tic-tac-toe: x human, o anchor level="), "{shown}");
     assert!(shown.contains("x to move: "), "{shown}");
@@ -49,7 +49,7 @@ fn prompt_names_seats() {
 }
 
 #[test]
-fn chance_takes_one_line() {
+fn chance_outcomes_are_printed_on_one_line() {
     let shown = play(&["fight_the_landlord", "--seed", "1"], "quit\n");
     let chance: Vec<&str> = shown.lines().filter(|line| line.starts_with("chance: ")).collect();
     assert_eq!(chance.len(), 1, "{shown}");
@@ -61,7 +61,7 @@ fn chance_takes_one_line() {
 }
 
 #[test]
-fn terminal_hides_program_fields() {
+fn terminal_view_omits_fields_for_programs() {
     let shown = play(&["go(board_size=5)", "--seed", "1"], "c3\nquit\n");
     assert!(!shown.contains("GoState"), "{shown}");
     assert!(shown.contains("Move 1: Black (X) to play; White gets 7.5 points more at the end"), "{shown}");
@@ -70,7 +70,7 @@ fn terminal_hides_program_fields() {
 }
 
 #[test]
-fn board_faces_the_person() {
+fn board_is_drawn_from_the_persons_side() {
     // Black is seat 0, at the top of the board.
     let first = |seat: &str, game: &str, line: &str| {
         let shown = play(&[game, "--seat", &format!("{seat}=human"), "--seed", "1"], "quit\n");
@@ -87,7 +87,7 @@ fn board_faces_the_person() {
 }
 
 #[test]
-fn bets_show_amounts() {
+fn bet_prompt_shows_amounts() {
     let args = ["texas_holdem", "--seat", "human", "--seat", "human", "--seed", "1"];
     let shown = play(&args, "Call\nCall\nquit\n");
     assert!(shown.contains("Call (50 more, 100 in all)"), "{shown}");
@@ -97,7 +97,7 @@ fn bets_show_amounts() {
 }
 
 #[test]
-fn moves_with_commas_take_own_lines() {
+fn moves_with_commas_are_listed_on_separate_lines() {
     let shown = play(&["bargaining", "--seed", "1"], "?\nquit\n");
     let listed = shown.lines().filter(|line| line.contains("Offer: ")).count();
     assert!(listed > 3, "{shown}");

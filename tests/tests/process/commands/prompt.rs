@@ -74,7 +74,7 @@ fn prompt_announces_that_it_reads_stdin() {
 }
 
 #[test]
-fn named_agent_sets_prompt_wording() {
+fn agent_name_selects_prompt_wording() {
     let at = folder();
     let spec = "llm model=m base_url=http://127.0.0.1:9/v1 prompting=parts format=text";
     ludex(at.path(), &["agents", "add", "mine", "--spec", spec]).well();

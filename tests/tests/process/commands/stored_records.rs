@@ -32,7 +32,7 @@ fn records_of_an_earlier_program_verify() {
 }
 
 #[test]
-fn changed_record_does_not_verify() {
+fn edited_record_does_not_verify() {
     let here = folder();
     let text = stored_records();
     let first = text.lines().next().unwrap();

@@ -112,7 +112,7 @@ file = \"broken.py\"
 }
 
 #[test]
-fn table_is_equal_after_any_kill() {
+fn tournament_table_is_unaffected_by_kill() {
     for format in ["round_robin", "double_round_robin", "swiss", "ladder"] {
         let here = folder();
         let at = here.path();
@@ -161,7 +161,7 @@ fn killed_tournament_resumes() {
 }
 
 #[test]
-fn games_of_many_seats_are_played_in_sets() {
+fn multiplayer_tournament_rotates_seats_in_sets() {
     let here = folder();
     let at = here.path();
     let specs = [("a", "random"), ("b", "random"), ("c", "ismcts sims=20"), ("d", "ismcts sims=20")];
@@ -182,7 +182,7 @@ fn games_of_many_seats_are_played_in_sets() {
 }
 
 #[test]
-fn estimate_plays_no_match() {
+fn tournament_estimate_plays_no_match() {
     let here = folder();
     let at = here.path();
     fs::write(at.join("agents.toml"), QUICK).unwrap();

@@ -17,7 +17,7 @@ fn fault(script: &str) -> ProcessFault {
 }
 
 #[test]
-fn files_and_bytes_are_bounded() {
+fn file_count_and_bytes_are_limited() {
     let disk = ProcessFault::Disk { files: 50, bytes: 8 << 20 };
     assert_eq!(fault("for i in range(60): open(str(i), 'w').close()"), disk);
     assert_eq!(fault("for i in range(60): os.makedirs('deeper'); os.chdir('deeper')"), disk);
@@ -44,7 +44,7 @@ print('fine')";
 }
 
 #[test]
-fn every_folder_is_visible_to_host() {
+fn program_cannot_create_folders_unreadable_to_host() {
     let script = "for mode in (0o300, 0o500, 0o000, 0o077, 0o700, 0o755):
     attempt(lambda: os.mkdir(oct(mode), mode))
 for mask in (0o777, 0o077):

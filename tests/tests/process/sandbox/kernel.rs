@@ -51,7 +51,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn file_owners_cannot_send_signals() {
+fn file_ownership_cannot_be_used_to_send_signals() {
     let mut victim = Victim::new();
     let script = format!(
         "import fcntl, socket, struct
@@ -116,7 +116,7 @@ attempt(lambda: open('own', 'w').truncate(3))
 }
 
 #[test]
-fn notifications_and_affinity_of_others_are_denied() {
+fn file_notifications_and_affinity_of_other_processes_are_denied() {
     let script = format!(
         "import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -134,7 +134,7 @@ attempt(lambda: call('prctl', 4, 0, 0, 0, 0))
 
 /// Checks that system calls which this kernel has but the list does not know fail as if they did not exist.
 #[test]
-fn newer_system_calls_are_absent() {
+fn unlisted_system_calls_fail_as_unimplemented() {
     let script = "import ctypes, errno
 libc = ctypes.CDLL(None, use_errno=True)
 answers = {}

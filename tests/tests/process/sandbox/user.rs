@@ -7,7 +7,7 @@ use std::process::Command;
 const USER: &str = "65534";
 
 #[test]
-fn unprivileged_user_gets_equal_sandbox() {
+fn sandbox_tests_pass_as_unprivileged_user() {
     if std::fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) != 0) {
         eprintln!("these tests already run as a plain user");
         return;

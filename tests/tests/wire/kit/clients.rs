@@ -33,7 +33,7 @@ async fn passes_all(lines: usize, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn correct_client_passes() {
+async fn correct_bot_passes_client_check() {
     passes_with_runs(&[BOT, "right", "{url}"]).await;
 }
 
@@ -41,13 +41,13 @@ async fn correct_client_passes() {
 const JOIN: [&str; 9] = [PROGRAM, "join", "{url}", "--game", "tic_tac_toe", "--agent", "random", "--against", "random"];
 
 #[tokio::test]
-async fn rust_client_passes() {
+async fn rust_client_passes_client_check() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
 /// Checks two clients that answer with documents, and two that do not answer as required.
 #[tokio::test]
-async fn documents_are_checked_if_claimed() {
+async fn document_scripts_run_only_if_claimed() {
     let join = [PROGRAM, "join", "{url}", "--game", "free_style(rules=F0)", "--against", "random", "--agent"];
     let of = |level: &'static str, command: &[&'static str]| {
         [&["--level", level, "--only", "document", "--timeout", "3", "--"], command].concat()
@@ -74,7 +74,7 @@ async fn documents_are_checked_if_claimed() {
 
 /// Checks that a client without `reclaim` joins again after its session is forgotten, and finishes that match.
 #[tokio::test]
-async fn rust_client_passes_without_reclaiming() {
+async fn rust_client_passes_client_check_without_reclaiming() {
     passes(&JOIN).await;
 }
 
@@ -115,7 +115,7 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
 ];
 
 #[tokio::test]
-async fn every_mistake_is_named() {
+async fn client_check_reports_every_mistake() {
     let checks = MISTAKES.map(|(mistake, section, name, did)| async move {
         // Scripts about resuming do not run at the level `bot`.
         let level = match section {

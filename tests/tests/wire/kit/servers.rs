@@ -18,7 +18,7 @@ fn skipped(out: &str) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn own_server_passes() {
+async fn server_passes_server_check() {
     let server = Server::start(|_| {}).await;
     let (code, out, err) = ludex(&["check", "server", &server.address.to_string()]).await;
     assert_eq!(code, Some(0), "{out}{err}");
@@ -30,7 +30,7 @@ async fn own_server_passes() {
 }
 
 #[tokio::test]
-async fn own_server_passes_with_documents() {
+async fn server_with_documents_passes_server_check() {
     let games = own_game::registries().0;
     let server = Server::start(|config| config.games = games).await;
     let check = async |address: SocketAddr| {
@@ -57,7 +57,7 @@ async fn own_server_passes_with_documents() {
 }
 
 #[tokio::test]
-async fn own_server_passes_with_tokens() {
+async fn server_with_tokens_passes_server_check() {
     let server = Server::start(|_| {}).await;
     let wanted = |owner: &str, scopes| {
         let (owner, names) = (owner.to_owned(), default_names(owner));
@@ -86,7 +86,7 @@ async fn own_server_passes_with_tokens() {
 }
 
 #[tokio::test]
-async fn own_certificate_is_trusted_if_named() {
+async fn given_ca_certificate_is_trusted() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -359,7 +359,7 @@ const MUTATIONS: [(Bend, &str, &str); 26] = [
 ];
 
 #[tokio::test]
-async fn every_change_is_named() {
+async fn server_check_reports_every_fault() {
     let server = Server::start(|_| {}).await;
     let mut unnamed = Vec::new();
     for (bend, only, line) in MUTATIONS {

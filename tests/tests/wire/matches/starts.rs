@@ -21,7 +21,7 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn clients_receive_given_start_without_requests() {
+async fn start_moves_of_suite_are_played_without_requests() {
     // A suite text without its file of starts is refused.
     let error = Suites::default().with(SUITE).err().expect("no file").to_string();
     assert!(error.contains("\"spots.jsonl\": the suite does not carry this file"), "{error}");
