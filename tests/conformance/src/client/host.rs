@@ -170,13 +170,13 @@ impl<'a> ScriptServer<'a> {
         let section = if self.broken_at.is_some() { 7 } else { 2 };
         tokio::select! {
             accepted = self.listener.accept() => {
-                let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), expected))?;
+                let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), expected))?;
                 self.connection += 1;
                 Ok(ScriptSocket::accept(stream, self.trace.clone()).await?)
             }
             status = self.program.ended() => {
                 let words = self.program.last_words(status).await;
-                Err(CheckFault::new(section, format!("ended {words} without connecting{back}"), expected).into())
+                Err(CheckFault::new(section, format!("exited {words} without connecting{back}"), expected).into())
             }
             () = tokio::time::sleep(self.patience) => {
                 let did = format!("did not connect within {} s{back}", self.patience.as_secs());
@@ -215,7 +215,7 @@ impl<'a> ScriptServer<'a> {
             }
         };
         let did = match ended.await {
-            Some(status) => format!("ended {}", self.program.last_words(status).await),
+            Some(status) => format!("exited {}", self.program.last_words(status).await),
             None => "closed the connection".to_owned(),
         };
         Err(CheckFault::new(self.script.section, did, waited).into())
@@ -241,7 +241,7 @@ impl<'a> ScriptServer<'a> {
         if status.is_some_and(|status| status.success()) {
             return Ok(());
         }
-        let did = format!("ended {} after its match", self.program.last_words(status).await);
+        let did = format!("exited {} after its match", self.program.last_words(status).await);
         Err(CheckFault::new(self.script.section, did, "exit code 0"))
     }
 
@@ -331,20 +331,20 @@ impl<'a> ScriptServer<'a> {
         }
         if wire.uri.contains(TOKEN) {
             return Err(
-                CheckFault::new(2, "put its token into the URL", "the token in `hello` or `Authorization`").into()
+                CheckFault::new(2, "sent its token in the URL", "the token in `hello` or `Authorization`").into()
             );
         }
         let token = hello.token.as_ref().or(wire.bearer.as_ref());
         if let Some(token) = token.filter(|&token| token != TOKEN) {
-            return Err(CheckFault::new(2, format!("showed the token {token:?}"), "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, format!("sent the token {token:?}"), "the token in LUDEX_TOKEN").into());
         }
         if self.has(Disturbance::Token) && token.is_none() {
-            return Err(CheckFault::new(2, "showed no token", "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, "sent no token", "the token in LUDEX_TOKEN").into());
         }
         match &hello.agent {
-            None => return Err(CheckFault::new(2, "said hello without `agent`", "the name that it plays under").into()),
+            None => return Err(CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the name of the client").into()),
             Some(agent) if !ludex_protocol::is_agent_name(&agent.name) => {
-                let did = format!("called itself {:?}", agent.name);
+                let did = format!("sent the agent name {:?}", agent.name);
                 return Err(CheckFault::new(2, did, "1 to 40 of A-Za-z0-9._-").into());
             }
             Some(_) => {}
@@ -410,13 +410,13 @@ impl<'a> ScriptServer<'a> {
         match (&hello.resume, &self.session) {
             (_, None) => Ok(false),
             (None, Some(_)) => {
-                let did = format!("came back without `resume`{}", self.since_break());
+                let did = format!("reconnected without `resume`{}", self.since_break());
                 Err(CheckFault::new(7, did, expected))
             }
             (Some(resume), Some(session)) => {
                 let key = resume.key == session.key || session.old_key.as_ref() == Some(&resume.key);
                 if resume.session != session.id || !key {
-                    let did = format!("came back with session {:?} and key {:?}", resume.session, resume.key);
+                    let did = format!("resumed with session {:?} and key {:?}", resume.session, resume.key);
                     return Err(CheckFault::new(7, did, format!("{:?} and {:?}", session.id, session.key)));
                 }
                 let forgotten = self.has(Disturbance::Forgotten) && session.id == "s_kit1";

@@ -32,7 +32,7 @@ impl Program {
     /// run if `run` is true.
     pub fn start(command: &[String], url: &str, game: &str, run: bool) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
-        let program = words.next().context("the command to check is missing")?;
+        let program = words.next().context("expected the command of the client to check")?;
         let mut command = Command::new(&program);
         // A wrapper, such as `npm start` or a script, starts child processes.
         #[cfg(unix)]

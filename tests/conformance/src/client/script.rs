@@ -92,9 +92,9 @@ const fn run(name: &'static str, trouble: Disturbance) -> Script {
 /// All scripts, in the order of the report.
 pub(super) const SCRIPTS: &[Script] = &[
     script(5, Level::Bot, "plays a match", Disturbance::None),
-    script(2, Level::Bot, "shows its token", Disturbance::Token),
+    script(2, Level::Bot, "sends its token", Disturbance::Token),
     script(5, Level::Bot, "plays the second seat", Disturbance::Second),
-    script(1, Level::Bot, "ignores what it does not know", Disturbance::Extras),
+    script(1, Level::Bot, "ignores unknown fields and messages", Disturbance::Extras),
     script(5, Level::Bot, "acts again when refused", Disturbance::Refusals { times: 2, legal: true }),
     script(5, Level::Bot, "acts again when refused without a list", Disturbance::Refusals { times: 1, legal: false }),
     script(1, Level::Bot, "waits for slow replies", Disturbance::Slow(Duration::from_millis(700))),

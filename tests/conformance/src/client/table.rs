@@ -186,7 +186,7 @@ impl ScriptMatch {
     pub fn read(&self, given: &Move) -> Result<Action, String> {
         match self.state.parse_move(self.seat, given) {
             Ok(ParsedMove::Action(action)) => Ok(action),
-            Ok(ParsedMove::Document(_)) => Err("the game has no speech".into()),
+            Ok(ParsedMove::Document(_)) => Err("expected an action or a text; the game accepts no documents".into()),
             Err(refusal) => Err(refusal.message),
         }
     }
@@ -209,12 +209,12 @@ impl ScriptMatch {
     /// Refuses a legal move; later lists of legal moves omit it.
     pub fn refuse_legal(&mut self, action: Action, legal: bool) -> ServerMessage {
         self.refused.insert(action);
-        self.refuse("this is a check: the move is refused; send another one".into(), None, legal)
+        self.refuse("this check refuses the move; send a different one".into(), None, legal)
     }
 
     /// Refuses a document regardless of its content.
     pub fn refuse_document(&mut self, said: &Value) -> ServerMessage {
-        let why = "this is a check: the document is refused; send it again, or another one";
+        let why = "this check refuses the document; send it again or send a different one";
         let flaw = |path: &str| Issue::new(path, said, "a ply", why).code("illegal");
         self.refuse(why.into(), Some(vec![flaw("/move"), flaw("/say")]), true)
     }

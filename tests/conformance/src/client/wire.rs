@@ -53,7 +53,7 @@ impl ScriptSocket {
         };
         let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
         let ws =
-            accepted.map_err(|e| CheckFault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
+            accepted.map_err(|e| CheckFault::new(1, format!("sent no valid WebSocket upgrade ({e})"), "an upgrade"))?;
         trace.note(&format!("connected to {uri}, {}", encoding.subprotocol()));
         Ok(ScriptSocket { ws, encoding, bearer, uri, trace })
     }
@@ -68,7 +68,7 @@ impl ScriptSocket {
     /// next read.
     pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), CheckFault> {
         let internal =
-            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work");
+            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error");
         if !extras {
             let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
             return self.frame(frame).await;
@@ -85,7 +85,7 @@ impl ScriptSocket {
             Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
             Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
         };
-        let frame = frame.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work"))?;
+        let frame = frame.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error"))?;
         self.frame(frame).await
     }
 
@@ -153,7 +153,7 @@ impl ScriptSocket {
                 "UTF-8 in text frames, MessagePack in binary ones",
             ),
             Error::Protocol(error) => CheckFault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
-            Error::Capacity(error) => CheckFault::new(1, format!("sent too much: {error}"), "shorter messages"),
+            Error::Capacity(error) => CheckFault::new(1, format!("sent an oversized message: {error}"), "shorter messages"),
             _ => return None,
         })
     }

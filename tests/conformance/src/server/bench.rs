@@ -149,7 +149,7 @@ impl LawContext {
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
         fits.min_by_key(|spec| spec.max_length)
-            .ok_or_else(|| LawFailure::Skip("the list has no sequential game of perfect information for two".into()))
+            .ok_or_else(|| LawFailure::Skip("the server lists no sequential game of perfect information for two players".into()))
     }
 
     /// Runs a law on every game of the list. Skips the law if every game skips it.
@@ -172,7 +172,7 @@ impl LawContext {
     /// Fetches a page over plain HTTP and returns its status and body.
     pub async fn page(&self, path: &str) -> LawResult<(u16, String)> {
         if self.base.scheme_str() != Some("ws") {
-            return Err(LawFailure::Skip("pages are read over plain HTTP only".into()));
+            return Err(LawFailure::Skip("pages are checked over plain HTTP only".into()));
         }
         let read = async {
             let host = self.base.host().unwrap_or_default();
@@ -189,11 +189,11 @@ impl LawContext {
         let answer = tokio::time::timeout(self.patience, read).await;
         let answer =
             answer.map_err(|_| "no answer in time".to_owned()).and_then(|read| read.map_err(|e| e.to_string()));
-        let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an answer over HTTP"))?;
+        let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an HTTP response"))?;
         let parts = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
             let status = head.split(' ').nth(1)?.parse().ok()?;
             Some((status, body.to_owned()))
         });
-        parts.ok_or_else(|| wrong(format!("GET {path}: {}", super::short(&answer)), "an answer over HTTP"))
+        parts.ok_or_else(|| wrong(format!("GET {path}: {}", super::short(&answer)), "an HTTP response"))
     }
 }

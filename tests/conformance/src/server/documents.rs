@@ -15,8 +15,8 @@ use super::matches::terms::join;
 use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(4, "hears documents in environments", Some(Scope::Gym), |b| b.each(in_environments).boxed_local()),
-    law(5, "hears documents in matches", Some(Scope::Play), |b| {
+    law(4, "accepts documents in environments", Some(Scope::Gym), |b| b.each(in_environments).boxed_local()),
+    law(5, "accepts documents in matches", Some(Scope::Play), |b| {
         let law = async |_: &mut Link, spec: &Spec| in_matches(b, spec).await;
         async move { b.each(law).await }.boxed_local()
     }),
@@ -29,7 +29,7 @@ const TURNS: usize = 12;
 
 fn speaks(spec: &Spec) -> LawResult {
     let some = spec.proposals.as_ref().is_some_and(|all| !all.is_empty());
-    if some { Ok(()) } else { Err(LawFailure::Skip("no game of the list takes documents".into())) }
+    if some { Ok(()) } else { Err(LawFailure::Skip("no listed game accepts documents".into())) }
 }
 
 /// Returns a document that is invalid in every game.
@@ -71,16 +71,16 @@ fn explained(issues: &[Issue]) -> LawResult {
     let paths: Vec<&str> = issues.iter().map(|issue| issue.path.as_str()).collect();
     let pointers = paths.iter().all(|path| path.is_empty() || path.starts_with('/'));
     let good = !issues.is_empty() && issues.len() <= 64 && paths.is_sorted() && pointers;
-    law_holds(good, || format!("sent issues at {paths:?}"), "1 to 64 JSON pointers in order")?;
-    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "an issue has no message".into(), "a message")
+    law_holds(good, || format!("sent issues with the paths {paths:?}"), "1 to 64 JSON pointers in ascending order")?;
+    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "sent an issue without `message`".into(), "a message")
 }
 
 /// Returns the schema that a turn names by `key`.
 fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> LawResult<&'a Value> {
     let stem = key.split('/').next();
-    same(&stem, &phase, || format!("the phase, beside the schema {key:?}"))?;
+    same(&stem, &phase, || format!("phase of the turn, compared with its schema {key:?}"))?;
     let found = spec.proposals.as_ref().and_then(|all| all.get(key));
-    found.ok_or_else(|| wrong(format!("named the schema {key:?}"), "one of the spec's `proposals`"))
+    found.ok_or_else(|| wrong(format!("the turn names the schema {key:?}"), "a key of spec.proposals"))
 }
 
 // ---- environments ---------------------------------------------------------------------------------------------------
@@ -135,10 +135,10 @@ impl Room<'_> {
             let played = self.h.look(self.link).await?;
             self.restore(kept).await?;
             let restored = self.h.look(self.link).await?;
-            same(&self.h.rows(&restored), &self.h.rows(&before), || "the state of a snapshot".into())?;
+            same(&self.h.rows(&restored), &self.h.rows(&before), || "the state restored from a snapshot".into())?;
             self.restore(said).await?;
             let again = self.h.look(self.link).await?;
-            same(&self.h.rows(&again), &self.h.rows(&played), || "the state of a snapshot with a document".into())?;
+            same(&self.h.rows(&again), &self.h.rows(&played), || "the state restored from a snapshot after a document".into())?;
             return Ok(true);
         }
         if !spoken {
@@ -180,7 +180,7 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
             }
         }
     }
-    law_holds(tried, || format!("asked for no document in {TURNS} turns"), "a `schema`, as the spec has `proposals`")?;
+    law_holds(tried, || format!("requested no document in {TURNS} turns"), "a turn with `schema`, since the spec has `proposals`")?;
     let Room { link, h } = room;
     h.close(link).await
 }
@@ -209,7 +209,7 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         let refused = table.act(&flawed).await?.refusal()?;
         same(&refused.code, &ErrorCode::IllegalAction, || "refused.code of a flawed document".into())?;
         explained(refused.issues.as_deref().unwrap_or_default())?;
-        same(&table.act(&flawed).await?.refusal()?, &refused, || "the answer to the same document again".into())?;
+        same(&table.act(&flawed).await?.refusal()?, &refused, || "the reply to a repeated document".into())?;
         let answer = table.act(&words).await?;
         if answer.raw["type"] == "accepted" {
             // In some games, every text is a legal move.
@@ -218,7 +218,7 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
         let refused = answer.refusal()?;
         let codes = [ErrorCode::Unparsed, ErrorCode::IllegalAction];
-        law_holds(codes.contains(&refused.code), || format!("refused words with {}", refused.code), "`unparsed`")?;
+        law_holds(codes.contains(&refused.code), || format!("refused a text with the code {}", refused.code), "`unparsed`")?;
         same(&refused.tries_left, &1, || "refused.tries_left".into())?;
         if smallest.is_none() {
             let turn = ludex_protocol::message::TurnFrame { attempt: 2, ..turn };
@@ -239,5 +239,5 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
     }
     table.ending().await?;
-    law_holds(tried, || "asked for no document".into(), "a `schema`, as the spec has `proposals`")
+    law_holds(tried, || "requested no document".into(), "a turn with `schema`, since the spec has `proposals`")
 }

@@ -15,8 +15,8 @@ use super::link::Link;
 use super::{Law, LawResult, law, law_holds, same, short, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(11, "understands the golden frames, alike in both encodings", None, |b| frames(b).boxed_local()),
-    law(1, "answers the same in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
+    law(11, "accepts the golden frames in both encodings", None, |b| frames(b).boxed_local()),
+    law(1, "gives equal replies in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
 ];
 
 /// Every message in JSON and in MessagePack (as hex), written by `tests/data/frames/make.py` without any code of this
@@ -58,7 +58,7 @@ async fn frames(b: &LawContext) -> LawResult {
         if name == ONCE {
             continue;
         }
-        same(&packed, &json, || "in MessagePack, compared with JSON".into()).map_err(in_frame)?;
+        same(&packed, &json, || "reply in MessagePack, compared with JSON".into()).map_err(in_frame)?;
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ async fn answer(b: &LawContext, encoding: Encoding, frame: &Value) -> LawResult<
     let a_lot = ASK_A_LOT.iter().find(|(name, _)| frame["name"] == *name);
     let too_much = a_lot.is_some_and(|(_, fields)| fields.iter().any(|field| heard.raw["path"] == *field));
     if code.is_some_and(|code| FORM.contains(&code)) && !too_much {
-        return Err(heard.not("a golden frame to be understood"));
+        return Err(heard.not("a reply other than an error about the message's form"));
     }
     give_up(&mut link, id, &heard, message).await?;
     Ok((heard.raw["type"].as_str().unwrap_or_default().to_owned(), code))
@@ -145,7 +145,7 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> LawResu
         let [x, y] = &batches;
         let (mut x, mut y) = (x.clone(), y.clone());
         (x.env, y.env) = (0, 0);
-        law_holds(x == y, || format!("a batch in MessagePack is {}, in JSON {}", short(&y), short(&x)), "one batch")?;
+        law_holds(x == y, || format!("a batch in MessagePack is {}, but in JSON {}", short(&y), short(&x)), "equal batches")?;
         let Some(actions) = a.choose(&batches[0], 9) else { break };
         if ply == 3 {
             let bad = vec![i32::MAX; actions.len()];

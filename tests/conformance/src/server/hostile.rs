@@ -13,8 +13,8 @@ use super::link::{Link, LinkEnd};
 use super::{Law, LawFailure, LawResult, law, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(6, "survives garbage", None, |b| garbage(b).boxed_local()),
-    law(1, "refuses messages nested too deep, and no others", None, |b| nesting(b).boxed_local()),
+    law(6, "survives invalid bytes", None, |b| garbage(b).boxed_local()),
+    law(1, "refuses only messages that are nested too deeply", None, |b| nesting(b).boxed_local()),
     law(6, "closes with a named code on frames of the wrong kind", None, |b| kinds(b).boxed_local()),
     law(6, "closes with a named code on invalid UTF-8", None, |b| no_text(b).boxed_local()),
     law(6, "closes with a named code on frames that are too large", None, |b| too_large(b).boxed_local()),

@@ -56,7 +56,7 @@ impl Link {
         let offered: Vec<&str> = offer.iter().map(|encoding| encoding.subprotocol()).collect();
         let offered = offered.join(", ");
         let expected = || format!("a WebSocket at {url} for the sub-protocols [{offered}]");
-        let failed = |why: String| wrong(format!("refused to open a WebSocket: {why}"), expected());
+        let failed = |why: String| wrong(format!("refused the WebSocket upgrade: {why}"), expected());
         let mut request = url.into_client_request().map_err(|e| failed(e.to_string()))?;
         if let (false, Ok(offered)) = (offer.is_empty(), HeaderValue::from_str(&offered)) {
             request.headers_mut().insert("sec-websocket-protocol", offered);
@@ -132,7 +132,7 @@ impl Link {
     /// Sends a message under this `id`.
     pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> LawResult {
         let unwritten =
-            |e: &dyn std::fmt::Display| LawFailure::Skip(format!("one of our own messages cannot be written: {e}"));
+            |e: &dyn std::fmt::Display| LawFailure::Skip(format!("a message of the check cannot be encoded: {e}"));
         let bytes = self.encoding.encode_client(id, message).map_err(|e| unwritten(&e))?;
         if let Some(id) = id {
             let words = Encoding::Json.encode_client(None, message).map_err(|e| unwritten(&e))?;
@@ -167,7 +167,7 @@ impl Link {
     /// Waits for the reply to a request.
     pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
-            return self.early.remove(at).ok_or_else(|| wrong("lost a message", "every message"));
+            return self.early.remove(at).ok_or_else(|| wrong("sent no reply to a request", "a reply to every request"));
         }
         loop {
             let heard = self.read().await?;
@@ -233,7 +233,7 @@ impl Link {
         }
         let (re, message, raw) = strict::read(encoding, frame).map_err(|(why, came)| {
             let did = format!("sent {}: {why}", truncate_text(&came.to_string()));
-            wrong(did, "messages as the protocol says")
+            wrong(did, "a valid message of the protocol")
         })?;
         let asked = match re {
             None => String::new(),

@@ -36,9 +36,9 @@ pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Va
 
 fn plain(encoding: Encoding, frame: &[u8]) -> Result<Value, String> {
     match encoding {
-        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("it is not JSON: {e}")),
+        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("the frame is not JSON: {e}")),
         Encoding::MsgPack => {
-            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("it is not MessagePack: {e}"))
+            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("the frame is not MessagePack: {e}"))
         }
     }
 }
@@ -60,7 +60,7 @@ fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), Strin
         }
         (Value::Number(a), Value::Number(b)) if near(a.as_f64(), b.as_f64()) => Ok(()),
         _ if ours == came => Ok(()),
-        _ => Err(format!("{path} is {}, but should be {}", value_text(came), value_text(ours))),
+        _ => Err(format!("{path} is {}, expected {}", value_text(came), value_text(ours))),
     }
 }
 

@@ -34,7 +34,7 @@ fn sandbox_tests_pass_as_unprivileged_user() {
     }
     let mut all = as_nobody(&tests);
     all.env("HOME", &home).env("TMPDIR", &home).env(super::HELPER, &helper).current_dir(&home);
-    let out = all.args(["sandbox::", "--skip", "a_plain_user"]).output().unwrap();
+    let out = all.args(["sandbox::", "--skip", "as_unprivileged_user"]).output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "as a plain user:\n{said}\n{}", String::from_utf8_lossy(&out.stderr));
     assert!(said.contains("test result: ok") && !said.contains(" 0 passed"), "{said}");

@@ -92,15 +92,15 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
     ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
-    ("no_token", 2, "shows its token", "showed no token"),
-    ("strict", 1, "ignores what it does not know", "ended (exit status: 1: this is not known)"),
+    ("no_token", 2, "sends its token", "sent no token"),
+    ("strict", 1, "ignores unknown fields and messages", "exited (exit status: 1: this is not known)"),
     ("plays_nonsense", 5, "plays a match", "was refused at every try, the last time 99"),
     ("bad_field", 1, "plays a match", "sent {"),
-    ("same_id", 1, "plays a match", "sent another message under the id of request 10"),
-    ("bad_exit", 5, "plays a match", "ended (exit status: 1) after its match"),
-    ("no_resume", 7, "continues after a resync", "came back without `resume`"),
+    ("same_id", 1, "plays a match", "sent a different message under the id of request 10"),
+    ("bad_exit", 5, "plays a match", "exited (exit status: 1) after its match"),
+    ("no_resume", 7, "continues after a resync", "reconnected without `resume`"),
     ("ignores_resync_turn", 7, "continues after a resync", "was silent for 3 s; expected an `act` for turn 1, try 0"),
-    ("gives_up", 7, "sends a lost act again", "ended (exit status: 1: the connection is lost)"),
+    ("gives_up", 7, "sends a lost act again", "exited (exit status: 1: the connection is lost)"),
     ("sees_too_much", 7, "comes back after a cut at every message", "claimed to have seen seq"),
     ("forgets_requests", 7, "sends a lost act again", "was silent"),
     (
@@ -139,10 +139,10 @@ async fn repeated_faults_are_reported_once() {
     let (code, out) = check(&["--", "sh", "-c", "echo no config >&2; exit 3"]).await;
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!((code, lines.len()), (Some(1), 3), "{out}");
-    assert!(lines[0].starts_with("FAULT section 2: plays a match: ended (exit status: 3: no config)"), "{out}");
+    assert!(lines[0].starts_with("FAULT section 2: plays a match: exited (exit status: 3: no config)"), "{out}");
     let why = "the client sent no `hello` in the first check";
-    assert_eq!(lines[1], format!("skipped section 2: shows its token: {why}"));
-    assert!(lines[2].starts_with("the same as in \"shows its token\" in 12 more: plays the second seat; "), "{out}");
+    assert_eq!(lines[1], format!("skipped section 2: sends its token: {why}"));
+    assert!(lines[2].starts_with("the same as in \"sends its token\" in 12 more: plays the second seat; "), "{out}");
 
     let (code, out) = check(&["--level", "bot", "--", BOT, "acts_twice"]).await;
     assert_eq!(code, Some(1));

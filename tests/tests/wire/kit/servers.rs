@@ -22,7 +22,7 @@ async fn server_passes_server_check() {
     let server = Server::start(|_| {}).await;
     let (code, out, err) = ludex(&["check", "server", &server.address.to_string()]).await;
     assert_eq!(code, Some(0), "{out}{err}");
-    assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given"]);
+    assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given with --token"]);
     assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
     assert_eq!(out.lines().count(), LINES, "{out}");
     assert!(server.is_well().await);
@@ -34,7 +34,7 @@ async fn server_with_documents_passes_server_check() {
     let games = own_game::registries().0;
     let server = Server::start(|config| config.games = games).await;
     let check = async |address: SocketAddr| {
-        ludex(&["check", "server", &address.to_string(), "--only", "hears documents", "--timeout", "5"]).await
+        ludex(&["check", "server", &address.to_string(), "--only", "accepts documents", "--timeout", "5"]).await
     };
     let (code, out, err) = check(server.address).await;
     assert_eq!((code, skipped(&out).len(), out.lines().count()), (Some(0), 0, 2), "{out}{err}");
@@ -47,7 +47,7 @@ async fn server_with_documents_passes_server_check() {
         message.as_object_mut().expect("a map").remove("schema");
         vec![message]
     };
-    for (bend, expected) in [(without_issues, "1 to 64 JSON pointers"), (without_schemas, "for no document")] {
+    for (bend, expected) in [(without_issues, "1 to 64 JSON pointers"), (without_schemas, "requested no document")] {
         let meddler = Meddler::before(server.address, bend).await;
         let (code, out, err) = check(meddler.address).await;
         let both = ["in environments", "in matches", expected].iter().all(|part| out.contains(part));
@@ -336,7 +336,7 @@ const MUTATIONS: [(Bend, &str, &str); 26] = [
     (pays_twice, "sum to returns", "rewards sum to [-2.0, 2.0] when returns are [-1.0, 1.0]"),
     (loads_the_dice, "play chance", "probabilities sum to 0.500000; expected 1"),
     (steps_again, "repeated request only once", "the reply to a step that was sent a third time"),
-    (reorders_events, "frame by frame", "; expected seq 2, as the last was 1"),
+    (reorders_events, "frame by frame", "; expected seq 2, because the last was 1"),
     (draws_by_itself, "draws chance", "draws of seed 20261121"),
     (leaks_the_seed, "keeps seed, salt and digest", "sent `seed` in"),
     (leaks_the_seed_by_another_name, "keeps seed, salt and digest", "sent the seed in"),
@@ -344,18 +344,18 @@ const MUTATIONS: [(Bend, &str, &str); 26] = [
     (
         resyncs_without_the_turn,
         "sends everything in a resync",
-        "`turn` of the resync, beside what was sent before: None",
+        "`turn` of the resync, compared with earlier frames: None",
     ),
     (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),
     (shows_too_much_to_spectators, "spectators", "match_start.seat of a spectator: Some(0); expected None"),
     (counts_double, "plays a run", "done and due of `progress`: (2, "),
     (ends_twice, "plays a run", "after `run_end`; expected nothing"),
-    (keeps_the_setting, "keeps a run as", "expected error conflict with path \"scale\""),
-    (begins_before_it_answers, "plays a run", "expected `enrolled` before anything of the run"),
-    (begins_anew, "keeps a run as", "run and join of the same `enrol` again"),
+    (keeps_the_setting, "change the settings of a run", "expected error conflict with path \"scale\""),
+    (begins_before_it_answers, "plays a run", "expected `enrolled` before all other messages of the run"),
+    (begins_anew, "change the settings of a run", "run and join in the reply to a repeated `enrol`"),
     (never_withdraws, "agent withdraws", "run_end.reason: Done; expected Withdrawn"),
-    (plays_other_matches, "continues a run", "match, turn and legal after the return"),
-    (tells_strangers, "for the agent that began it", "expected `error forbidden`"),
+    (plays_other_matches, "continues a run", "match, turn and legal after the reconnect"),
+    (tells_strangers, "for the agent that started it", "expected `error forbidden`"),
 ];
 
 #[tokio::test]

@@ -17,25 +17,25 @@ impl ScriptServer<'_> {
     /// Validates and stores a request. Returns true if the request is new, false if it is a repetition.
     pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, CheckFault> {
         if let ClientMessage::Hello(_) = message {
-            return Err(CheckFault::new(2, "said `hello` twice on one connection", "`hello` once"));
+            return Err(CheckFault::new(2, "sent `hello` twice on one connection", "`hello` once"));
         }
         let Some(session) = &mut self.session else { return Ok(false) };
         let name = format!("request {id} (`{}`)", kind(message));
         if let Some(known) = session.requests.get_mut(&id) {
             if known.message != *message {
-                let did = format!("sent another message under the id of {name}");
+                let did = format!("sent a different message under the id of {name}");
                 return Err(CheckFault::new(1, did, "a new id for a new request"));
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(CheckFault::new(1, did, "it once: exactly one reply comes"));
+                return Err(CheckFault::new(1, did, "each request once per connection, since it gets exactly one reply"));
             }
             known.connection = self.connection;
             return Ok(false);
         }
         if id <= session.last_id {
             let did = format!("sent {name} after request {}", session.last_id);
-            return Err(CheckFault::new(1, did, "ids that rise over all connections of a session"));
+            return Err(CheckFault::new(1, did, "ids that increase over all connections of a session"));
         }
         let due = session.requests.iter().find(|(_, known)| !known.replied && known.connection < self.connection);
         if let Some((due, known)) = due {
@@ -65,7 +65,7 @@ impl ScriptServer<'_> {
             let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
             if !same {
                 let did = format!("acted twice for {of}: first {}, then {}", move_text(first), move_text(&given));
-                return Err(CheckFault::new(5, did, "one move for each (turn, try), however often it is sent"));
+                return Err(CheckFault::new(5, did, "the same move whenever a (turn, try) is repeated"));
             }
             if held && *before != id && !table.over {
                 let did = format!("acted twice for {of}: in request {before} and in request {id}");
@@ -140,7 +140,7 @@ impl ScriptServer<'_> {
             },
             other => {
                 let text =
-                    format!("this server only plays {}, and has no use for `{}`", self.script.game, kind(&other));
+                    format!("this check supports only {}, not `{}`", self.script.game, kind(&other));
                 Refusal::new(ErrorCode::Forbidden, text).into()
             }
         })
@@ -190,7 +190,7 @@ impl ScriptServer<'_> {
         };
         let flawed = self.has(Disturbance::Flaws) && act.turn == SECOND && act.attempt == 0;
         let Some(table) = &mut self.table else {
-            return Err(CheckFault::new(5, "acted without a match", "a `join` first").into());
+            return Err(CheckFault::new(5, "sent an `act` without a match", "a `join` first").into());
         };
         if table.over {
             return Ok(over());
@@ -198,12 +198,12 @@ impl ScriptServer<'_> {
         match &act.proposal {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, act_text(act));
-                return Err(CheckFault::new(5, did, "a document that fits the schema which the turn names").into());
+                return Err(CheckFault::new(5, did, "a document that fits the schema named in the turn").into());
             }
             Some(said) if flawed => return Ok(table.refuse_document(said)),
             _ => {}
         }
-        match act.as_move().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
+        match act.as_move().ok_or_else(|| "expected exactly one move in an act".to_owned()).and_then(|given| table.read(&given)) {
             Ok(action) if legal && table.was_refused(action) => {
                 let did = format!("sent the refused move {} again for turn {}", act_text(act), act.turn);
                 Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")

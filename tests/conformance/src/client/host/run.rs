@@ -75,15 +75,15 @@ impl ScriptServer<'_> {
                 format!("the suite {SUITE:?} and the run {RUN:?}, as LUDEX_SUITE and LUDEX_RUN say"),
             ));
         }
-        let Some(run) = &mut self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
+        let Some(run) = &mut self.run else { return Err(CheckFault::new(0, asked, "no internal error")) };
         let first = run.enrolled.get_or_insert_with(|| enrol.clone());
         if first != enrol {
             let did = format!("{asked}{}", self.since_break());
-            return Err(CheckFault::new(12, did, "the same `enrol` again, which continues the run"));
+            return Err(CheckFault::new(12, did, "the same `enrol` again, to continue the run"));
         }
         run.here = true;
         self.count();
-        let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
+        let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "no internal error")) };
         let join = run.over.is_none().then(|| "j_kit1".to_owned());
         let due = if run.over.is_some() { 0 } else { run.due() };
         Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
@@ -130,7 +130,7 @@ impl ScriptServer<'_> {
         self.matches += 1;
         let table = ScriptMatch::new(&join, "j_kit1", seat, self.matches, self.has(Disturbance::Extras));
         self.table =
-            Some(table.map_err(|why| CheckFault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
+            Some(table.map_err(|why| CheckFault::new(0, format!("internal error of the check: {why}"), "no internal error"))?);
         (self.acts, self.told) = Default::default();
         self.frames(wire, 0).await
     }

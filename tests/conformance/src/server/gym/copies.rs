@@ -54,8 +54,8 @@ async fn copied(
     let count = envs.as_ref().map_or(h.open.count, |envs| envs.len() as u32);
     let request = CloneEnvs { env: h.env, envs, seed: seed.map(Seed) };
     let opened = link.call(ClientMessage::Clone(request)).await?.opened()?;
-    law_holds(opened.env != h.env, || format!("gave the clone the handle {}", h.env), "a new one")?;
-    same(&opened.count, &count, || "environments of the clone".into())?;
+    law_holds(opened.env != h.env, || format!("reused the handle {} for a clone", h.env), "a new handle")?;
+    same(&opened.count, &count, || "number of environments in the clone".into())?;
     same(&opened.spec, &h.spec, || "spec of the clone".into())?;
     Ok(CheckedHandle { env: opened.env, open: Open { count, ..h.open.clone() }, spec: opened.spec })
 }
@@ -66,9 +66,9 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> LawResult {
     same(&states(&twin, link).await?, &rows, || "the states of a clone".into())?;
     let some = copied(link, &h, Some(Column::from([2, 0])), None).await?;
     let picked = vec![rows[2].clone(), rows[0].clone()];
-    same(&states(&some, link).await?, &picked, || "the states of a clone of two".into())?;
+    same(&states(&some, link).await?, &picked, || "the states of a clone of two environments".into())?;
     let fresh = copied(link, &h, None, Some(SEED + 1)).await?;
-    same(&states(&fresh, link).await?, &rows, || "the states of a clone under another seed".into())?;
+    same(&states(&fresh, link).await?, &rows, || "the states of a clone with a different seed".into())?;
     go_on_alike(link, &h, &twin, "a clone").await?;
     // Steps of the clone must not change the original.
     let before = states(&h, link).await?;
@@ -106,7 +106,7 @@ pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> LawResult {
     let heard = link.call(restore(h.env, envs.clone(), taken.items[..2].to_vec())).await?;
     let batch = h.batch(heard, envs.as_ref())?;
     let restored = [h.row(&batch, 0).state(), h.row(&batch, 1).state()];
-    same(&restored, &[rows[0].clone(), rows[1].clone()], || "two states restored in each other's places".into())?;
+    same(&restored, &[rows[0].clone(), rows[1].clone()], || "two states restored in swapped order".into())?;
     h.close(link).await?;
     other.close(link).await
 }
@@ -121,7 +121,7 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> LawResult {
     for bent in bent {
         let restore = Restore { env: h.env, envs: None, items: with(bent) };
         let error = link.call(ClientMessage::Restore(restore)).await?.error(ErrorCode::BadSnapshot)?;
-        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "the forged item's, 2")?;
+        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "2, the index of the forged item")?;
         same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
     }
     // The request has fewer snapshots than environments.

@@ -24,7 +24,7 @@ fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
 /// documented function.
 pub(super) async fn draws(link: &mut Link, spec: &Spec) -> LawResult {
     if spec.chance != ChanceMode::Explicit {
-        return Err(LawFailure::Skip("no game has chance that can be listed".into()));
+        return Err(LawFailure::Skip("no game has explicit chance outcomes".into()));
     }
     let theirs = CheckedHandle::open(link, all_views(spec, 1)).await?;
     let ours = CheckedHandle::open(link, Open { chance: ChanceBy::Client, ..all_views(spec, 1) }).await?;

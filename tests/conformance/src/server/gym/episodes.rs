@@ -66,7 +66,7 @@ async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> LawR
                 _ => h.step(link, &vec![0; h.width()]).await?,
             };
             let begun = batch.reward.iter().all(|r| r == 0.0) && batch.length.get(0) == Some(0);
-            law_holds(begun, || format!("began an episode with {:?}", transition(&batch)), "length 0 and reward 0")?;
+            law_holds(begun, || format!("started an episode with {:?}", transition(&batch)), "length 0 and reward 0")?;
             let next = before.map(|before| before + 1 + batch.skipped.as_ref().map_or(0, |s| s.at.len() as u32));
             same(&batch.episode.get(0), &next, || "number of the next episode".into())?;
             continue;
@@ -85,9 +85,9 @@ pub(super) async fn modes(link: &mut Link, spec: &Spec) -> LawResult {
     for mode in [Autoreset::NextStep, Autoreset::Disabled] {
         let got = transitions(link, spec, mode).await?;
         for (at, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
-            same(got, wanted, || format!("transition {at} with {mode:?}, beside SameStep"))?;
+            same(got, wanted, || format!("transition {at} with {mode:?}, compared with SameStep"))?;
         }
-        same(&got.len(), &wanted.len(), || format!("number of transitions with {mode:?}, beside SameStep"))?;
+        same(&got.len(), &wanted.len(), || format!("number of transitions with {mode:?}, compared with SameStep"))?;
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> LawResult {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(CheckedHandle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
+    law_holds(CheckedHandle::ended(&after, 1), || "continued the episode after an illegal action".into(), "the end of the episode")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await
@@ -160,17 +160,17 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
             let ended = CheckedHandle::ended(&batch, row);
             law_holds(
                 ended || batch.length.get(row) == before.length.get(row),
-                || "counted an outcome as a move".into(),
-                "chance not to count",
+                || "counted a chance outcome as a step".into(),
+                "an unchanged length after chance outcomes",
             )?;
         }
     }
     let deterministic = spec.chance == ChanceMode::Deterministic;
-    law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes without chance"), "none")?;
+    law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes in a game without chance"), "none")?;
     // Chance outcomes that can be listed occur early in an episode.
     if spec.chance == ChanceMode::Explicit && spec.dynamics == Dynamics::Sequential && nodes == 0 {
         h.close(link).await?;
-        return Err(LawFailure::Skip("no chance node came up".into()));
+        return Err(LawFailure::Skip("no chance node occurred in the checked episodes".into()));
     }
     h.close(link).await
 }
@@ -178,7 +178,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
 pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     if players < 2 {
-        return Err(LawFailure::Skip("a game for one".into()));
+        return Err(LawFailure::Skip("the game has one player".into()));
     }
     let mut seats = vec!["random".to_owned(); players];
     seats[0] = "agent".into();
@@ -203,15 +203,15 @@ pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
         let ours = [seat, Some(to_move::SIMULTANEOUS), Some(to_move::OVER)].contains(&mover);
         law_holds(
             ours,
-            || format!("came back when to_move is {mover:?} and our seat {seat:?}"),
-            "our turn or the end",
+            || format!("replied when to_move is {mover:?} and the client's seat is {seat:?}"),
+            "the client's turn or the end",
         )?;
         let over = CheckedHandle::ended(&batch, 0);
         if over {
             let returns = h.row(&batch, 0).returns;
             let own = returns.get(due).copied().unwrap_or_default();
             let near = (own - sum).abs() < 1e-3 * (1.0 + own.abs());
-            law_holds(near, || format!("our rewards sum to {sum}, our return is {own}"), "the same")?;
+            law_holds(near, || format!("the client's rewards sum to {sum}, but its return is {own}"), "the same")?;
             sum = 0.0;
         }
         let Some(actions) = h.choose(&batch, SEED) else { break };

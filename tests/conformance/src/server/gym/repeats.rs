@@ -61,7 +61,7 @@ pub(super) async fn closed(b: &LawContext) -> LawResult {
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
     let (one, two) =
         (CheckedHandle::open(&mut link, plain(spec, 1)).await?, CheckedHandle::open(&mut link, plain(spec, 1)).await?);
-    law_holds(one.env != two.env, || format!("two handles are called {}", one.env), "two names")?;
+    law_holds(one.env != two.env, || format!("two handles have the number {}", one.env), "a unique name for each")?;
     let gone = one.env;
     one.close(&mut link).await?;
     for request in [

@@ -19,7 +19,7 @@ pub(super) fn plies(spec: &Spec) -> usize {
 
 /// Returns the reason for skipping a law where only documents are legal, since random play cannot continue.
 pub(super) fn speechless() -> LawFailure {
-    LawFailure::Skip("only proposals move here".into())
+    LawFailure::Skip("only documents are legal in this game".into())
 }
 
 /// Checks that batches have all requested columns, in their shapes, and no other columns. (Every law also checks this
@@ -29,7 +29,7 @@ pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> LawResult {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let open = Open { observer, autoreset, max_steps: Some(10), ..all_views(spec, 3) };
             let h = CheckedHandle::open(link, open).await?;
-            same(&h.spec, spec, || "opened.spec, beside the described one".into())?;
+            same(&h.spec, spec, || "opened.spec, compared with `describe`".into())?;
             let mut batch = h.reset(link, SEED).await?;
             let first = (batch.episode.to_vec(), batch.length.to_vec());
             same(&first, &(vec![0; 3], vec![0; 3]), || "episode and length after a reset with a seed".into())?;
@@ -98,7 +98,7 @@ fn spoiled(h: &CheckedHandle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, 
     let unlisted = (0..h.spec.actions).find(|id| !legal.contains(id)).and_then(|id| i32::try_from(id).ok());
     all.extend(unlisted.map(|id| (with(id), "an action that the mask does not list")));
     if acting.len() > 1 {
-        all.push((with(-1), "-1 for a seat beside others that act"));
+        all.push((with(-1), "-1 for one of several acting seats"));
     }
     all
 }
@@ -116,11 +116,11 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
             law_holds(
                 of_row,
                 || format!("`at` of {what} is {:?}", error.at),
-                "the position of the bad entry, in row 1",
+                "the position of the invalid entry, in row 1",
             )?;
         }
         let after = h.look(link).await?;
-        law_holds(after.reward.iter().all(|r| r == 0.0), || "paid a reward for a look".into(), "0")?;
+        law_holds(after.reward.iter().all(|r| r == 0.0), || "sent a nonzero reward for a step without a move".into(), "0")?;
         let after: Vec<_> = h.rows(&after).into_iter().map(|row| row.state()).collect();
         same(&after, &before, || format!("the state after refused actions at step {ply}"))?;
         batch = h.step(link, &actions).await?;
@@ -182,7 +182,7 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         let single = CheckedHandle::open(link, of(1)).await?;
         let first = single.reset(link, seed.wrapping_add(row)).await?;
         let wanted = many.row(&batch, row as usize);
-        same(&single.row(&first, 0), &wanted, || format!("a single environment beside row {row} after the reset"))?;
+        same(&single.row(&first, 0), &wanted, || format!("a single environment, compared with row {row} after the reset"))?;
         singles.push(single);
     }
     for ply in 0..plies(spec) {
@@ -190,7 +190,7 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         batch = many.step(link, &actions).await?;
         for (row, single) in singles.iter().enumerate() {
             let own = single.step(link, &actions[row * many.width()..(row + 1) * many.width()]).await?;
-            let what = || format!("a single environment beside row {row} at step {ply}");
+            let what = || format!("a single environment, compared with row {row} at step {ply}");
             same(&single.row(&own, 0), &many.row(&batch, row), what)?;
         }
     }

@@ -26,7 +26,7 @@ async fn refusal_of(table: &mut CheckedSeat, act: &Act) -> LawResult<Box<ActRefu
     same(&refused.tries_left, &left, || "refused.tries_left".into())?;
     law_holds(!refused.message.is_empty(), || "refused without a message".into(), "`message`")?;
     if let (Some(legal), Some(turn)) = (&refused.legal, &table.turn) {
-        same(legal, &turn.legal, || "refused.legal, beside the turn's".into())?;
+        same(legal, &turn.legal, || "refused.legal, compared with turn.legal".into())?;
     }
     Ok(refused)
 }
@@ -36,7 +36,7 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     let (legal, names) = (turn.legal.iter().collect::<Vec<_>>(), turn.names.clone().unwrap_or_default());
-    let [first, second, ..] = legal[..] else { return Err(wrong("opens with one legal action", "several")) };
+    let [first, second, ..] = legal[..] else { return Err(wrong("the first turn has only one legal action", "at least two legal actions")) };
     let match_id = table.id.clone();
     let at = |turn, attempt, action: u32| Act {
         match_id: match_id.clone(),
@@ -60,7 +60,7 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     // An illegal act uses exactly one try, even if repeated.
     let bad = illegal(&table, 0, 0);
     let told = refusal_of(&mut table, &bad).await?;
-    same(&refusal_of(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
+    same(&refusal_of(&mut table, &bad).await?, &told, || "the reply to a repeated illegal act".into())?;
     table.act(&at(0, 0, first)).await?.error(ErrorCode::Conflict)?;
     let words = Act { action: None, text: Some("no move at all".into()), ..at(0, 1, first) };
     refusal_of(&mut table, &words).await?;
@@ -69,21 +69,21 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     let accepted = table.act(&named).await?.accepted()?;
     table.was_accepted(&turn, first, &accepted)?;
     for again in [&named, &at(0, 2, first)] {
-        same(&table.act(again).await?.accepted()?, &accepted, || "the answer to the same act again".into())?;
+        same(&table.act(again).await?.accepted()?, &accepted, || "the reply to a repeated act".into())?;
     }
     // The opponent may have moved meanwhile.
     let other = at(0, 2, second);
     table.act(&other).await?.expect_error(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
     let next = table.due().await?;
-    same(&table.act(&named).await?.accepted()?, &accepted, || "the answer to an act of an older turn again".into())?;
-    same(&*table.act(&bad).await?.refusal()?, &*told, || "the answer to an illegal act of an older turn again".into())?;
+    same(&table.act(&named).await?.accepted()?, &accepted, || "the reply to a repeated act of an older turn".into())?;
+    same(&*table.act(&bad).await?.refusal()?, &*told, || "the reply to a repeated illegal act of an older turn".into())?;
     for act in [&other, &at(0, 7, first)] {
         table.act(act).await?.error(ErrorCode::StaleTurn)?;
     }
     // None of these acts used a try or made a move.
     table.play_turn(&next).await?;
     let own = table.play().await.map(|_| table.moves.iter().filter(|(seat, _)| *seat == 0).count())?;
-    same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
+    same(&own, &(table.turns as usize), || "number of own `move` events, compared with own turns".into())?;
     let over = [ErrorCode::MatchOver, ErrorCode::NotYourTurn, ErrorCode::UnknownMatch];
     table.act(&at(99, 0, first)).await?.expect_error(&over).map(drop)
 }
@@ -93,9 +93,9 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
 fn forfeited(table: &CheckedSeat, end: &MatchEnd, reason: EndReason) -> LawResult {
     let spec = &table.spec;
     same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;
-    same(&end.returns.first(), &Some(&spec.min_return), || "our return".into())?;
+    same(&end.returns.first(), &Some(&spec.min_return), || "return of the client's seat".into())?;
     if matches!(spec.utility, Utility::ZeroSum | Utility::ConstantSum) {
-        same(&end.returns.get(1), &Some(&spec.max_return), || "the other's return".into())?;
+        same(&end.returns.get(1), &Some(&spec.max_return), || "return of the opponent's seat".into())?;
     }
     same(&end.outcome, &vec![Outcome::Loss, Outcome::Win], || "match_end.outcome".into())
 }

@@ -19,7 +19,7 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
                 let end = table.play().await?;
                 same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
                 let own = table.moves.iter().filter(|(mover, _)| *mover == seat).count();
-                same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
+                same(&own, &(table.turns as usize), || "number of own `move` events, compared with own turns".into())?;
                 if spec.dynamics == Dynamics::Simultaneous && spec.players == 2 {
                     let seats: Vec<u32> = table.moves.iter().map(|(seat, _)| *seat).collect();
                     let pairs = seats.chunks(2).all(|pair| pair == [0, 1]);
@@ -52,7 +52,7 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
         (link, welcome) = (table.link, table.welcome);
     }
     same(&seats, &vec![0, 1], || "seats of the two matches".into())?;
-    law_holds(ids[0] != ids[1], || format!("two matches are called {:?}", ids[0]), "two names")?;
+    law_holds(ids[0] != ids[1], || format!("two matches have the id {:?}", ids[0]), "a unique name for each")?;
     let id = link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = link.hear().await?;
     law_holds(heard.re == Some(id), || format!("sent {} after the last match", heard.raw), "nothing")?;
@@ -71,7 +71,7 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
         }
         law_holds(
             !matches!(heard.message, ServerMessage::MatchStart(_)),
-            || "began a match after `leave`".into(),
+            || "started a match after `leave`".into(),
             "none",
         )?;
     }

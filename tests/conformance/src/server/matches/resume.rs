@@ -49,11 +49,11 @@ async fn cut(b: &LawContext, table: &mut CheckedSeat, seen: Option<u64>) -> LawR
     let fresh = resume(b, &mut table.link, &table.welcome, seen).await?;
     law_holds(fresh.resumed, || "did not resume the session".into(), "`resumed`: true")?;
     same(&fresh.session, &table.welcome.session, || "welcome.session of the same session".into())?;
-    law_holds(fresh.key != table.welcome.key, || "gave the old key again".into(), "a new key at every connection")?;
+    law_holds(fresh.key != table.welcome.key, || "sent the old session key again".into(), "a new key at every connection")?;
     let held = fresh.matches.iter().find(|held| held.match_id == table.id);
     let stands = held.is_some_and(|held| held.seat == Some(table.seat()) && held.seq >= table.seq);
     let known = stands || table.end.is_some();
-    law_holds(known, || format!("welcome.matches is {:?}", fresh.matches), "our match with our seat and its last seq")?;
+    law_holds(known, || format!("welcome.matches is {:?}", fresh.matches), "the client's match with its seat and last seq")?;
     table.welcome = fresh;
     Ok(())
 }
@@ -95,12 +95,12 @@ pub(super) async fn cuts(b: &LawContext) -> LawResult {
     }
     same(&table.end.as_ref().map(|end| end.reason), &Some(EndReason::Finished), || "match_end.reason".into())?;
     let own: Vec<_> = table.moves.iter().filter(|(seat, _)| *seat == table.seat()).copied().collect();
-    same(&own, &played, || "our moves, each sent until it was answered".into())
+    same(&own, &played, || "the client's moves, each sent until the server replied".into())
 }
 
 /// Checks that the resync of a seat is complete: all moves so far and the pending turn.
 fn told_all(table: &CheckedSeat, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> LawResult {
-    let of = |what: &str| format!("{what} of the resync, beside what was sent before");
+    let of = |what: &str| format!("{what} of the resync, compared with earlier frames");
     same(&&table.moves[..], &moves, || of("`move` events"))?;
     let turn = table.turn.as_ref();
     same(&turn.map(|t| (t.turn, t.attempt)), &Some((waits.turn, waits.attempt)), || of("`turn`"))?;
@@ -124,14 +124,14 @@ pub(super) async fn resyncs(b: &LawContext) -> LawResult {
             // Alternatively, the server sends all events after the claimed number.
             ServerMessage::Turn(turn) if seen.is_some() && turn.turn == waits.turn => continue,
             ServerMessage::MatchStart(start) if seen.is_none() && start.seq == 0 => continue,
-            _ => return Err(heard.not("`resync`, or the events after what was seen")),
+            _ => return Err(heard.not("`resync`, or the events after the last seen frame")),
         }
         resyncs += table.resyncs;
         told_all(&table, &moves, &waits)?;
         let end = table.play().await?;
         same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
     }
-    if resyncs > 0 { Ok(()) } else { Err(LawFailure::Skip("no resync came here; a reclaiming client gets one".into())) }
+    if resyncs > 0 { Ok(()) } else { Err(LawFailure::Skip("the server sent events instead of a resync".into())) }
 }
 
 pub(super) async fn keys(b: &LawContext) -> LawResult {
@@ -145,19 +145,19 @@ pub(super) async fn keys(b: &LawContext) -> LawResult {
         let (link, again) = back(b, &welcome).await?;
         law_holds(
             again.resumed,
-            || "dropped the old key with a `welcome` that may be lost".into(),
-            "the old key to be valid until the first message after `welcome`",
+            || "invalidated the old key when it sent a `welcome` that may be lost".into(),
+            "a valid old key until the first message after `welcome`",
         )?;
         (link, again)
     };
     second.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     let (_, dead) = back(b, &welcome).await?;
-    law_holds(!dead.resumed, || "resumed by the old key after the first message".into(), "`resumed`: false")?;
-    law_holds(dead.session != welcome.session, || "gave the old session's name to another".into(), "a new session")?;
+    law_holds(!dead.resumed, || "resumed a session by the old key after the first message".into(), "`resumed`: false")?;
+    law_holds(dead.session != welcome.session, || "reused the name of the old session for a new one".into(), "a new session")?;
     // The newer connection owns the session.
     let (mut old, welcome) = b.link_in(Encoding::Json).await?;
     let (mut new, fresh) = back(b, &welcome).await?;
-    law_holds(fresh.resumed, || "did not resume a session that is connected".into(), "`resumed`: true")?;
+    law_holds(fresh.resumed, || "did not resume a connected session".into(), "`resumed`: true")?;
     superseded(&mut old).await?;
     new.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     let invented = Welcome { session: "s_conformance".into(), key: "k_conformance".into(), ..Welcome::default() };
@@ -181,7 +181,7 @@ pub(super) async fn reclaims(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     if table.welcome.agent.is_empty() {
-        return Err(LawFailure::Skip("no agent name was given".into()));
+        return Err(LawFailure::Skip("no agent name was given with --agent".into()));
     }
     let first = table.due().await?;
     table.play_turn(&first).await?;
@@ -192,11 +192,11 @@ pub(super) async fn reclaims(b: &LawContext) -> LawResult {
     let fresh = link.greet(hello).await?;
     law_holds(
         !fresh.resumed && fresh.session != table.welcome.session,
-        || "took up the old session".into(),
-        "a new one",
+        || "resumed the old session".into(),
+        "a new session",
     )?;
     let held = fresh.matches.iter().any(|held| held.match_id == table.id && held.seat == Some(table.seat()));
-    law_holds(held, || format!("welcome.matches is {:?}", fresh.matches), "the match that the name holds")?;
+    law_holds(held, || format!("welcome.matches is {:?}", fresh.matches), "the running match of this agent name")?;
     std::mem::swap(&mut table.link, &mut link);
     superseded(&mut link).await?;
     (table.welcome, table.accepted) = (fresh, None);

@@ -111,7 +111,7 @@ impl CheckedSeat {
 
     /// Reads frames until the next turn of this seat. Fails if the match ends.
     pub async fn due(&mut self) -> LawResult<TurnFrame> {
-        self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
+        self.turn().await?.ok_or_else(|| wrong("ended the match early", "a `turn`"))
     }
 
     /// Reads frames until the end of the match.
@@ -132,7 +132,7 @@ impl CheckedSeat {
         if self.is_of_another(&heard) {
             return Ok(());
         }
-        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "our match only");
+        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only");
         match heard.message.clone() {
             ServerMessage::Turn(turn) => {
                 numbered(&turn.match_id)?;
@@ -172,7 +172,7 @@ impl CheckedSeat {
     /// Checks that sequence numbers have no gaps.
     fn follows(&mut self, seq: u64, heard: &IncomingMessage) -> LawResult {
         if seq != self.seq + 1 {
-            return Err(heard.not(&format!("seq {}, as the last was {}", self.seq + 1, self.seq)));
+            return Err(heard.not(&format!("seq {}, because the last was {}", self.seq + 1, self.seq)));
         }
         self.seq = seq;
         Ok(())
@@ -186,8 +186,8 @@ impl CheckedSeat {
             let counted = (turn.turn, turn.attempt) == due && none;
             law_holds(
                 counted,
-                || format!("asked for turn {}, try {}", turn.turn, turn.attempt),
-                &format!("turn {}, try 0, after the last was answered", due.0),
+                || format!("requested turn {}, try {}", turn.turn, turn.attempt),
+                &format!("turn {}, try 0, after the previous turn", due.0),
             )?;
             self.turns += 1;
         }
@@ -200,13 +200,13 @@ impl CheckedSeat {
     fn asks_well(&self, turn: &TurnFrame) -> LawResult {
         let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
         let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
-        law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of the game")?;
-        law_holds(!ids.is_empty() || turn.phase.is_some(), || "asked for a turn without a legal action".into(), "one")?;
+        law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of legal actions")?;
+        law_holds(!ids.is_empty() || turn.phase.is_some(), || "sent a turn without a legal action".into(), "one")?;
         let form = matches!(turn.legal, Legal::Ranges(_)) == (self.spec.legal == LegalForm::Ranges) || ids.is_empty();
         law_holds(form, || format!("turn.legal is {:?}", turn.legal), &format!("the form {:?}", self.spec.legal))?;
         let names = turn.names.as_ref().map(Vec::len);
-        same(&names, &Some(ids.len()), || "number of turn.names, which were asked for".into())?;
-        law_holds(turn.view.structure.is_some(), || "sent a turn without `view.struct`".into(), "what was asked for")?;
+        same(&names, &Some(ids.len()), || "number of requested turn.names".into())?;
+        law_holds(turn.view.structure.is_some(), || "sent a turn without `view.struct`".into(), "the requested view")?;
         same(&turn.bank_ms.len(), &(self.spec.players as usize), || "entries of turn.bank_ms".into())?;
         let most = self.join.clock.move_ms;
         law_holds(
@@ -227,7 +227,7 @@ impl CheckedSeat {
         if *seat == self.seat() {
             let own = self.moves.iter().filter(|(seat, _)| *seat == self.seat()).count();
             let after = self.accepted.is_none_or(|accepted| own < accepted) || *forced;
-            law_holds(after, || "sent the own `move` event before `accepted`".into(), "`accepted` first")?;
+            law_holds(after, || "sent the `move` event of an act before its `accepted`".into(), "`accepted` first")?;
             // The reply has ended that turn.
             self.turn = None;
         }
@@ -305,7 +305,7 @@ impl CheckedSeat {
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
         same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
         same(&accepted.action, &Some(action), || "accepted.action".into())?;
-        same(&Some(&accepted.text), &name, || "accepted.text, beside turn.names".into())?;
+        same(&Some(&accepted.text), &name, || "accepted.text, compared with turn.names".into())?;
         self.accepted = self.accepted.map(|n| n + 1);
         self.turn = self.turn.take().filter(|waiting| waiting.turn != turn.turn);
         Ok(())

@@ -80,5 +80,5 @@ pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
     let shortest =
         |kind: fn(&Spec) -> bool| playable.iter().copied().filter(|spec| kind(spec)).min_by_key(|spec| spec.max_length);
     let found: Vec<&Spec> = kinds.into_iter().filter_map(shortest).collect();
-    if found.is_empty() { Err(LawFailure::Skip("no game for two is listed".into())) } else { Ok(found) }
+    if found.is_empty() { Err(LawFailure::Skip("the server lists no game for two players".into())) } else { Ok(found) }
 }

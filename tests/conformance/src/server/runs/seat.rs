@@ -50,7 +50,7 @@ impl RunSeat {
         let id = seat.link.ask(&request(run)).await?;
         let heard = seat.link.hear().await?;
         if heard.re != Some(id) {
-            return Err(heard.not("`enrolled` before anything of the run"));
+            return Err(heard.not("`enrolled` before all other messages of the run"));
         }
         let enrolled = heard.enrolled()?;
         same(&enrolled.run, &run.run, || "enrolled.run".into())?;
@@ -126,11 +126,11 @@ impl RunSeat {
         let again = heard.clone();
         match heard.message {
             ServerMessage::MatchStart(start) => {
-                same(&start.join, &self.join, || "match_start.join, beside enrolled.join".into())?;
+                same(&start.join, &self.join, || "match_start.join, compared with enrolled.join".into())?;
                 law_holds(
                     self.begun.insert(start.match_id.clone()),
-                    || format!("began the match {} again", start.match_id),
-                    "each match once",
+                    || format!("started the match {} twice", start.match_id),
+                    "one start per match",
                 )
             }
             ServerMessage::Turn(turn) => {
@@ -156,7 +156,7 @@ impl RunSeat {
             }
             ServerMessage::RunEnd(over) => {
                 same(&over.run, &self.run, || "run_end.run".into())?;
-                law_holds(self.over.is_none(), || "sent `run_end` twice".into(), "it once")?;
+                law_holds(self.over.is_none(), || "sent `run_end` twice".into(), "one `run_end` per run")?;
                 self.over = Some(*over);
                 Ok(())
             }
