@@ -44,7 +44,7 @@ use serde::Serialize;
 /// Name that the checks send as their program, in both directions.
 const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
 
-/// The result of one check.
+/// Result of one check of a client or server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// Section of `docs/protocol.md` that the check belongs to.

@@ -302,7 +302,7 @@ impl Stub {
         Ok(luck.unit() < malformed)
     }
 
-    /// Returns the random stream of this attempt at a body; each attempt has another one.
+    /// Returns the random stream of this attempt at a request body; each attempt has a different stream.
     fn attempt_stream(&self, purpose: &str, hash: &[u8; 32]) -> Stream {
         let times = {
             let mut attempts = self.attempts.lock();

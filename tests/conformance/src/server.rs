@@ -86,7 +86,7 @@ impl LawFailure {
     }
 }
 
-/// One line of the report.
+/// Rule for servers, which is checked and reported in one line.
 struct Law {
     section: u32,
     name: &'static str,

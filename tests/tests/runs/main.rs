@@ -53,7 +53,7 @@ struct Place {
     folder: tempfile::TempDir,
 }
 
-/// Suite of two parts, one of which is a ladder that is halved.
+/// Suite of two parts: matches against fixed opponents, and a bisection of a rating ladder.
 const SUITE: &str = r#"
 name = "small"
 version = 1

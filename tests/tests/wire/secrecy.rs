@@ -151,15 +151,15 @@ fn is_refusal(output: &Output) -> bool {
     matches!(output, Output::Reply { message, .. } if matches!(**message, ServerMessage::Refused(_)))
 }
 
-/// Outputs of one input in two worlds.
+/// Outputs of the match machine for one input, in two states that a seat cannot distinguish.
 struct Step {
-    /// Frames of each watcher in each world: seats, public spectators, full spectators.
+    /// Frames of each watcher in each state: seats, public spectators, full spectators.
     told: [BTreeMap<usize, Vec<Vec<u8>>>; 2],
-    /// True for each watcher whose game view is equal in both worlds. The rules may reveal a difference.
+    /// True for each watcher whose game view is equal in both states. The rules may reveal a difference.
     alike: Vec<bool>,
 }
 
-/// Plays the same inputs in both worlds as long as they are legal in both.
+/// Plays the same inputs in two matches as long as the inputs are legal in both matches.
 fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<Step> {
     let players = game.spec().players as usize;
     let watchers: Vec<Watcher> = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]).collect();

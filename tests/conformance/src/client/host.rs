@@ -71,7 +71,7 @@ struct Request {
     connection: u32,
 }
 
-/// The server of one script.
+/// Server that leads the client through one script.
 pub(super) struct ScriptServer<'a> {
     script: &'a Script,
     listener: TcpListener,

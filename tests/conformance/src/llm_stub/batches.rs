@@ -131,11 +131,11 @@ impl Stub {
         self.admit(headers)?;
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let mark = kind.strip_prefix("multipart/form-data").and_then(|rest| rest.split_once("boundary="));
-        let (_, mark) = mark.ok_or_else(|| StubError::bad("expected a form with the file (multipart/form-data)"))?;
-        let text = std::str::from_utf8(body).map_err(|_| StubError::bad("the form: expected UTF-8 text"))?;
+        let (_, mark) = mark.ok_or_else(|| StubError::bad("expected a multipart/form-data body with the input file"))?;
+        let text = std::str::from_utf8(body).map_err(|_| StubError::bad("form: expected UTF-8 text"))?;
         let part = |name: &str| field(text, mark.trim_matches('"'), name);
         if part("purpose") != Some("batch") {
-            return Err(StubError::bad("purpose: expected batch"));
+            return Err(StubError::bad("purpose: expected \"batch\""));
         }
         let file = part("file").ok_or_else(|| StubError::bad("file: missing"))?;
         let mut files = self.batch_store.files();
@@ -167,7 +167,7 @@ impl Stub {
     fn create_anthropic(self: &Arc<Self>, headers: &HeaderMap, body: &[u8]) -> Result<Value, StubError> {
         let request: Value = serde_json::from_slice(body).map_err(|e| StubError::bad(format!("the body: {e}")))?;
         let requests = request["requests"].as_array().filter(|all| !all.is_empty());
-        let requests = requests.ok_or_else(|| StubError::bad("requests: expected at least one"))?;
+        let requests = requests.ok_or_else(|| StubError::bad("requests: expected at least one request, got none"))?;
         let all = requests.iter().map(|request| (request["custom_id"].clone(), request["params"].clone()));
         let questions = check_ids(all.collect()).map_err(StubError::bad)?;
         if self.too_many(questions.len()).is_some() {
@@ -364,7 +364,7 @@ fn lines(text: &str) -> Result<Vec<(String, Value)>, String> {
     };
     let all = text.lines().enumerate().map(line).collect::<Result<Vec<_>, String>>()?;
     if all.windows(2).any(|two| two[0].1["model"] != two[1].1["model"]) {
-        return Err("expected one model per batch".into());
+        return Err("model: expected the same model in all items of a batch".into());
     }
     check_ids(all)
 }

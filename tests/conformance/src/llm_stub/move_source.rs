@@ -60,7 +60,7 @@ impl MoveSource {
         // Agents trust their input, but this position comes from a client.
         let world = view.world(&mut Stream::from_text(name));
         if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
-            return Err(wrong("legal: expected the actions that the view allows"));
+            return Err(wrong("legal: expected at least one action id, all legal in the view"));
         }
         let mut legal = about.legal.clone();
         legal.sort_unstable();

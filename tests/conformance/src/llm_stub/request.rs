@@ -77,7 +77,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "content is text, or a list of parts with text")]
+#[serde(untagged, expecting = "content: expected text or a list of parts with text")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
@@ -102,7 +102,7 @@ impl StubRequest {
     pub(super) fn read(api: Api, body: &[u8]) -> Result<Self, StubError> {
         let body: Body = serde_json::from_slice(body).map_err(|e| StubError::bad(format!("the body: {e}")))?;
         if body.messages.is_empty() {
-            return Err(StubError::bad("messages: expected at least one"));
+            return Err(StubError::bad("messages: expected at least one message, got none"));
         }
         if body.model.starts_with("missing") {
             return Err(StubError::model(&body.model));

@@ -37,7 +37,7 @@ impl LawContext {
     /// Connects once, to check that a server is running.
     ///
     /// # Errors
-    /// An invalid address, or one where no WebSocket can be opened.
+    /// The address is invalid, or no WebSocket can be opened there.
     pub async fn new(plan: &ServerCheckOptions) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
