@@ -55,7 +55,7 @@ async fn full_disk_delays_run_without_loss() {
     // The client receives no error and continues to play.
     let playing = tokio::spawn(async move { bot.play(24, first).await });
     // The two running matches have at most three more acts each. All other commits are failed attempts to start or end
-    // a match.
+    // a match. If both matches wait for their end, attempts become as rare as one in eight seconds.
     let enough = commits(&server).await + 12;
     for _ in 0..2_400 {
         if commits(&server).await >= enough {
