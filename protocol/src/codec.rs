@@ -1,12 +1,12 @@
-//! Encoding and decoding of messages, in both encodings.
+//! Encoding and decoding of messages as MessagePack and JSON.
 //!
 //! Decoding takes two passes over the frame. The first stops once it has found `type` and `id`; the second reads the
 //! message.
 //!
-//! A few messages are frequent on servers (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`). They are decoded directly into
-//! their structs, or encoded directly from them: a packed column of a MessagePack frame is copied once without inspection.
-//! Only if decoding fails is the frame decoded again to describe the error. All other messages pass through a tree of
-//! values, so that their code is compiled once instead of once per encoding.
+//! Messages that servers handle frequently (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`) are decoded directly into
+//! their structs or encoded directly from their structs. The bytes of a packed MessagePack column are then copied once,
+//! without inspection. If direct decoding fails, the frame is decoded again to describe the error. All other messages
+//! pass through a tree of values, so that their code is compiled once instead of once per encoding.
 
 use std::borrow::Cow;
 
@@ -18,13 +18,15 @@ pub use crate::frame::{DecodeError, EncodeError, Encoding};
 use crate::limits::Limits;
 use crate::message::{ClientMessage, CloneEnvs, Reset, Restore, ServerMessage, SnapshotEnvs, StepEnvs};
 
-/// Maximum number of values in the tree of a client's message; a tree takes up to forty times the bytes of its frame.
+/// Maximum number of values in the tree of a client's message. A tree uses up to forty times as much memory as its
+/// frame.
 const VALUES: usize = 1 << 18;
 
-/// Messages with one list entry per environment. Their limit is `message_bytes`, and their lists may have `batch` entries.
+/// Types of messages with one list entry per environment. These messages are limited to `message_bytes`, and their
+/// lists to `batch` entries.
 const BULK: [&str; 5] = [Reset::TYPE, StepEnvs::TYPE, Restore::TYPE, CloneEnvs::TYPE, SnapshotEnvs::TYPE];
 
-/// Number of bytes that must contain the head of a long message.
+/// Number of leading bytes that must contain `type` and `id` of a long message.
 const LONG_HEAD: usize = 1 << 10;
 
 impl Encoding {
@@ -44,8 +46,8 @@ impl Encoding {
         message.write(self, re, message.size_hint())
     }
 
-    /// Decodes a client's message and its `id`. The message is complete: a request has an `id`, an `act` exactly one move, a
-    /// `step` either `actions` or `moves`.
+    /// Decodes a client's message and its `id`. Refuses incomplete messages: a request needs an `id`, an `act` needs
+    /// exactly one move, and a `step` needs exactly one of `actions` and `moves`.
     ///
     /// `depth` limits the nesting of maps and lists, including the message itself (`limits.depth`; at most 127 in JSON).
     ///
@@ -56,9 +58,8 @@ impl Encoding {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }
 
-    /// Like [`decode_client`](Self::decode_client), for servers: refuses parts that exceed `limits`, at the latest after the
-    /// oversized list or text has been read. The cost of a refusal does not grow with the message: if a message exceeds
-    /// `limits.request_bytes`, `type` and `id` must be within the first kilobyte.
+    /// Decodes like [`decode_client`](Self::decode_client), and refuses messages that exceed `limits`. If a message is
+    /// longer than `limits.request_bytes`, its `type` and `id` must be within the first kilobyte.
     ///
     /// # Errors
     /// Same as [`decode_client`](Self::decode_client), and `too_large`.

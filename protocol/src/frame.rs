@@ -1,4 +1,4 @@
-//! Frames: the encodings, and the encoding and decoding of one message of a known type.
+//! Frames: the two encodings, and encoding and decoding of a single message.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ pub enum Encoding {
     Json,
 }
 
-/// The error for a message that contains a number that is not finite.
+/// The error for a message with a number that is not finite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError(String);
 
@@ -45,7 +45,7 @@ impl std::error::Error for EncodeError {}
 /// A frame that is not a valid message, with the refusal to send back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecodeError {
-    /// The `id` (or `re`) of the frame, if it was readable.
+    /// `id` or `re` of the frame, if readable.
     pub id: Option<Id>,
     /// Refusal to send back.
     pub error: Box<Refusal>,
@@ -139,7 +139,7 @@ pub(crate) struct Reader<'a> {
     depth: u32,
     /// Maximum number of values in a tree of the frame.
     values: usize,
-    /// Limits for lists and texts of the tree, and true for messages with one list entry per environment.
+    /// Limits on lists and texts of the tree. The flag is true for messages with one list entry per environment.
     pub(crate) limits: Option<(&'a Limits, bool)>,
     /// Value of `id` or `re`.
     pub(crate) id: Option<Id>,
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         decoder
     }
 
-    /// Runs the second pass: reads the message, and checks that nothing follows it.
+    /// Runs the second pass, which reads the message and refuses trailing data.
     pub(crate) fn read<M: Message>(&self) -> Result<M, DecodeError> {
         let reason = match M::READ_OFTEN {
             true => match self.value(PhantomData::<M>) {
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         Err(self.reject(Refusal::new(ErrorCode::BadFrame, text)))
     }
 
-    /// Returns the complete frame as one value, or the reason why it is not one.
+    /// Decodes the frame, which must contain exactly one value. Returns the decoder's message on failure.
     fn value<T: DeserializeSeed<'a>>(&self, seed: T) -> Result<T::Value, String> {
         match self.encoding {
             Encoding::MsgPack => {
@@ -247,7 +247,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the nesting depth of lists and maps in a JSON text. For invalid JSON, an upper bound up to the error.
+/// Returns the nesting depth of lists and maps in a JSON text. For invalid JSON, returns an upper bound of the depth
+/// before the error.
 fn nested_json(text: &[u8]) -> u32 {
     let (mut depth, mut deepest) = (0u32, 0);
     let (mut quoted, mut escaped) = (false, false);

@@ -35,7 +35,7 @@ impl Legal {
         }
     }
 
-    /// Iterates over all ids in ascending order. Ranges are expanded lazily, so a huge range costs nothing by itself.
+    /// Iterates over all ids in ascending order. Ranges are expanded lazily.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
             Legal::Ids(ids) => Box::new(ids.iter().copied()),
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Legal {
     }
 }
 
-/// Deserializes either form; the first entry determines which.
+/// Deserializes ids or ranges; the first entry determines the form.
 struct LegalVisitor;
 
 impl<'de> Visitor<'de> for LegalVisitor {

@@ -97,7 +97,7 @@ pub(crate) trait ClientBody {
         Ok(())
     }
 
-    /// Checks limits that the tree of values does not cover: documents, and the texts of `act`, `step` and `reset`.
+    /// Checks limits that decoding does not check: sizes of documents, and texts of `act`, `step` and `reset`.
     fn check(&self, _: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
@@ -119,7 +119,7 @@ pub(crate) trait ServerBody {
     }
 }
 
-/// Defines one list of messages: the enum, the table of types, and their encoding and decoding.
+/// Defines a message enum, the table of its types, and its encoding and decoding.
 macro_rules! messages {
     ($(#[$about:meta])* $side:ident by $trait:ident, $id:literal: $($(#[$what:meta])* $name:ident($body:ty),)*) => {
         $(#[$about])*
@@ -133,7 +133,8 @@ macro_rules! messages {
             /// All values of `type`, in the order of the list.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
-            /// Values of `type` of the replies to each type, in the order of the list; empty for messages that get no reply.
+            /// Types of the possible replies to each message type, in the order of the list; empty for messages that
+            /// get no reply.
             pub const REPLIES: [&'static [&'static str]; Self::TYPES.len()] = [$(<$body as Message>::REPLIES),*];
 
             /// Returns the value of `type`.
@@ -143,14 +144,14 @@ macro_rules! messages {
                 }
             }
 
-            /// Returns the values of `type` of the replies, apart from `error`.
+            /// Returns the types of the possible replies, without `error`.
             pub fn replies(&self) -> &'static [&'static str] {
                 match self {
                     $($side::$name(_) => <$body as Message>::REPLIES,)*
                 }
             }
 
-            /// Returns the properties defined in the message's file.
+            /// Returns the trait object with the properties of the message.
             fn facts(&self) -> &dyn $trait {
                 match self {
                     $($side::$name(message) => message.facts(),)*
@@ -273,7 +274,7 @@ messages! {
     Accepted(Accepted),
     /// Reply to an `act` that was refused.
     Refused(Box<ActRefused>),
-    /// Event of a match that is visible to the viewer.
+    /// Event of a match, as visible to the viewer.
     Event(Box<MatchEvent>),
     /// Event: a match has ended.
     MatchEnd(Box<MatchEnd>),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A move as submitted by an agent. The game interprets it.
 ///
-/// Use `Option<Move>` where a seat may make no move: `null` on the wire.
+/// `Option<Move>` represents an optional move; `None` is `null` on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
     /// Action id: an integer on the wire.

@@ -24,7 +24,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(default))
 }
 
-/// Returns true if a field has its default value and is omitted.
+/// Returns true if a value is the default, so that its field can be omitted.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -34,12 +34,12 @@ pub(crate) fn one() -> u32 {
     1
 }
 
-/// Returns true if a count is one and is omitted.
+/// Returns true if a count is one, so that its field can be omitted.
 pub(crate) fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// Deserializes a count with default one.
+/// Deserializes a count that is one if absent or `null`.
 pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     or_else(deserializer, one)
 }

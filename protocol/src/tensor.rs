@@ -11,7 +11,7 @@ use crate::bytes::Bytes;
 use crate::column::{Column, Element, Flat, not_finite, pack, same, unpack};
 use crate::spec::Dtype;
 
-/// Arrays by name, as the `obs` of a batch and the `tensor` of a view.
+/// Arrays by name, such as the field `obs` of a batch or `tensor` of a view.
 pub type Tensors = BTreeMap<String, Tensor>;
 
 /// A number type for tensors.
@@ -108,7 +108,7 @@ impl Serialize for Tensor {
     }
 }
 
-/// A tensor in either of its forms.
+/// Wire form of a tensor, with either packed bytes `b` or a flat list `v`.
 #[derive(Deserialize)]
 struct Read {
     d: Dtype,

@@ -86,7 +86,7 @@ pub enum OnIllegal {
     /// The whole call is refused, and no environment changes.
     #[default]
     Refuse,
-    /// The episode ends with the least return for the offender.
+    /// The episode ends, and the offender gets the least possible return.
     Lose,
 }
 
@@ -117,7 +117,7 @@ pub struct Open {
     /// Views included in batches. Absent: `tensor`, if the game has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<GymView>>,
-    /// Layout of the tensor: `ludex`, or one that the spec lists.
+    /// Layout of the tensor: `ludex`, or a layout that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
@@ -129,7 +129,7 @@ pub struct Open {
     /// Consequence of an illegal action.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
-    /// Limit after which episodes are truncated, in moves of seats; absent: no limit.
+    /// Number of moves of seats after which an episode is truncated; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// True to store episode records on the server.

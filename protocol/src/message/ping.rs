@@ -21,7 +21,7 @@ impl ClientBody for Ping {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerPing {
-    /// Value that the client's `pong` may repeat.
+    /// Value that the client may return in its `pong`.
     pub nonce: u64,
 }
 

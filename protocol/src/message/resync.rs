@@ -37,7 +37,7 @@ impl MatchFrame {
         }
     }
 
-    /// Sets the sequence number, for another viewer of the same message.
+    /// Sets the sequence number, which differs between the viewers of a message.
     pub fn set_seq(&mut self, seq: u64) {
         match self {
             MatchFrame::MatchStart(frame) => frame.seq = seq,
@@ -88,7 +88,7 @@ impl From<MatchFrame> for ServerMessage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resync {
-    /// Last sequence number covered; the resync itself has none.
+    /// Sequence number of the last message that the resync covers. The resync itself is not numbered.
     pub seq: u64,
     /// Id of the match.
     #[serde(rename = "match")]
@@ -107,7 +107,7 @@ pub struct Resync {
     pub end: Option<Box<MatchEnd>>,
 }
 
-/// Serializes a message inside a `resync` with the same fields as a separate message.
+/// Serializes a message inside a `resync`, including its `type`.
 fn with_type<M: Message, S: Serializer>(message: &M, serializer: S) -> Result<S::Ok, S::Error> {
     Envelope { id_name: "re", id: None, message }.serialize(serializer)
 }

@@ -26,7 +26,7 @@ pub struct SuiteEntry {
     pub suite: String,
     /// Version of the suite; increases with every change that affects results.
     pub version: u32,
-    /// Shortened SHA-256 of the suite's text.
+    /// Truncated SHA-256 of the suite's text.
     pub digest: String,
     /// Title of the suite for display.
     pub title: String,

@@ -79,7 +79,7 @@ pub struct ResumedJoin {
     pub join: String,
     /// Canonical game string of the join.
     pub game: String,
-    /// Number of matches still to come; absent: no end.
+    /// Number of remaining matches; absent: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<u32>,
 }

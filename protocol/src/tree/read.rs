@@ -7,7 +7,7 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use super::problem::PathSegment;
 use super::{FieldError, Node};
 
-/// A value that a message is read from.
+/// A deserializer over a tree node.
 #[derive(Clone, Copy)]
 pub(super) struct NodeReader<'n, 'a>(pub &'n Node<'a>);
 
@@ -68,7 +68,7 @@ impl<'de> NodeReader<'de, '_> {
     }
 }
 
-/// Methods for values of one kind. Each matches only that kind, which keeps the code of every field small.
+/// Defines deserializer methods that accept only one kind of value, which keeps the generated code small.
 macro_rules! kinds {
     ($($method:ident($($arg:ty),*) -> $kind:ident;)*) => {
         $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, FieldError> {

@@ -16,7 +16,7 @@ pub(crate) struct Writer {
 
 type Written = Result<Node<'static>, FieldError>;
 
-/// Methods for values that are a single node.
+/// Defines serializer methods for values that become a single node.
 macro_rules! nodes {
     ($($method:ident($value:ty) -> $node:ident;)*) => {
         $(fn $method(self, value: $value) -> Written {
