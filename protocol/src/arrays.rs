@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn tensor_view_refuses_another_element_type() {
+    fn tensor_view_refuses_wrong_element_type() {
         let tensor = Tensor::from_slice(&[1], &[1u8]);
         let error = tensor.view::<f32>().unwrap_err();
         assert_eq!(error, ArrayError::Dtype { expected: Dtype::F4, got: Dtype::U1 });
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn tensor_view_refuses_a_wrong_number_of_elements() {
+    fn tensor_view_refuses_wrong_number_of_elements() {
         for shape in [vec![3], vec![u32::MAX; 4]] {
             let tensor = Tensor { d: Dtype::U1, s: shape.clone(), b: vec![1, 2] };
             assert!(matches!(tensor.view::<u8>(), Err(ArrayError::Shape { bytes: 2, .. })), "{shape:?}");
@@ -209,23 +209,23 @@ mod tests {
     }
 
     #[test]
-    fn observation_has_rows_before_the_axes_of_the_game() {
+    fn observation_shape_starts_with_rows() {
         assert_eq!(batch().observation::<f32>("board").unwrap().shape(), [2, 1, 3]);
     }
 
     #[test]
-    fn observation_names_the_arrays_of_the_batch() {
+    fn unknown_observation_error_lists_array_names() {
         let error = batch().observation::<f32>("bord").unwrap_err();
         assert_eq!(error.to_string(), "expected the name of an array, got \"bord\"; allowed: board");
     }
 
     #[test]
-    fn rewards_have_rows_and_seats() {
+    fn rewards_have_shape_rows_by_seats() {
         assert_eq!(batch().rewards().unwrap(), array![[1.0, -1.0], [0.0, 0.5]]);
     }
 
     #[test]
-    fn mask_forms_give_equal_arrays() {
+    fn mask_encodings_give_equal_arrays() {
         let expected = Array2::from_shape_fn((2, 10), |(row, id)| (id + row) % 3 == 0);
         let bytes = expected.iter().map(|&legal| u8::from(legal)).collect();
         let bits = [0b0100_1001, 0b10, 0b0010_0100, 0b1];
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn mask_refuses_a_wrong_number_of_rows_or_actions() {
+    fn mask_refuses_wrong_number_of_rows_or_actions() {
         let ids = Ragged { o: [0, 1].into(), a: [7].into() };
         for (mask, rows, actions) in
             [(Mask::Dense([1, 0, 1].into()), 2, 2), (Mask::Ids(ids.clone()), 2, 8), (Mask::Ids(ids), 1, 7)]

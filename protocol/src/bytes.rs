@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        STANDARD.decode(text).map_err(|e| E::custom(format_args!("not base64: {e}")))
+        STANDARD.decode(text).map_err(|e| E::custom(format_args!("expected base64 text: {e}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn deserializer_accepts_every_form_in_both_encodings() {
+    fn bytes_deserialize_from_every_form_in_both_encodings() {
         #[derive(Serialize)]
         struct As<T> {
             bytes: T,

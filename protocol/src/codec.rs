@@ -73,8 +73,8 @@ impl Encoding {
             };
             let most = if bulk { limits.message_bytes } else { limits.request_bytes.min(limits.message_bytes) };
             if size > most {
-                let error =
-                    Refusal::new(ErrorCode::TooLarge, format!("expected at most {most} bytes in such a message"));
+                let text = format!("expected a message of at most {most} bytes, got {size}");
+                let error = Refusal::new(ErrorCode::TooLarge, text);
                 return Err(DecodeError { id, error: Box::new(error.got(size).allowed(most)) });
             }
         }
@@ -89,7 +89,7 @@ impl Encoding {
     ) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let message = ClientMessage::read(&kind, &reader)?;
         if message.is_request() && reader.id.is_none() {
-            let text = format!("a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`");
+            let text = format!("expected an integer `id` in the message {kind:?}, got none");
             return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path("id")));
         }
         message.complete().map_err(|refusal| reader.reject(refusal))?;

@@ -194,14 +194,14 @@ impl<T: Element> Column<T> {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         if !bytes.len().is_multiple_of(T::SIZE) {
             return Err(ColumnError(format!(
-                "{} bytes are not a column of {} ({} bytes each)",
-                bytes.len(),
+                "expected a multiple of {} bytes for a column of {}, got {} bytes",
+                T::SIZE,
                 T::NAME,
-                T::SIZE
+                bytes.len()
             )));
         }
         if let Some(at) = not_finite::<T>(&bytes) {
-            return Err(ColumnError(format!("entry {at} is not finite")));
+            return Err(ColumnError(format!("entry {at}: expected a finite number")));
         }
         Ok(Column { bytes, of: PhantomData })
     }
@@ -337,7 +337,7 @@ impl<T: Element> Serialize for Column<T> {
             return Flat::<T>(&self.bytes, PhantomData).serialize(serializer);
         }
         if let Some(at) = not_finite::<T>(&self.bytes) {
-            return Err(S::Error::custom(format_args!("entry {at} is not finite and is never sent")));
+            return Err(S::Error::custom(format_args!("entry {at}: expected a finite number")));
         }
         serializer.serialize_bytes(&self.bytes)
     }
@@ -371,7 +371,7 @@ impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
         let mut column = Column::with_capacity(list.size_hint().unwrap_or(0).min(1 << 16));
         while let Some(value) = list.next_element::<T>()? {
             if !value.as_f64().is_finite() {
-                return Err(A::Error::custom(format_args!("entry {} is not finite", column.len())));
+                return Err(A::Error::custom(format_args!("entry {}: expected a finite number", column.len())));
             }
             column.push(value);
         }
@@ -410,14 +410,14 @@ mod tests {
     }
 
     #[test]
-    fn json_form_is_flat_list() {
+    fn column_json_form_is_flat_list() {
         let text = serde_json::to_string(&sample()).unwrap();
         assert_eq!(text, r#"{"type":"step","a":[3,-1],"r":[0.1,-1],"b":[0,255]}"#);
         assert_eq!(serde_json::from_str::<Tagged>(&text).unwrap(), sample());
     }
 
     #[test]
-    fn messagepack_form_is_packed_little_endian() {
+    fn column_messagepack_form_is_little_endian_bytes() {
         let frame = rmp_serde::to_vec_named(&sample()).unwrap();
         let bin = [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255];
         assert!(frame.windows(bin.len()).any(|w| w == bin), "{frame:x?}");
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn messagepack_accepts_plain_list() {
+    fn column_deserializes_from_messagepack_list() {
         let frame = rmp_serde::to_vec(&[3i64, -1, 70_000]).unwrap();
         assert_eq!(rmp_serde::from_slice::<Column<i32>>(&frame).unwrap().to_vec(), [3, -1, 70_000]);
         assert!(rmp_serde::from_slice::<Column<i8>>(&frame).is_err());
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn position_beyond_end_is_none() {
+    fn get_beyond_end_returns_none() {
         let mut column = Column::<i16>::from([1, 2]);
         column.set(1, -2);
         assert_eq!(column.get(1), Some(-2));

@@ -71,7 +71,7 @@ impl<S: Serializer> EnvelopeSerializer<S> {
     }
 
     fn unsupported<T>(self) -> Result<T, S::Error> {
-        Err(S::Error::custom("a message is a struct or a map"))
+        Err(S::Error::custom("expected a message: a struct or a map"))
     }
 }
 

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn instead_lists_nearest_and_all_names() {
+    fn did_you_mean_lists_nearest_and_all_names() {
         assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
         assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");

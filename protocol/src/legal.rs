@@ -101,11 +101,11 @@ impl<'de> Visitor<'de> for EntryVisitor {
     }
 
     fn visit_u64<E: Error>(self, id: u64) -> Result<Entry, E> {
-        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_i64<E: Error>(self, id: i64) -> Result<Entry, E> {
-        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, range: A) -> Result<Entry, A::Error> {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legal_distinguishes_ids_and_ranges() {
+    fn legal_deserializes_from_ids_or_ranges() {
         let ids: Legal = serde_json::from_str("[0,4,9]").unwrap();
         let ranges: Legal = serde_json::from_str("[[0,4],[9,9]]").unwrap();
         assert_eq!(ids, Legal::Ids(vec![0, 4, 9]));

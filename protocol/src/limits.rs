@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_limits_default_and_cached_replies_cover_window() {
+    fn absent_limits_have_default_values() {
         let limits: Limits = serde_json::from_str(r#"{"window":8,"new_limit":1}"#).unwrap();
         assert_eq!(limits, Limits { window: 8, ..Limits::default() });
         assert!(Limits::default().replies_kept >= Limits::default().window);

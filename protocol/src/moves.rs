@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for MoveVisitor {
     }
 
     fn visit_u64<E: Error>(self, id: u64) -> Result<Move, E> {
-        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Move, E> {

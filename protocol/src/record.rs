@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_preserve_unknown_fields() {
+    fn record_parts_preserve_unknown_fields() {
         let mut value = sample();
         value["later"] = json!(1);
         let parts = RecordParts::parse(&value.to_string()).unwrap();

@@ -51,7 +51,7 @@ pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
 pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let value = *value;
     if !value.is_finite() {
-        return Err(S::Error::custom(format_args!("{value} is not finite and is never sent")));
+        return Err(S::Error::custom(format_args!("expected a finite number, got {value}")));
     }
     if value.trunc() == value && value.abs() <= MAX_INT as f64 {
         return serializer.serialize_i64(value as i64);

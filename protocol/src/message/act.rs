@@ -70,7 +70,7 @@ impl ClientBody for Act {
         match self.is_whole() {
             true => Ok(()),
             false => {
-                let text = "an act has exactly one of `action`, `text` and `proposal`";
+                let text = "expected exactly one of `action`, `text` and `proposal`";
                 Err(Refusal::new(ErrorCode::BadField, text).path("action"))
             }
         }

@@ -72,7 +72,7 @@ fn or_join_clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D:
     let JoinClock { move_ms, bank_ms, inc_ms, first_ms, episode_ms } = given;
     if [move_ms, bank_ms, inc_ms, first_ms, episode_ms].iter().all(Option::is_none) {
         let text =
-            "name at least one of move_ms, bank_ms, inc_ms, first_ms, episode_ms; {\"bank_ms\":0} means no clock";
+            "expected at least one of move_ms, bank_ms, inc_ms, first_ms, episode_ms; {\"bank_ms\":0} means no clock";
         return Err(D::Error::custom(text));
     }
     Ok(Clock { move_ms, bank_ms: bank_ms.unwrap_or(0), inc_ms: inc_ms.unwrap_or(0), first_ms, episode_ms })

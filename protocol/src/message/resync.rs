@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for MatchFrame {
             Some(TurnFrame::TYPE) => frame.read().map(MatchFrame::Turn),
             Some(MatchEvent::TYPE) => frame.read().map(MatchFrame::Event),
             Some(MatchEnd::TYPE) => frame.read().map(MatchFrame::MatchEnd),
-            _ => return Err(D::Error::custom("a frame of a match is a match_start, turn, event or match_end")),
+            _ => return Err(D::Error::custom("`type`: expected match_start, turn, event or match_end")),
         };
         read.map_err(|problem| D::Error::custom(problem.into_refusal().message))
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_seq_renumbers_any_frame() {
+    fn set_seq_changes_every_match_frame_type() {
         let mut frame = MatchFrame::Turn(Box::default());
         frame.set_seq(7);
         assert_eq!(frame.seq(), 7);

@@ -48,7 +48,10 @@ impl ClientBody for StepEnvs {
     fn complete(&self) -> Result<(), Refusal> {
         match self.is_whole() {
             true => Ok(()),
-            false => Err(Refusal::new(ErrorCode::BadField, "a step has either `actions` or `moves`").path("actions")),
+            false => {
+                let text = "expected exactly one of `actions` and `moves`";
+                Err(Refusal::new(ErrorCode::BadField, text).path("actions"))
+            }
         }
     }
 

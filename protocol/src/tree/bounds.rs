@@ -21,12 +21,12 @@ impl Node<'_> {
         let (list, text) = (list as usize, text as usize);
         let Node::Map(fields) = self else { return None };
         if fields.len() > list {
-            return Some(refusal("the message", LimitExcess { what: "fields", length: fields.len(), most: list }));
+            return Some(refusal("message", LimitExcess { what: "fields", length: fields.len(), most: list }));
         }
         fields.iter().find_map(|(name, value)| {
             let path = name.as_str().unwrap_or_default();
             if let Some(found) = name.longest(list, text) {
-                return Some(refusal("a field's name", found));
+                return Some(refusal("field name", found));
             }
             match value {
                 Node::List(nodes) if nodes.len() <= list => nodes.iter().enumerate().find_map(|(at, node)| {

@@ -128,7 +128,7 @@ fn expected_text(expected: &dyn Expected) -> String {
         return "a map".to_owned();
     }
     match text.as_str() {
-        "u32" | "u64" => "an integer, not negative".to_owned(),
+        "u32" | "u64" => "a nonnegative integer".to_owned(),
         "i64" => "an integer".to_owned(),
         "a sequence" => "a list".to_owned(),
         _ => text,
@@ -159,7 +159,7 @@ impl Error for FieldError {
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         FieldError(Box::new(FieldErrorBody {
-            message: format!("there is no field {:?}; there are {}", truncate_text(field), expected.join(", ")),
+            message: format!("unknown field {:?}; allowed: {}", truncate_text(field), expected.join(", ")),
             word: Some(field.to_owned()),
             allowed: Some(expected),
             ..FieldErrorBody::default()
@@ -171,7 +171,7 @@ impl Error for FieldError {
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        FieldError::at_field("it is there twice", field)
+        FieldError::at_field("duplicate field", field)
     }
 }
 

@@ -62,7 +62,7 @@ impl<'de> NodeReader<'de, '_> {
             Node::Bytes(value) => Unexpected::Bytes(value),
             Node::List(_) => Unexpected::Seq,
             Node::Map(_) => Unexpected::Map,
-            Node::Extension => return FieldError::custom("a MessagePack extension, which no message has"),
+            Node::Extension => return FieldError::custom("MessagePack extensions are not allowed in messages"),
         };
         FieldError::invalid_type(unexpected, expected)
     }
@@ -182,7 +182,7 @@ impl<'n> MapAccess<'n> for Entries<'n, '_> {
 
     fn next_value_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<T::Value, FieldError> {
         let Some((key, node)) = self.entry.take() else {
-            return Err(FieldError::custom("a value without a key"));
+            return Err(FieldError::custom("expected a key before the value, got none"));
         };
         seed.deserialize(NodeReader(node)).map_err(|problem| in_field(problem, key, node))
     }

@@ -26,7 +26,7 @@ macro_rules! nodes {
 }
 
 fn unsupported<T>() -> Result<T, FieldError> {
-    Err(FieldError::custom("a message has no such value"))
+    Err(FieldError::custom("values of this type are not allowed in messages"))
 }
 
 impl Serializer for Writer {
