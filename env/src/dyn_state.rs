@@ -48,7 +48,7 @@ pub trait DynState: Send + Sync {
     /// # Errors
     /// Fails if the action of an acting seat is missing or illegal, or another seat has one; the state is unchanged.
     fn play_together(&mut self, joint: &[Option<Action>]) -> Result<(), Refusal>;
-    /// Plays an action without checks. Any id in range is memory-safe.
+    /// Plays an action without checks. Memory-safe for every id in range.
     fn play_unchecked(&mut self, a: Action);
     /// Plays a joint move without checks, with any id for seats that do not act.
     fn play_together_unchecked(&mut self, joint: &[Action]);
@@ -89,9 +89,9 @@ pub trait DynState: Send + Sync {
     fn tried(&self, seat: Seat, tries: &[RefusedMove], out: &mut Marks);
     /// Returns everything that `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
-    /// Writes the observation array of `who` into `out`, which has the declared size.
+    /// Writes the observation array of `who` into `out`, which has the size declared in the spec.
     fn tensor(&self, who: Viewer, out: &mut [u8]);
-    /// Writes the perfect-recall array of `who` into `out`, which has the declared size.
+    /// Writes the perfect-recall array of `who` into `out`, which has the size declared in the spec.
     fn info(&self, who: Viewer, out: &mut [u8]);
     /// Writes the observation in OpenSpiel's layout, if the spec lists that layout.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
@@ -103,7 +103,8 @@ pub trait DynState: Send + Sync {
     fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView;
     /// Returns the information revealed to `who` in this state.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
-    /// Returns a record that ends in this state in the game's notation; see [`GameText::in_notation`](crate::game::GameText::in_notation).
+    /// Converts a record that ends in this state to the game's notation; see
+    /// [`GameText::in_notation`](crate::game::GameText::in_notation).
     ///
     /// # Errors
     /// Fails if the game has no notation, or on content that the notation cannot express.
@@ -112,8 +113,8 @@ pub trait DynState: Send + Sync {
     fn outcome_text(&self, a: Action) -> String;
     /// Returns the name of the phase, for games with several.
     fn phase(&self) -> Option<&'static str>;
-    /// Returns the key of the schema, in the spec's `proposals`, for a document of `seat` now; `None` if no document is
-    /// accepted.
+    /// Returns the key, in the spec's `proposals`, of the schema for documents of `seat` in this state. `None`:
+    /// documents are not accepted.
     fn schema(&self, seat: Seat) -> Option<&str>;
     /// Samples a document that `seat`, which acts now, may play; `None` if the game samples none.
     fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value>;

@@ -14,19 +14,19 @@ use ludex_protocol::{ErrorCode, Refusal};
 pub struct ParamError {
     /// True if the game is unknown, false if a parameter is invalid.
     pub unknown_game: bool,
-    /// Name of the invalid parameter, if one is at fault.
+    /// Name of the invalid parameter, if the error is about a parameter.
     pub name: Option<String>,
     /// The invalid value or name.
     pub got: Value,
     /// Allowed values: a list, or a description of the range.
     pub allowed: Value,
-    /// Valid name nearest to the given one.
+    /// Valid name that is most similar to the invalid name.
     pub nearest: Option<String>,
     /// Error message: one sentence.
     pub message: String,
 }
 
-/// Converts to the refusal that a client receives, with its input truncated.
+/// Converts the error to a refusal for a client, with quoted input truncated.
 impl From<ParamError> for Refusal {
     fn from(e: ParamError) -> Refusal {
         let (code, path) = match e.name {
@@ -53,7 +53,7 @@ impl From<ParamError> for Refusal {
     }
 }
 
-/// Truncates a sentence that quotes client input, to keep it readable.
+/// Truncates an error message that quotes long client input.
 fn shortened_sentence(text: &str) -> String {
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -62,14 +62,14 @@ fn shortened_sentence(text: &str) -> String {
 }
 
 impl ParamError {
-    /// Creates the error of a value out of range.
+    /// Creates the error for a value that is out of range.
     pub fn value(name: &str, got: impl Into<Value>, allowed: impl Into<Value>) -> Self {
         let (got, allowed) = (got.into(), allowed.into());
         let message = format!("{name} = {got} is out of range: {}", plain(&allowed));
         ParamError { unknown_game: false, name: Some(name.into()), got, allowed, nearest: None, message }
     }
 
-    /// Creates the error of a name that is not among `known`.
+    /// Creates the error for a name that is not in `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
         ParamError {
             unknown_game: what == "game",
@@ -81,7 +81,7 @@ impl ParamError {
         }
     }
 
-    /// Creates the error of a text that is not a game string.
+    /// Creates the error for a text that is not a game string.
     pub(crate) fn syntax(text: &str, why: &str) -> Self {
         ParamError {
             unknown_game: false,
@@ -104,7 +104,7 @@ fn plain(v: &Value) -> String {
 /// to the value.
 ///
 /// # Errors
-/// Fails on a text of any other form.
+/// Fails on a text that does not have this form.
 pub fn split(text: &str) -> Result<(String, Params), ParamError> {
     let text = text.trim();
     let Some(open) = text.find('(') else {
@@ -190,7 +190,8 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
     })
 }
 
-/// Checks the ranges of the schema (`#[schemars(range(...))]`), so that a constructor checks only what a range cannot say.
+/// Checks parameters against the ranges in their schema (`#[schemars(range(...))]`). Constructors then check only the
+/// remaining constraints.
 ///
 /// # Errors
 /// Returns the first parameter that is out of range, in the order of definition.

@@ -17,8 +17,8 @@ use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 /// Longest game that is written completely, in moves and chance outcomes.
 const WHOLE: usize = 2_000;
 
-/// Returns the game under `seed` as text: at most `most` moves and chance outcomes, or the complete game with few positions
-/// if more than `most` outcomes precede the first move.
+/// Plays a random game under `seed` and returns it as text, up to `most` moves and chance outcomes. If more than `most`
+/// outcomes precede the first move, returns the complete game, but only the first position of each phase.
 ///
 /// Chance follows the seed as in episode 0; the moves are random, from a separate stream.
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
@@ -112,7 +112,7 @@ fn names(who: &[Viewer]) -> String {
     who.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes `show` for every viewer, once for viewers with equal results.
+/// Writes the text from `show` for every viewer. Viewers with equal texts share one entry.
 fn each(out: &mut String, players: Seat, what: &str, show: impl Fn(Viewer) -> String) {
     let mut groups: Vec<(String, Vec<Viewer>)> = Vec::new();
     for who in (0..players).map(Viewer::Seat).chain([Viewer::Public]) {
@@ -187,7 +187,7 @@ fn cells(bytes: &[u8]) -> String {
     format!("[{}]", set.join(" "))
 }
 
-/// Returns the words of playthrough files for `turn`: a simultaneous turn is `Together`.
+/// Formats `turn` for a playthrough file, in which a simultaneous turn is `Together`.
 fn turn_text(turn: ToMove) -> String {
     match turn {
         ToMove::Simultaneous(seats) => format!("Together({seats:?})"),

@@ -29,16 +29,16 @@ impl RegisteredGame {
         RegisteredGame { info: G::INFO, load: load_typed::<G> }
     }
 
-    /// Returns the entry of a game in two builds of the same rules: `S` plays the parameters that it accepts, `G` all
-    /// others.
+    /// Returns the entry of a game with two implementations of the same rules. `S` is used for the parameters that it
+    /// accepts, `G` for all other parameters.
     pub const fn of_either<S: CompleteGame, G: CompleteGame>() -> Self {
         RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
     }
 
-    /// Loads the game with these parameters over the defaults; `preset` is applied first.
+    /// Loads the game with `params`. A `preset` is applied first; parameters that are absent have their defaults.
     ///
     /// # Errors
-    /// Names the parameter that is unknown, has the wrong type, or is out of range.
+    /// Fails with the name of the parameter that is unknown, has the wrong type, or is out of range.
     pub fn load(&self, params: &Params) -> Result<GameRef, ParamError> {
         (self.load)(params)
     }

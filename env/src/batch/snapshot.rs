@@ -122,7 +122,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Archives the episode of row `i`, which is over, if episodes are recorded.
+    /// Stores the finished episode of row `i`, if episodes are recorded.
     #[inline]
     pub(super) fn archive_row(&mut self, i: usize) {
         if self.config.record {
@@ -148,7 +148,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Returns a row replayed from a snapshot with checked moves.
+    /// Replays a snapshot with checked moves and returns the resulting row.
     pub(super) fn restore_row(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
@@ -232,7 +232,7 @@ impl<G: CompleteGame> Envs<G> {
         Ok(())
     }
 
-    /// Returns a batch with one row and this draw, for replays.
+    /// Returns a copy of row `i` as a batch of one row with the chance draws of `draw`, for replays.
     pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;

@@ -93,7 +93,7 @@ struct Row {
     episode: Option<u32>,
 }
 
-/// Returns the entries of row `at`, of `rows` rows.
+/// Returns the entries of row `at` in a column of `rows` rows.
 fn part<T: Clone>(all: &[T], rows: usize, at: usize) -> Vec<T> {
     let n = all.len() / rows;
     all[at * n..(at + 1) * n].to_vec()
@@ -221,7 +221,7 @@ fn is_over(c: &Batch) -> bool {
     c.terminated.get(0) == Some(1) || c.truncated.get(0) == Some(1)
 }
 
-/// Checks that the three autoreset modes give the same transitions of the same episodes, and that rewards sum to returns.
+/// Checks that the three autoreset modes give identical transitions, and that rewards sum to returns.
 fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let run = |mode: Autoreset| -> Result<Vec<Transition>, Fault> {
         let mut batch = open(game, BatchConfig { max_steps: Some(40), ..config(game, 1, mode) })?;
@@ -259,7 +259,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     same(&run(Autoreset::Disabled)?, &wanted, || "disabled and same_step".into())
 }
 
-/// Checks that all mask encodings agree, and all array layouts of a game that has several.
+/// Checks that all mask encodings agree, and that all array layouts agree.
 fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = |mask| BatchConfig { mask: Some(mask), ..config(game, ROWS, Autoreset::SameStep) };
     let mut batches = Vec::new();
@@ -300,7 +300,8 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that a restored snapshot, a fork and the original continue alike, and that a snapshot survives serialization.
+/// Checks that a restored snapshot, a fork and the original continue identically, and that a snapshot survives
+/// serialization.
 fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = || config(game, ROWS, Autoreset::SameStep);
     let mut batch = open(game, of())?;
@@ -338,7 +339,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     forged(&mut *restored, items)
 }
 
-/// Checks that forged snapshots are refused as a whole.
+/// Checks that forged snapshots are refused and that no environment changes.
 fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     let before: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();
     let mut out = Batch::default();
@@ -359,7 +360,7 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     before.iter().zip(&after).try_for_each(|(a, b)| b.same(a, "after forged snapshots"))
 }
 
-/// Checks that one bad entry refuses the whole call with its index, and that no environment changes.
+/// Checks that one invalid entry makes the whole call fail with the entry's index, and that no environment changes.
 fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let mut batch = open(game, config(game, ROWS, Autoreset::SameStep))?;
     let mut out = Batch::default();

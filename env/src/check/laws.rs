@@ -80,7 +80,7 @@ pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Re
     guesses(s)
 }
 
-/// Checks that action names are unique and parse back, in every way in which hosts parse moves.
+/// Checks that action names are unique, and that every parsing function maps a name to its action.
 fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for seat in s.turn().seats().iter() {
         let (view, legal) = (s.view(Viewer::Seat(seat)), s.legal_list(seat));
@@ -137,7 +137,7 @@ fn pictures(s: &dyn DynState) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that arrays overwrite all of their buffer and stay within their bounds.
+/// Checks that arrays fill their whole buffer, and that values are within the declared bounds.
 fn arrays(s: &dyn DynState) -> Result<(), Fault> {
     let views = &s.spec().views;
     let first = |t: &Option<std::collections::BTreeMap<String, TensorSpec>>| {
@@ -192,7 +192,7 @@ fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(),
     law(game.read_view(&a).is_err(), || "null was accepted as a view".into())
 }
 
-/// Replaces one random leaf of a value with another value of its kind.
+/// Replaces one random leaf of a JSON value with a random value of the same type.
 fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     use serde_json::Value;
     match value {
@@ -212,7 +212,7 @@ fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     }
 }
 
-/// Uses everything that a corrupted view allows; must not panic.
+/// Calls every method of a corrupted view, none of which may panic.
 fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     if let Some(view) = view {
         let _ = view.text();
@@ -222,7 +222,7 @@ fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     }
 }
 
-/// Checks that everything illegal is refused with a reason and changes nothing.
+/// Checks that every illegal move is refused with a reason and leaves the state unchanged.
 fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let print = Print::of(s);
@@ -293,7 +293,7 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     }
 }
 
-/// Checks that evaluations stay within the bounds of returns, and that the moves suggested to search are legal.
+/// Checks that evaluations are within the bounds of returns, and that search moves and quiescence moves are legal.
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
     if let ToMove::Seat(seat) = s.turn() {

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 /// Prefix of the error for duplicate keys.
 pub(super) const TWICE: &str = "the key ";
 
-/// A value whose objects have unique keys. [`Value`] alone would keep the last duplicate.
+/// A JSON value whose objects have unique keys. Deserializing a [`Value`] would silently drop duplicate keys.
 pub(super) struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {

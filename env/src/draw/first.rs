@@ -26,8 +26,8 @@ pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     });
 }
 
-/// Computes one group; lane `AHEAD * e + k` holds draw `k` of episode `e`. Inlined, like all functions here, so that it is
-/// compiled for each processor.
+/// Computes one group; lane `AHEAD * e + k` computes draw `k` of episode `e`. Inlined so that the code is compiled for
+/// each instruction set.
 #[inline(always)]
 fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER] {
     let mut words = [[0; LANES]; 16];
@@ -73,7 +73,7 @@ fn quarter<S: Simd>(x: &mut [u32x16<S>; 16], a: usize, b: usize, c: usize, d: us
     mix(x, c, d, b, 7);
 }
 
-/// Adds `from` to `to`, XORs the sum into `turned` and rotates that left by `by` bits.
+/// Adds word `from` to word `to`, XORs the sum into word `turned`, and rotates word `turned` left by `by` bits.
 #[inline(always)]
 fn mix<S: Simd>(x: &mut [u32x16<S>; 16], to: usize, from: usize, turned: usize, by: u32) {
     x[to] += x[from];

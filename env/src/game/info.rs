@@ -53,7 +53,7 @@ pub enum Unit {
     /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
     /// sum of returns wins. Choose the number large enough that skill outweighs luck.
     Duplicate(u32),
-    /// No direct comparison: each agent's mean return at tables with these agents, one lineup after another.
+    /// Mean return of each agent in matches with these opponents, used instead of a direct comparison.
     Field(&'static [&'static str]),
 }
 
@@ -65,7 +65,7 @@ pub type PresetText = (&'static str, &'static str, &'static str);
 pub struct Alias {
     /// The name accepted in game strings.
     pub name: &'static str,
-    /// Converts the parameters of this alias to those of the game; `Ok` if they are identical.
+    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if the parameters are identical.
     pub map: fn(Params) -> Result<Params, ParamError>,
 }
 
@@ -95,7 +95,7 @@ pub struct GameInfo {
     pub players: [u32; 2],
     /// Presets in display order. The first one, if any, names the default parameters. Default: none.
     pub presets: &'static [PresetText],
-    /// Names under which other programs know this game. Default: none.
+    /// Names of this game in other programs. Default: none.
     pub aliases: &'static [Alias],
     /// The anchor ladder, as `(level, bot, agent spec)`; level 0 is `random`. Default: level 0 only.
     pub ladder: &'static [(u32, u32, &'static str)],
@@ -116,7 +116,7 @@ pub struct GameInfo {
 }
 
 impl GameInfo {
-    /// Creates the description of a game with this id, title and page, and the defaults.
+    /// Creates the description of a game with this id, title and page, with defaults for everything else.
     pub const fn new(id: &'static str, title: &'static str, page: &'static str) -> Self {
         GameInfo {
             id,

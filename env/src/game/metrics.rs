@@ -11,8 +11,8 @@ pub trait GameMarks: Game {
     /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a record
     /// is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
     fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
-    /// Emits the marks of the refused attempts of `seat` in state `s` before its move; `_tries` is usually empty. Called and
-    /// declared like [`marks`](GameMarks::marks). Default: none.
+    /// Emits marks for the refused attempts `_tries` of `seat` in state `s`; `_tries` is usually empty. The conditions
+    /// of [`marks`](GameMarks::marks) apply. Default: none.
     fn refusal_marks(&self, _s: &Self::State, _seat: Seat, _tries: &[RefusedMove], _out: &mut Marks) {}
     /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared with
     /// each other. `None`: every seat is its own team. Default: `None`.
@@ -23,7 +23,7 @@ pub trait GameMarks: Game {
     /// analyze`. The game's page documents the queries. Default: refuses every query.
     ///
     /// # Errors
-    /// Returns the flaw of the query with its path.
+    /// Fails with an issue that contains the path of the invalid value in the query.
     fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
         Err(Issue { message: format!("{} answers no questions", Self::INFO.id), ..Issue::default() })
     }

@@ -9,10 +9,10 @@ use super::sinks::Short;
 use super::{Action, Find, Game, MaskSink, Nth, Outcomes, ParsedMove, Seat};
 use crate::draw::Stream;
 
-/// Moves beyond a single action of one seat: chance, joint moves and documents; and queries of legal actions, for games that
-/// answer them faster than by [`legal`](Game::legal).
+/// Chance, joint moves and documents, and queries of legal actions that a game can implement faster than
+/// [`legal`](Game::legal).
 pub trait GameMoves: Game {
-    /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: collects
+    /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: uses
     /// [`legal`](Game::legal).
     fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
         out.fill(0);
@@ -52,8 +52,8 @@ pub trait GameMoves: Game {
         let message = format!("{} takes no proposals", Self::INFO.id);
         Err(vec![Issue::new("", said, "an action id, or its text", message)])
     }
-    /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now. Repeated sampling covers every
-    /// clause of the schema. Default: `None`.
+    /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now.
+    /// Repeated sampling must cover every clause of the schema. Default: `None`.
     fn sample(&self, _s: &Self::State, _seat: Seat, _rng: &mut Stream) -> Option<Value> {
         None
     }

@@ -24,12 +24,12 @@ pub trait GameText: GameMoves {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
     }
-    /// Returns the rule that makes `a` illegal for `seat`, which is to move, as an error message. Default: a generic
+    /// Returns an error message with the rule that makes `a` illegal for `seat`, which is to move. Default: a generic
     /// message.
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
         format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
-    /// Returns an error message for `text` that [`parse`](GameText::parse) matched to no legal action. Default: the reason of
+    /// Returns an error message for a `text` in which [`parse`](GameText::parse) found no legal action. Default:
     /// [`why_not`](GameText::why_not) if the text names an illegal action, else a generic message.
     fn why_not_text(&self, s: &Self::State, seat: Seat, text: &str) -> String {
         let all: Vec<Action> = (0..self.facts().actions).collect();
@@ -38,11 +38,11 @@ pub trait GameText: GameMoves {
             _ => format!("{text:?} names no legal action"),
         }
     }
-    /// Returns a record of this game, whose final state is `end`, in [`GameInfo::notation`](super::GameInfo::notation). Called only if a notation
-    /// is declared.
+    /// Converts a record of this game, whose final state is `end`, to
+    /// [`GameInfo::notation`](super::GameInfo::notation). Called only if a notation is declared.
     ///
     /// # Errors
-    /// Returns the part of the record that the notation cannot express.
+    /// Fails with the part of the record that the notation cannot express.
     fn in_notation(&self, _end: &Self::State, _record: &Record) -> Result<String, String> {
         Err(format!("{} has no notation of its own", Self::INFO.id))
     }

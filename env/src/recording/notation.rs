@@ -5,7 +5,7 @@ use ludex_protocol::record::Record;
 use super::steps::position;
 use crate::dyn_game::DynGame;
 
-/// Returns a record of `game` in the game's notation.
+/// Converts a record of `game` to the game's notation.
 ///
 /// # Errors
 /// Fails if the game has no notation or an event cannot be played.
