@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn new_table_replaces_old_one() {
+    fn new_table_replaces_table_with_same_parameters() {
         let once = table("b(n=1)", 5.0).on(&table("a(n=1)", 100.0).on(PAGE).unwrap()).unwrap();
         let again = table("a(n=1)", 200.0).on(&once).unwrap();
         assert_eq!(again.matches(BEGIN).count(), 2);

@@ -45,7 +45,7 @@ impl Schemas {
     pub fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
-            Err(e) => Err(format!("the schema {key}: {e}")),
+            Err(e) => Err(format!("invalid JSON Schema {key:?}: {e}")),
         };
         proposals.into_iter().flatten().map(one).collect::<Result<_, _>>().map(Schemas)
     }
@@ -114,7 +114,8 @@ pub(crate) fn cap_issues(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() > ISSUES {
         let more = issues.len() - (ISSUES - 1);
         issues.truncate(ISSUES - 1);
-        issues.push(Issue { message: format!("and {more} more"), code: Some("more".into()), ..Issue::default() });
+        let message = format!("{more} more issues were omitted");
+        issues.push(Issue { message, code: Some("more".into()), ..Issue::default() });
     }
     issues
 }
@@ -125,7 +126,7 @@ fn sized(said: &Value) -> Result<(), Issue> {
     if fits(said, DEPTH + 1, &mut left) {
         return Ok(());
     }
-    let message = format!("the document is too large: at most {DEPTH} levels and {NODES} values");
+    let message = format!("expected a document of at most {DEPTH} levels and {NODES} values, got more");
     Err(Issue { message, code: Some("over_size".into()), ..Issue::default() })
 }
 

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collector_drops_marks_not_requested() {
+    fn collector_drops_unrequested_marks() {
         let names = BTreeSet::from(["b".to_owned()]);
         let mut marks = Marks::only(&names);
         assert!(marks.wants("b") && !marks.wants("a") && !marks.wants_none());

@@ -65,7 +65,7 @@ impl ParamError {
     /// Creates the error for a value that is out of range.
     pub fn value(name: &str, got: impl Into<Value>, allowed: impl Into<Value>) -> Self {
         let (got, allowed) = (got.into(), allowed.into());
-        let message = format!("{name} = {got} is out of range: {}", plain(&allowed));
+        let message = format!("{name} = {got} is out of range; allowed: {}", plain(&allowed));
         ParamError { unknown_game: false, name: Some(name.into()), got, allowed, nearest: None, message }
     }
 
@@ -111,12 +111,12 @@ pub fn split(text: &str) -> Result<(String, Params), ParamError> {
         return Ok((text.to_owned(), Params::new()));
     };
     let Some(inner) = text[open + 1..].strip_suffix(')') else {
-        return Err(ParamError::syntax(text, "the closing parenthesis is missing"));
+        return Err(ParamError::syntax(text, "expected a closing parenthesis at the end"));
     };
     let mut params = Params::new();
     for part in pieces(inner) {
         let Some((key, value)) = part.split_once('=') else {
-            return Err(ParamError::syntax(text, &format!("{part:?} is not key=value")));
+            return Err(ParamError::syntax(text, &format!("expected key=value, got {part:?}")));
         };
         params.insert(key.trim().to_owned(), read(value.trim()));
     }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_the_schema_are_checked() {
+    fn value_outside_schema_range_is_refused() {
         #[derive(Serialize, JsonSchema)]
         struct Sizes {
             #[schemars(range(min = 0, max = 16))]
@@ -270,7 +270,7 @@ mod tests {
         let error = |rows, komi, length| in_range(&Sizes { rows, komi, length }).unwrap_err();
         assert_eq!(in_range(&Sizes { rows: 16, komi: -0.5, length: None }), Ok(()));
         assert_eq!(error(17, 401.0, Some(0)), ParamError::value("rows", 17, "0 to 16"));
-        assert_eq!(error(17, 0.0, None).message, "rows = 17 is out of range: 0 to 16");
+        assert_eq!(error(17, 0.0, None).message, "rows = 17 is out of range; allowed: 0 to 16");
         assert_eq!(error(0, 400.5, Some(0)), ParamError::value("komi", 400.5, "-0.5 to 400"));
         assert_eq!(error(0, 0.0, Some(1)), ParamError::value("length", 1, "at least 2"));
     }

@@ -121,7 +121,7 @@ fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
         if let Some(wanted) = raw.remove("preset") {
             let mut full = preset_params::<G>(wanted.as_str().unwrap_or_default()).ok_or_else(|| {
                 let mut e = ParamError::value("preset", wanted, names.clone());
-                e.message = format!("preset = {} does not exist; allowed: {}", e.got, names.join(", "));
+                e.message = format!("unknown preset {}; allowed: {}", e.got, names.join(", "));
                 e
             })?;
             full.extend(raw);

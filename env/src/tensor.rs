@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_bits_leaves_bytes_beyond_words() {
+    fn spread_bits_leaves_bytes_beyond_last_word_unchanged() {
         let words = [0x8000_0000_0000_0005, 0b1_0110];
         for len in 0..=128 {
             let mut out = vec![7; len];

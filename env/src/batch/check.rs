@@ -11,8 +11,8 @@ use crate::typed::box_state;
 impl<G: CompleteGame> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
-            Status::New => format!("environment {i} was never reset: reset it first"),
-            _ => format!("environment {i} is finished: reset it first"),
+            Status::New => format!("environment {i} has no episode; reset it first"),
+            _ => format!("the episode of environment {i} has ended; reset it first"),
         };
         Refusal::new(ErrorCode::EnvOver, message).path("actions").at(at).got(i as u64)
     }
@@ -51,7 +51,7 @@ impl<G: CompleteGame> Envs<G> {
                 let mut outcomes = Outcomes::new();
                 state.chance(&mut outcomes);
                 let ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
-                (format!("{a} is not an outcome of this chance node"), ids.into())
+                (format!("expected an outcome of the chance node, got {a}"), ids.into())
             }
             Some(_) if a < 0 || a as usize >= self.actions => {
                 (format!("{a} is not an action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))

@@ -149,10 +149,10 @@ impl<G: CompleteGame> Envs<G> {
         let spec = &of.spec;
         let players = spec.players as usize;
         if config.count == 0 {
-            return Err(Refusal::new(ErrorCode::BadField, "expected a count of at least 1, got 0").path("count"));
+            return Err(Refusal::new(ErrorCode::BadField, "count: expected at least 1, got 0").path("count"));
         }
         if config.max_steps == Some(0) {
-            return Err(Refusal::new(ErrorCode::BadField, "expected max_steps of at least 1, got 0").path("max_steps"));
+            return Err(Refusal::new(ErrorCode::BadField, "max_steps: expected at least 1, got 0").path("max_steps"));
         }
         check_seats(&config.seats, players)?;
         let facts = of.game.facts();

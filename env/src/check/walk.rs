@@ -84,8 +84,8 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
             secrets::events(&*before, &event, &*s, &mut rng).map_err(at)?;
         }
         if spec.rewards == RewardModel::Terminal && s.turn() != ToMove::Over {
-            law(s.returns().iter().all(|&r| r == 0.0), || format!("returns {:?} before the end", s.returns()))
-                .map_err(at)?;
+            let zero = s.returns().iter().all(|&r| r == 0.0);
+            law(zero, || format!("expected zero returns before the end, got {:?}", s.returns())).map_err(at)?;
         }
         history.push(event);
     }

@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some((key, Strict(value))) = from.next_entry::<String, Strict>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("{TWICE}{key:?} stands twice in one object")));
+                return Err(A::Error::custom(format!("{TWICE}{key:?} occurs twice in one object")));
             }
             map.insert(key, value);
         }

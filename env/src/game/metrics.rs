@@ -25,6 +25,7 @@ pub trait GameMarks: Game {
     /// # Errors
     /// Fails with an issue that contains the path of the invalid value in the query.
     fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
-        Err(Issue { message: format!("{} answers no questions", Self::INFO.id), ..Issue::default() })
+        let message = format!("{} does not support queries about its rules", Self::INFO.id);
+        Err(Issue { message, ..Issue::default() })
     }
 }

@@ -49,7 +49,7 @@ pub trait GameMoves: Game {
     /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an utterance
     /// that contains no move.
     fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        let message = format!("{} takes no proposals", Self::INFO.id);
+        let message = format!("{} does not accept documents", Self::INFO.id);
         Err(vec![Issue::new("", said, "an action id, or its text", message)])
     }
     /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now.

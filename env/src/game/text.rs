@@ -44,6 +44,6 @@ pub trait GameText: GameMoves {
     /// # Errors
     /// Fails with the part of the record that the notation cannot express.
     fn in_notation(&self, _end: &Self::State, _record: &Record) -> Result<String, String> {
-        Err(format!("{} has no notation of its own", Self::INFO.id))
+        Err(format!("{} has no standard notation", Self::INFO.id))
     }
 }

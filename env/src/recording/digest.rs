@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_depends_on_exactly_the_covered_parts() {
+    fn digest_depends_only_on_covered_fields() {
         for (path, covered) in [
             ("/game", true),
             ("/events/1/action", true),

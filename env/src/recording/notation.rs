@@ -11,7 +11,7 @@ use crate::dyn_game::DynGame;
 /// Fails if the game has no notation or an event cannot be played.
 pub fn in_notation(game: &dyn DynGame, record: &Record) -> Result<String, String> {
     if game.info().notation.is_none() {
-        return Err(format!("{} has no notation of its own", game.id()));
+        return Err(format!("{} has no standard notation", game.id()));
     }
     position(game, &record.events).map_err(|stop| stop.to_string())?.in_notation(record)
 }

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn greatest_return_wins() {
+    fn seat_with_greatest_return_wins() {
         let of = |returns: &[f64]| outcomes(&spec(Utility::GeneralSum), returns, EndReason::Finished, None);
         assert_eq!(of(&[1.0, -1.0]), [Win, Loss]);
         assert_eq!(of(&[0.5, 0.5]), [Draw, Draw]);

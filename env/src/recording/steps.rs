@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
     fn chance(&mut self, at: usize, c: &ChanceRecord) -> Result<(usize, bool), ReplayStop> {
         let played = match c.action {
             Some(action) => self.after.play_chance(action).map_err(|refusal| refusal.message),
-            None => Err("the outcome is withheld".to_owned()),
+            None => Err("expected the id of the chance outcome, got none".to_owned()),
         };
         played.map(|()| (at + 1, true)).map_err(|message| ReplayStop { at, chance: true, message })
     }
@@ -229,7 +229,7 @@ impl<'a> Replay<'a> {
                 (Some(action), None) if self.after.is_legal(seat, action) => {
                     self.joint[seat] = Some(ParsedMove::Action(action));
                 }
-                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: {action} is not legal here"))),
+                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: action {action} is illegal"))),
                 (None, Some(said)) => self.joint[seat] = Some(ParsedMove::Document(said.clone())),
                 (None, None) => lacking = lacking.or(Some((seat, next))),
                 (Some(_), Some(_)) => {
@@ -244,7 +244,7 @@ impl<'a> Replay<'a> {
                 return Ok((next, false));
             }
             let at = due.min(self.events.len() - 1);
-            return Err(wrong(at, format!("seat {seat}: its part of the joint move is missing")));
+            return Err(wrong(at, format!("joint move: expected a move of seat {seat}, got none")));
         }
         let more = |k: usize| matches!(&self.events[k], RecordEvent::Move(m) if m.more);
         if self.strict
