@@ -165,8 +165,8 @@ pub trait DynBatch: Send {
     /// Starts new episodes in `rows`; `None`: in all rows.
     ///
     /// # Errors
-    /// Fails on an index out of range, a wrong number of seeds, or 1,000 consecutive episodes that end before the client
-    /// acts.
+    /// Fails on an index out of range, a wrong number of seeds, or 1,000 consecutive episodes that end before the
+    /// client acts.
     fn reset(&mut self, rows: Option<&[u32]>, seeds: &ResetSeeds, out: &mut Batch) -> Result<(), Refusal>;
     /// Steps `rows`; `None`: all rows.
     ///

@@ -1,8 +1,8 @@
 //! Conformance suite: the laws that every game must satisfy, for this crate's tests and for authors of new games.
 //!
-//! [`game`] plays seeded random episodes and checks at their positions that views hide and reveal the right information,
-//! that illegal moves change nothing, that records replay, and that batches agree with single environments. A fault is one
-//! sentence that names the game, the seed, the ply and the law.
+//! [`game`] plays seeded random episodes and checks at their positions that views hide and reveal the right
+//! information, that illegal moves change nothing, that records replay, and that batches agree with single
+//! environments. A fault is one sentence that names the game, the seed, the ply and the law.
 
 use std::ops::Range;
 

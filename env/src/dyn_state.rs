@@ -85,7 +85,8 @@ pub trait DynState: Send + Sync {
     /// # Panics
     /// Panics if `after` belongs to another game.
     fn marks(&self, joint: &[Option<ParsedMove>], after: &dyn DynState, out: &mut Marks);
-    /// Emits the marks of refused attempts of `seat` in this state; see [`GameMarks::refusal_marks`](crate::game::GameMarks::refusal_marks).
+    /// Emits the marks of refused attempts of `seat` in this state; see
+    /// [`GameMarks::refusal_marks`](crate::game::GameMarks::refusal_marks).
     fn tried(&self, seat: Seat, tries: &[RefusedMove], out: &mut Marks);
     /// Returns everything that `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
@@ -122,8 +123,8 @@ pub trait DynState: Send + Sync {
     fn default_move(&self, seat: Seat, rng: &mut Stream) -> ParsedMove;
     /// Returns a heuristic estimate of `seat`'s return, if the game has one.
     fn evaluate(&self, seat: Seat) -> Option<f64>;
-    /// Appends the actions that search should examine, best first, and returns the length of the prefix with fixed order.
-    /// See [`GameSearch::search_moves`](crate::game::GameSearch::search_moves).
+    /// Appends the actions that search should examine, best first, and returns the length of the prefix with fixed
+    /// order. See [`GameSearch::search_moves`](crate::game::GameSearch::search_moves).
     fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize;
     /// Appends the quiescence moves and returns true if the seat may also decline them. See
     /// [`GameSearch::quiescence_moves`](crate::game::GameSearch::quiescence_moves).
@@ -132,8 +133,8 @@ pub trait DynState: Send + Sync {
     fn hash(&self) -> Option<u64>;
     /// Returns a random legal action of `seat`, which must act now.
     fn random_action(&self, seat: Seat, rng: &mut Stream) -> Action;
-    /// Plays random moves, with chance by its weights, until the end or for `limit` moves and outcomes. Returns the number
-    /// played.
+    /// Plays random moves, with chance by its weights, until the end or for `limit` moves and outcomes. Returns the
+    /// number played.
     fn rollout(&mut self, rng: &mut Stream, limit: usize) -> usize;
     /// Returns a boxed copy of the state.
     fn boxed(&self) -> Box<dyn DynState>;

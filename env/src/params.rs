@@ -100,8 +100,8 @@ fn plain(v: &Value) -> String {
 
 /// Splits `name(key=value,...)` into the name and raw parameters.
 ///
-/// Values are parsed as JSON if possible, else taken as text. Commas inside brackets, braces, parentheses and quotes belong
-/// to the value.
+/// Values are parsed as JSON if possible, else taken as text. Commas inside brackets, braces, parentheses and quotes
+/// belong to the value.
 ///
 /// # Errors
 /// Fails on a text that does not have this form.

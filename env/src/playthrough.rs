@@ -1,8 +1,8 @@
 //! A random game as text: every field of every position, for review by people and comparison in tests.
 //!
 //! This module writes the files under `tests/data/playthroughs/`, in which a change of a game's behavior shows as a
-//! difference. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the whole game
-//! is written, but only the first position of each phase.
+//! difference. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the whole
+//! game is written, but only the first position of each phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -44,8 +44,8 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     out
 }
 
-/// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter game. The
-/// game under `seed` is that of [`playthrough`].
+/// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter
+/// game. The game under `seed` is that of [`playthrough`].
 pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut shown) = (game.start(), (0, Value::Null));

@@ -49,11 +49,12 @@ impl Encoding {
     /// Decodes a client's message and its `id`. Refuses incomplete messages: a request needs an `id`, an `act` needs
     /// exactly one move, and a `step` needs exactly one of `actions` and `moves`.
     ///
-    /// `depth` limits the nesting of maps and lists, including the message itself (`limits.depth`; at most 127 in JSON).
+    /// `depth` limits the nesting of maps and lists, including the message itself (`limits.depth`; at most 127 in
+    /// JSON).
     ///
     /// # Errors
-    /// `bad_frame` if the bytes are not exactly one value of the encoding; `bad_message` if that value is not a map or its
-    /// `id` is invalid or missing; `unknown_type`; `too_deep`; `bad_field` or `bad_seed` with the `path`.
+    /// `bad_frame` if the bytes are not exactly one value of the encoding; `bad_message` if that value is not a map or
+    /// its `id` is invalid or missing; `unknown_type`; `too_deep`; `bad_field` or `bad_seed` with the `path`.
     pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }

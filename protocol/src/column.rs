@@ -177,7 +177,8 @@ impl<T: Element> Column<T> {
         Column { bytes: Vec::with_capacity(rows * T::SIZE), of: PhantomData }
     }
 
-    /// Creates a column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or [`set`](Self::set).
+    /// Creates a column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or
+    /// [`set`](Self::set).
     pub fn zeros(rows: usize) -> Self {
         Column { bytes: vec![0; rows * T::SIZE], of: PhantomData }
     }

@@ -309,8 +309,8 @@ impl ClientMessage {
         !self.replies().is_empty()
     }
 
-    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server
-    /// refuses.
+    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining
+    /// server refuses.
     pub fn starts_work(&self) -> bool {
         self.facts().starts_work()
     }

@@ -459,7 +459,8 @@ impl Record {
     /// [`RecordParts`].
     ///
     /// # Errors
-    /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line number.
+    /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line
+    /// number.
     pub fn parse(line: &str) -> Result<Self, RecordError> {
         RecordParts::parse(line)?.record()
     }

@@ -58,7 +58,8 @@ impl Tensor {
         self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }
 
-    /// Returns true if the number of bytes matches the shape. Check this before relying on the shape of a received message.
+    /// Returns true if the number of bytes matches the shape. Check this before relying on the shape of a received
+    /// message.
     pub fn is_whole(&self) -> bool {
         self.elements().and_then(|n| n.checked_mul(self.d.size())) == Some(self.b.len())
     }

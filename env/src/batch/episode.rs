@@ -39,8 +39,8 @@ pub(super) struct RowState<S> {
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
-    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag `DOCUMENT_FLAG` marks an
-    /// index into `said`.
+    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag
+    /// `DOCUMENT_FLAG` marks an index into `said`.
     pub(super) history: Vec<u32>,
 }
 
@@ -377,7 +377,8 @@ impl<G: CompleteGame> Envs<G> {
         true
     }
 
-    /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode continues.
+    /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode
+    /// continues.
     #[inline]
     fn play_on(&mut self, i: usize, mut turn: ToMove) -> bool {
         while self.server_moves(i, turn) {
@@ -389,7 +390,8 @@ impl<G: CompleteGame> Envs<G> {
         self.hot[i].status == Status::Live
     }
 
-    /// Plays the pending move in row `i` if chance or a server agent is to move. Returns true if more such moves may follow.
+    /// Plays the pending move in row `i` if chance or a server agent is to move. Returns true if more such moves may
+    /// follow.
     #[inline]
     fn server_moves(&mut self, i: usize, turn: ToMove) -> bool {
         match turn {

@@ -93,7 +93,8 @@ impl<G: CompleteGame> Envs<G> {
         out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
-    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already written.
+    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already
+    /// written.
     pub(super) fn show_last(&mut self, out: &mut Batch) {
         let (mut last, mut eyes) = (std::mem::take(&mut self.last), std::mem::take(&mut self.eyes));
         eyes.clear();

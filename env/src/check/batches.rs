@@ -39,8 +39,8 @@ fn open(game: &dyn DynGame, config: BatchConfig) -> Result<Box<dyn DynBatch>, Fa
     game.batch(config).map_err(|e| format!("the game refused to open a batch: {e}"))
 }
 
-/// Returns a random row of actions for environment `i`, determined by seed, episode and ply; `None` if a seat can only play
-/// documents.
+/// Returns a random row of actions for environment `i`, determined by seed, episode and ply; `None` if a seat can only
+/// play documents.
 fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> Option<Vec<i32>> {
     let mut row = vec![-1; batch.width()];
     let s = batch.state(i)?;

@@ -87,8 +87,8 @@ pub(super) fn events(
     Ok(())
 }
 
-/// Checks that action ids in events are correct, that movers see their own ids, and that everyone sees all ids in games of
-/// perfect information.
+/// Checks that action ids in events are correct, that movers see their own ids, and that everyone sees all ids in games
+/// of perfect information.
 fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<(), Fault> {
     let moves: Vec<(Option<Seat>, Option<Action>)> = match event {
         Event::Chance(a) => vec![(None, Some(*a))],

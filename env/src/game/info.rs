@@ -38,10 +38,11 @@ pub struct Facts {
     pub tensor: Option<(&'static str, TensorSpec)>,
     /// Name and shape of the perfect-recall array, one byte per element. `None`: the game has none.
     pub info: Option<(&'static str, TensorSpec)>,
-    /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes. `None`: the game does not implement it.
+    /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes.
+    /// `None`: the game does not implement it.
     pub openspiel: Option<TensorSpec>,
-    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if present,
-    /// else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
+    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if
+    /// present, else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
     pub proposals: Option<BTreeMap<String, Value>>,
 }
 
@@ -50,8 +51,8 @@ pub struct Facts {
 pub enum Unit {
     /// One episode, scored as a win, draw or loss.
     Episode,
-    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
-    /// sum of returns wins. Choose the number large enough that skill outweighs luck.
+    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The
+    /// greater sum of returns wins. Choose the number large enough that skill outweighs luck.
     Duplicate(u32),
     /// Mean return of each agent in matches with these opponents, used instead of a direct comparison.
     Field(&'static [&'static str]),
@@ -85,9 +86,9 @@ pub struct GameInfo {
     pub title: &'static str,
     /// The game's documentation page in Markdown, whose first line is the title.
     pub page: &'static str,
-    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the rules,
-    /// then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default: empty, which
-    /// uses the page as the manual.
+    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the
+    /// rules, then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default:
+    /// empty, which uses the page as the manual.
     pub manual: &'static str,
     /// Version of the rules; increase it with every change of behavior. Default: 1.
     pub rules: u32,
@@ -105,13 +106,14 @@ pub struct GameInfo {
     /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
-    /// True if the marks contain the score of every hand of an episode as `hand_score`, so that blocks of many entrants can
-    /// be ranked hand by hand. Default: false.
+    /// True if the marks contain the score of every hand of an episode as `hand_score`, so that blocks of many entrants
+    /// can be ranked hand by hand. Default: false.
     pub hand_scores: bool,
-    /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default: none.
+    /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default:
+    /// none.
     pub roles: &'static [&'static str],
-    /// The standard notation for complete games, if there is one; [`GameText::in_notation`](super::GameText::in_notation)
-    /// writes it. Default: none.
+    /// The standard notation for complete games, if there is one;
+    /// [`GameText::in_notation`](super::GameText::in_notation) writes it. Default: none.
     pub notation: Option<Notation>,
 }
 

@@ -8,14 +8,14 @@ use super::{Game, Marks, ParsedMove, Seat};
 
 /// Counts of moves for metrics, teams, and queries about the rules.
 pub trait GameMarks: Game {
-    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a record
-    /// is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
+    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a
+    /// record is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
     fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
     /// Emits marks for the refused attempts `_tries` of `seat` in state `s`; `_tries` is usually empty. The conditions
     /// of [`marks`](GameMarks::marks) apply. Default: none.
     fn refusal_marks(&self, _s: &Self::State, _seat: Seat, _tries: &[RefusedMove], _out: &mut Marks) {}
-    /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared with
-    /// each other. `None`: every seat is its own team. Default: `None`.
+    /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared
+    /// with each other. `None`: every seat is its own team. Default: `None`.
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }

@@ -18,8 +18,8 @@ pub trait GameText: GameMoves {
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None
     }
-    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose text
-    /// matches, ignoring case and surrounding blanks.
+    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose
+    /// text matches, ignoring case and surrounding blanks.
     fn parse(&self, view: &Self::View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))

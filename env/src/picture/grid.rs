@@ -173,7 +173,8 @@ pub fn square_name(letters: &str, rows: usize, [column, row]: [usize; 2]) -> Str
     format!("{letter}{}", rows.saturating_sub(row))
 }
 
-/// Describes the stones of both sides: "black on a1, b2; white on c3". A side without stones "has nothing on the board".
+/// Describes the stones of both sides: "black on a1, b2; white on c3". A side without stones "has nothing on the
+/// board".
 pub fn sides(names: [&str; 2], squares: [Vec<String>; 2]) -> String {
     let one = |(name, squares): (&str, Vec<String>)| match squares.is_empty() {
         true => format!("{name} has nothing on the board"),

@@ -103,7 +103,8 @@ fn event(text: &str) -> Option<RecordEvent> {
 pub enum Keep {
     /// Complete events, including all notes.
     All,
-    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the digest.
+    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the
+    /// digest.
     WithoutNotes,
 }
 

@@ -146,7 +146,8 @@ pub struct Join {
 }
 
 impl Join {
-    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything else.
+    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything
+    /// else.
     pub fn new(game: impl Into<String>) -> Self {
         Join {
             game: game.into(),
