@@ -79,7 +79,7 @@ impl AnchorTable {
         scale(&self.string, self.rules, &anchors)
     }
 
-    /// Returns the page with this table in its section; replaces an existing table for the same parameters.
+    /// Returns `page` with this table in the section `## Anchors`. Replaces an existing table for the same parameters.
     ///
     /// # Errors
     /// Fails if the page has no section `## Anchors`.

@@ -134,7 +134,7 @@ pub struct Episode {
     pub shift: u32,
     /// Events in record format.
     pub events: Vec<RecordEvent>,
-    /// Returns, one per seat.
+    /// Return of each seat.
     pub returns: Vec<f64>,
     /// True if the step limit ended the episode.
     pub truncated: bool,
@@ -179,8 +179,8 @@ pub trait DynBatch: Send {
     fn said_bytes(&self) -> usize;
     /// Returns the state of environment `i`; `None` if it does not exist or was never reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
-    /// Copies `rows` into a new batch. The copies get new random streams from `seed`; `None`: they continue the
-    /// original streams.
+    /// Copies `rows` into a new batch. The copies get new random streams from `seed`, or continue the original streams
+    /// if `seed` is `None`.
     ///
     /// # Errors
     /// Fails on an index out of range.

@@ -1,8 +1,8 @@
 //! Conformance suite: the laws that every game must satisfy, for this crate's tests and for authors of new games.
 //!
-//! [`game`] plays seeded random episodes and checks at their positions that views hide and reveal the right
-//! information, that illegal moves change nothing, that records replay, and that batches agree with single
-//! environments. A fault is one sentence that names the game, the seed, the ply and the law.
+//! [`game`] plays seeded random episodes and checks their positions. Views must hide and reveal the right information,
+//! and illegal moves must change nothing. Records must replay, and batches must agree with single environments. A fault
+//! is one sentence that names the game, the seed, the ply and the law.
 
 use std::ops::Range;
 
@@ -37,10 +37,10 @@ pub fn game(game: &GameRef, seeds: Range<u64>) -> Result<(), Vec<String>> {
     game_with(game, seeds, &|_, _, _| None)
 }
 
-/// Like [`game`], for games whose moves may be documents.
+/// Checks a game like [`game`], with documents from `propose` as additional moves.
 ///
 /// # Errors
-/// Same as [`game`].
+/// Returns faults like [`game`].
 pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Result<(), Vec<String>> {
     let name = &game.spec().string;
     let mut faults = Vec::new();

@@ -15,7 +15,7 @@ use strict::{Strict, TWICE};
 
 /// Maximum nesting depth of objects and lists.
 pub const DEPTH: usize = 16;
-/// Maximum number of values in a document, including nested ones.
+/// Maximum number of values in a document, including nested values.
 pub const NODES: usize = 10_000;
 /// Maximum number of issues in a refusal.
 pub const ISSUES: usize = 64;

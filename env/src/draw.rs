@@ -26,7 +26,7 @@ pub fn key(text: &str) -> Key {
 
 /// Returns the key of an episode for one purpose: SHA-256 of `ludex.v1:<purpose>:<game>:<seed>:<episode>`.
 ///
-/// Chance uses the purpose `chance`; agents, seat rotation and opponents' draws use their own.
+/// Chance uses the purpose `chance`; agents, seat rotation and opponents' draws use separate purposes.
 pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
     key(&format!("ludex.v1:{purpose}:{game}:{seed}:{episode}"))
 }
@@ -89,7 +89,7 @@ pub fn block(key: &Key, k: u64) -> u64 {
     blocks(key, k)[0]
 }
 
-/// Number of blocks of one key computed at once; the cipher computes this many at the cost of one.
+/// Number of blocks of one key computed together, which costs as much as computing one block.
 const AHEAD: usize = 4;
 
 /// Returns the first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
@@ -117,11 +117,11 @@ pub struct Draw {
     seed: u64,
     episode: u64,
     next: u64,
-    /// Text of the key; absent until a key is derived, so that games without chance never build it.
+    /// Text of the key; absent until a key is derived.
     text: Option<KeyText>,
-    /// Key of this episode; derived before the first draw, so that games without chance never derive it.
+    /// Key of this episode; absent until the first draw.
     key: Option<Key>,
-    /// Precomputed draws, and the number of the first draw after them.
+    /// Precomputed draws; the last one has the number `end - 1`.
     ahead: [u64; AHEAD],
     end: u64,
 }
@@ -205,8 +205,8 @@ impl Draw {
         bits
     }
 
-    /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running sum exceeds
-    /// `r`. Counts one draw. Without outcomes, returns `None` and counts no draw.
+    /// Draws one outcome by weight: the first outcome whose cumulative weight exceeds `(u * sum) >> 64`, where `u` is
+    /// the next 64 uniform bits. Counts one draw. Without outcomes, returns `None` and counts no draw.
     #[inline]
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         if outcomes.sum() == 0 {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn draw_equals_its_block_after_skips_and_reseeds() {
+    fn draw_equals_block_after_skip_and_reseed() {
         let mut draw = Draw::new("hanabi", 3, 5);
         let key = draw.other("chance");
         let mut k = 0;

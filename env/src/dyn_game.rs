@@ -58,7 +58,7 @@ pub type GameRef = Arc<dyn DynGame>;
 /// The type-erased form of a typed game.
 pub(crate) struct TypedGame<G: CompleteGame> {
     pub(crate) of: Arc<Loaded<G>>,
-    /// Loads the game under other parameters.
+    /// Function that loads the game with different parameters.
     pub(crate) load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 

@@ -156,7 +156,7 @@ pub fn canonical(id: &str, params: &Params) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{id}({})", list.join(",")) }
 }
 
-/// Converts raw parameters to typed ones and refuses unknown names and wrong types.
+/// Converts raw parameters to the type `P`. Refuses unknown names and wrong types.
 ///
 /// # Errors
 /// Returns the first parameter that is unknown or has the wrong type.
@@ -219,7 +219,7 @@ pub fn in_range<P: Serialize + JsonSchema>(params: &P) -> Result<(), ParamError>
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
 ///
 /// # Errors
-/// Fails on any other value.
+/// Fails on a value in neither format.
 pub fn list<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -234,7 +234,7 @@ where
     serde_json::from_value(value).map_err(D::Error::custom)
 }
 
-/// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` for any other text.
+/// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` if the text does not have this format.
 pub fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split(';').map(|row| row.split_whitespace().map(|n| n.parse().ok()).collect()).collect()
 }

@@ -23,7 +23,7 @@ use crate::svg::escape;
 /// Maximum size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;
 
-/// A picture of a position from the view of one viewer.
+/// A picture of a position as seen by one viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// SVG document: one `svg` element of class `ludex` with `title` and `desc`.

@@ -1,8 +1,8 @@
 //! A random game as text: every field of every position, for review by people and comparison in tests.
 //!
-//! This module writes the files under `tests/data/playthroughs/`, in which a change of a game's behavior shows as a
-//! difference. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the whole
-//! game is written, but only the first position of each phase.
+//! This module writes the files under `tests/data/playthroughs/`. A change of a game's behavior shows as a difference
+//! in these files. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the
+//! whole game is written, but only the first position of each phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -169,7 +169,8 @@ fn position(out: &mut String, s: &dyn DynState) {
     }
 }
 
-/// Formats an array: small arrays of small numbers completely, others as runs of equal nonzero cells.
+/// Formats an array. Small arrays of small numbers are written completely, all other arrays as runs of equal nonzero
+/// cells.
 fn cells(bytes: &[u8]) -> String {
     if bytes.len() <= 128 && bytes.iter().all(|&b| b < 10) {
         return bytes.iter().map(|b| char::from(b'0' + b)).collect();

@@ -95,8 +95,8 @@ pub struct Shelf<'a> {
 
 /// A move request to an agent: one seat with its turn counter, legal actions and view.
 ///
-/// The reply is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
-/// in-process agent play the same game for the same seed.
+/// The reply is a function of the agent's spec, the agent's key, the turn and the view. A remote agent and an
+/// in-process agent therefore play the same game for the same seed.
 pub struct MoveRequest<'a> {
     /// Seat that has to move.
     pub seat: Seat,

@@ -69,7 +69,7 @@ impl Games {
         self.iter().find(|e| e.info.id == id)
     }
 
-    /// Loads a game from a game string, e.g. `countdown`, `countdown(objects=3)` or an alias of another program.
+    /// Loads a game from a game string, e.g. `countdown`, `countdown(objects=3)` or a name from another program.
     ///
     /// # Errors
     /// Fails on an unknown game, with the nearest name, or on an invalid parameter.

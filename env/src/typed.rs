@@ -49,7 +49,7 @@ fn refused(why: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::IllegalAction, why)
 }
 
-/// Creates the refusal of a move with these issues, at least one.
+/// Creates the refusal of a move from `issues`, which must not be empty.
 fn flawed(issues: Vec<Issue>) -> Refusal {
     let issues = cap_issues(issues);
     let first = issues.first();
@@ -83,7 +83,7 @@ impl<G: CompleteGame> TypedState<G> {
         }))
     }
 
-    /// Checks that a joint move is due and that `joint` has exactly the required entries, each of them legal.
+    /// Checks that the turn is simultaneous and that `joint` has exactly the required entries, all of them legal.
     fn check_joint<T>(
         &self,
         joint: &[Option<T>],

@@ -1,4 +1,4 @@
-//! Throughput of encoding and decoding messages, in both encodings.
+//! Throughput of encoding and decoding messages, as MessagePack and JSON.
 //!
 //! `cargo bench -p ludex-protocol` reports frame bytes per second. Decoding includes the checks that a server or client
 //! performs.

@@ -136,7 +136,7 @@ impl Batch {
     /// followed by the shape in the game's [`TensorSpec`](crate::spec::TensorSpec).
     ///
     /// # Errors
-    /// Fails if the batch has no such observation, or its elements are not of type `T`.
+    /// Fails if the batch has no observation `name`, or if the elements are not of type `T`.
     pub fn observation<T: TensorElement>(&self, name: &str) -> Result<CowArray<'_, T, IxDyn>, ArrayError> {
         let tensor = self.obs.as_ref().and_then(|obs| obs.get(name));
         let allowed = || self.obs.iter().flatten().map(|(name, _)| name.clone()).collect();

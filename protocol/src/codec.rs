@@ -38,7 +38,7 @@ impl Encoding {
         message.write(self, id, 256)
     }
 
-    /// Encodes a server's message: a reply with the `id` of its request, an event without one.
+    /// Encodes a server's message. `re` is the `id` of the request for a reply, and `None` for an event.
     ///
     /// # Errors
     /// Fails if a number is not finite.
@@ -53,8 +53,9 @@ impl Encoding {
     /// JSON).
     ///
     /// # Errors
-    /// `bad_frame` if the bytes are not exactly one value of the encoding; `bad_message` if that value is not a map or
-    /// its `id` is invalid or missing; `unknown_type`; `too_deep`; `bad_field` or `bad_seed` with the `path`.
+    /// Fails with `bad_frame` if the frame is not exactly one value of the encoding, and with `bad_message` if the
+    /// value is not a map or its `id` is missing or invalid. Other codes are `unknown_type`, `too_deep`, and
+    /// `bad_field` or `bad_seed` with the `path`.
     pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }
@@ -63,7 +64,7 @@ impl Encoding {
     /// longer than `limits.request_bytes`, its `type` and `id` must be within the first kilobyte.
     ///
     /// # Errors
-    /// Same as [`decode_client`](Self::decode_client), and `too_large`.
+    /// Fails with the codes of [`decode_client`](Self::decode_client) or with `too_large`.
     pub fn read_client(self, frame: &[u8], limits: &Limits) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let size = frame.len() as u64;
         if size > limits.request_bytes {
@@ -102,7 +103,7 @@ impl Encoding {
     /// Clients should ignore messages rejected with `unknown_type`: newer servers may send more types.
     ///
     /// # Errors
-    /// Same as [`decode_client`](Self::decode_client).
+    /// Fails with the codes of [`decode_client`](Self::decode_client).
     pub fn decode_server(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ServerMessage), DecodeError> {
         let (kind, reader) = self.head("re", frame, depth, usize::MAX)?;
         let message = ServerMessage::read(&kind, &reader)?;

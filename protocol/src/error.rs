@@ -67,11 +67,11 @@ pub enum ErrorCode {
     UnknownJoin,
     /// The server offers no suite with this name.
     UnknownSuite,
-    /// Unknown run, or a run of another agent.
+    /// The run is unknown or belongs to a different agent.
     UnknownRun,
-    /// Unknown match, or a match of another session.
+    /// The match is unknown or belongs to a different session.
     UnknownMatch,
-    /// The seat belongs to another session.
+    /// The seat belongs to a different session.
     NotYourSeat,
     /// The seat is not to move, or `turn` or `try` is greater than the current one.
     NotYourTurn,
@@ -299,8 +299,8 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Returns the candidate with the highest Jaro-Winkler similarity to `word`; `None` if no candidate is similar. Words
-/// at edit distance one always count as similar; a swap of neighboring letters is one edit. If one word is more than
-/// twice as long as the other, it must start with the shorter word.
+/// at edit distance one always count as similar; a swap of neighboring letters is one edit. If the lengths differ by
+/// more than a factor of two, the shorter word must be a prefix of the longer word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -388,7 +388,7 @@ pub mod close {
     pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: ResumeRule::No };
     /// The client does not read its messages.
     pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: ResumeRule::Yes };
-    /// The client kept exceeding its limits after `rate_limited`.
+    /// The client continued to exceed its limits after `rate_limited`.
     pub const RATE: Close = Close { code: 4004, name: "rate", resume: ResumeRule::Later };
     /// No message for `limits.idle_ms` on a connection without seats and environments.
     pub const IDLE: Close = Close { code: 4005, name: "idle", resume: ResumeRule::No };

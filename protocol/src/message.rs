@@ -1,7 +1,8 @@
-//! The messages of the protocol: one file per message, and the two lists that collect them.
+//! The messages of the protocol, with one file per message and one list per direction.
 //!
-//! To add a message, write its file, add it to one of the lists below, and describe it in `docs/protocol.md`. The file
-//! contains everything about the message: its fields, its `type`, the required scope, and the limits on its texts.
+//! To add a message, write its file, add the message to a list below, and describe the message in `docs/protocol.md`.
+//! The file contains everything about the message: its fields, its `type`, the required scope, and the limits on its
+//! texts.
 
 mod accepted;
 mod ack;

@@ -94,7 +94,7 @@ pub enum IllegalPolicy {
 pub struct Refusals {
     /// Consequence of reaching the limit.
     pub policy: IllegalPolicy,
-    /// Limit of refusals in one turn, at which the policy applies.
+    /// Number of refusals in one turn at which the policy applies.
     pub tries: u32,
 }
 
@@ -104,9 +104,9 @@ pub struct Refusals {
 pub struct IllegalMoveRules {
     /// Consequence of reaching the limit.
     pub policy: IllegalPolicy,
-    /// Limit of refusals in one turn, at which the policy applies.
+    /// Number of refusals in one turn at which the policy applies.
     pub tries: u32,
-    /// Separate rule for texts that contain no move; absent: they count as illegal moves.
+    /// Separate rule for texts that contain no move; absent: such texts count as illegal moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unparsed: Option<Refusals>,
 }
@@ -477,7 +477,7 @@ impl Record {
 /// A record as three JSON parts, including unknown fields. The digest is computed from this form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordParts {
-    /// All fields except `events` and those of the footer.
+    /// All fields except `events` and the footer's fields.
     pub header: Map<String, Value>,
     /// Events in order of play.
     pub events: Vec<Value>,

@@ -29,7 +29,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Returns one, the default of some counts.
+/// Returns 1, the default of optional counts.
 pub(crate) fn one() -> u32 {
     1
 }

@@ -54,7 +54,7 @@ impl Node<'_> {
         }
     }
 
-    /// Returns the text, if the value is one.
+    /// Returns the text; `None` if the value is not a text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Node::Text(text) => Some(text),

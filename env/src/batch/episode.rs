@@ -83,7 +83,7 @@ pub(super) const DOCUMENT_FLAG: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NO_SEAT: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
-/// Number of rows in a group that several loops process one after another.
+/// Number of rows per group in [`Envs::reset_due`].
 const AT_ONCE: usize = 8 * TOGETHER;
 /// Largest number of actions for which masks are cached for the legality check of the next step.
 pub(super) const MAX_CACHED_MASK: u32 = 512;
@@ -234,7 +234,7 @@ impl<G: CompleteGame> Envs<G> {
         c.seats[(seat + c.shift) % self.players].as_ref()
     }
 
-    /// Returns the client's seat in row `i`, if the client plays exactly one.
+    /// Returns the client's seat in row `i`, if the client plays exactly one seat.
     #[inline]
     pub(super) fn only_seat(&self, i: usize) -> Option<Seat> {
         if self.client_seats != 1 {

@@ -235,7 +235,7 @@ impl<G: CompleteGame> Envs<G> {
         Ok(())
     }
 
-    /// Returns a copy of row `i` as a batch of one row with the chance draws of `draw`, for replays.
+    /// Returns a copy of row `i` as a batch of one row, with `draw` as the source of chance. Used for replays.
     pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;

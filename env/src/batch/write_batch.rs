@@ -36,14 +36,14 @@ impl<'a> ViewColumns<'a> {
 }
 
 impl<G: CompleteGame> Envs<G> {
-    /// Returns the seat whose view row `i` contains.
+    /// Returns the seat whose view the reply contains for row `i`.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
         // If a single seat is to move, the client plays it.
         Seat::try_from(self.hot[i].to_move).unwrap_or_else(|_| self.onlooker(i))
     }
 
-    /// Returns the seat whose view row `i` contains if no single seat is to move.
+    /// Returns the seat whose view the reply contains for row `i` if no single seat is to move.
     fn onlooker(&self, i: usize) -> Seat {
         if let Some(seat) = self.only_seat(i) {
             return seat;

@@ -1,4 +1,4 @@
-//! Laws of batches: they agree with single environments, in every form of stepping.
+//! Laws of batches: every batch must agree with single environments.
 
 use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{ErrorCode, Tensors};
@@ -190,7 +190,7 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The effect of one action: reward, flags, and the views that follow, also at the end of an episode.
+/// The effect of one action: rewards, flags and the next views, which may be final views.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,

@@ -106,8 +106,8 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that pictures are small and have a title and a description, and that each gesture refers to existing cells
-/// and identifies its action, alone or with the action's text.
+/// Checks that pictures are small and have a title and a description. Each gesture must refer to existing cells and
+/// identify its action, alone or together with the action's text.
 fn pictures(s: &dyn DynState) -> Result<(), Fault> {
     for who in viewers(s) {
         let view = s.view(who);

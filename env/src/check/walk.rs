@@ -32,7 +32,7 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
     })
 }
 
-/// Returns a move of `seat`: one from the caller's proposer, else sometimes a sampled document, else a random id.
+/// Returns a move of `seat`: a move from `propose`, else a sampled document (not always), else a random id.
 fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {

@@ -1,8 +1,8 @@
 //! The first draws of many episodes, computed together.
 //!
-//! An episode of a small card game needs two or three draws, each from a block of its own. Computing one block after
-//! another leaves the processor idle, so this module runs 16 blocks through the rounds of ChaCha8 (RFC 8439, 2.1 to
-//! 2.3, with 8 rounds and a 64-bit counter) in parallel, one per vector lane.
+//! An episode of a small card game needs two or three draws, each from a separate block. Computing the blocks one by
+//! one leaves the processor idle. This module therefore computes 16 blocks of ChaCha8 in parallel, one block per vector
+//! lane (RFC 8439, 2.1 to 2.3, with 8 rounds and a 64-bit counter).
 
 use fearless_simd::{Level, Simd, SimdBase as _, dispatch, u32x16};
 

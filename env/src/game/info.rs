@@ -1,4 +1,4 @@
-//! Properties of a game: with given parameters, and independent of them.
+//! Properties of a game: those with given parameters ([`Facts`]), and those for all parameters ([`GameInfo`]).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::marks::MarkDoc;
 use crate::notation::Notation;
 use crate::params::ParamError;
 
-/// Properties of a game with given parameters. They fix the shape of every message and of every array.
+/// Properties of a game with given parameters. These properties determine the shape of every message and array.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Names of the seats, in seat order; their count is the number of players.
@@ -34,9 +34,9 @@ pub struct Facts {
     pub max_chance: u32,
     /// Wire form of legal actions.
     pub legal: LegalForm,
-    /// Name and shape of the observation array, one byte per element. `None`: the game has none.
+    /// Name and shape of the observation array, one byte per element. `None`: no observation array.
     pub tensor: Option<(&'static str, TensorSpec)>,
-    /// Name and shape of the perfect-recall array, one byte per element. `None`: the game has none.
+    /// Name and shape of the perfect-recall array, one byte per element. `None`: no perfect-recall array.
     pub info: Option<(&'static str, TensorSpec)>,
     /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes.
     /// `None`: the game does not implement it.
@@ -106,14 +106,14 @@ pub struct GameInfo {
     /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
-    /// True if the marks contain the score of every hand of an episode as `hand_score`, so that blocks of many entrants
-    /// can be ranked hand by hand. Default: false.
+    /// True if the marks contain the score of every hand of an episode as `hand_score`. Blocks of many entrants are
+    /// then ranked by hands. Default: false.
     pub hand_scores: bool,
     /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default:
     /// none.
     pub roles: &'static [&'static str],
-    /// The standard notation for complete games, if there is one;
-    /// [`GameText::in_notation`](super::GameText::in_notation) writes it. Default: none.
+    /// The standard notation for complete games, written by [`GameText::in_notation`](super::GameText::in_notation).
+    /// Default: none.
     pub notation: Option<Notation>,
 }
 

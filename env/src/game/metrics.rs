@@ -19,8 +19,8 @@ pub trait GameMarks: Game {
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }
-    /// Answers a query about the rules that is independent of any episode, such as the winner of a showdown, for `ludex
-    /// analyze`. The game's page documents the queries. Default: refuses every query.
+    /// Answers a query of `ludex analyze` about the rules, such as the winner of a showdown. The game's page documents
+    /// the queries. Default: refuses every query.
     ///
     /// # Errors
     /// Fails with an issue that contains the path of the invalid value in the query.

@@ -8,10 +8,10 @@ pub trait GameSearch: Game {
     fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
         None
     }
-    /// Adds the actions of `seat`, which is to move, that search should examine to `out`. At least one legal action is
-    /// required, best first; actions that are never sensible may be omitted. Returns the length of the prefix that
-    /// search examines in this order. Search orders the remaining actions by their success elsewhere in the tree.
-    /// Default: all legal actions, prefix 0.
+    /// Adds the legal actions that search should examine for `seat`, which is to move, to `out`, best first. Adds at
+    /// least one action, and may omit actions that are never sensible. Returns the length of the prefix that search
+    /// examines in this order. Search orders the remaining actions by their success elsewhere in the tree. Default: all
+    /// legal actions, prefix 0.
     fn search_moves(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
         self.legal(s, seat, out);
         0

@@ -4,7 +4,7 @@ use ludex_protocol::record::Record;
 
 use super::{Action, GameMoves, Seat, Viewer};
 
-/// Texts of positions and actions, in both directions.
+/// Conversion of positions and actions to text, and of text to actions.
 pub trait GameText: GameMoves {
     /// Returns the view as text, with a diagram if the game has a board.
     fn text(&self, view: &Self::View) -> String;

@@ -9,7 +9,7 @@ use crate::svg::{Attribute, Element, TextAnchor, escape};
 /// A picture under construction. Units are those of the `viewBox`; y increases downwards.
 pub struct Sketch {
     body: String,
-    /// Clickable cells, drawn above everything else.
+    /// Clickable cells, drawn above all shapes.
     cells: String,
     last: Vec<String>,
     width: i32,
@@ -129,7 +129,7 @@ impl Sketch {
         if bold { text.with("font-weight", 700) } else { text }
     }
 
-    /// Adds a clickable cell above everything else: `[x, y, width, height]`.
+    /// Adds a clickable cell `[x, y, width, height]` above all shapes.
     pub fn cell(&mut self, name: &str, place: [i32; 4]) {
         placed(Element::new(&mut self.cells, "rect").class("cell").with("data-cell", name), place).end();
     }

@@ -270,7 +270,7 @@ fn is_plain(text: &str) -> bool {
         && (whole != "0" || part.len() <= 6)
 }
 
-/// Returns the canonical form of a complete text; `None` if the scanner gives up.
+/// Returns the canonical form of a complete text; `None` if the scanner cannot determine it.
 pub(super) fn canonical_text(text: &str) -> Option<Vec<u8>> {
     let mut scanner = Scanner::new(text);
     let mut out = Vec::with_capacity(text.len());

@@ -231,7 +231,7 @@ pub struct ChanceRows {
     pub p: Column<f64>,
 }
 
-/// Final rows of episodes whose environments were reset in the call that ended them.
+/// Final rows of ended episodes whose environments were reset in the same call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FinalRows {

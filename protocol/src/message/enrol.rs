@@ -44,7 +44,7 @@ pub struct Enrol {
     /// Server agents for the roles of the suite, by role name.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub roles: BTreeMap<String, Vec<String>>,
-    /// Number of candidates in the run, which starts when all of them have enrolled.
+    /// Number of candidates. The run starts when all candidates have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
     /// Views included in turns.

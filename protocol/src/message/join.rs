@@ -100,7 +100,7 @@ pub struct Join {
     /// Game id, or a complete game string. Ignored with a `ticket`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub game: String,
-    /// Parameters of the game; they override those of the game string.
+    /// Parameters of the game, which override the parameters in the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// Name of the queue. Only joins in the same queue are matched with each other.

@@ -45,7 +45,7 @@ pub enum Autoreset {
     /// The next step starts a new episode and ignores its action.
     #[default]
     NextStep,
-    /// The step that ends an episode starts the next one.
+    /// The step that ends an episode also starts the next episode.
     SameStep,
     /// Only `reset` starts a new episode.
     Disabled,
@@ -96,7 +96,7 @@ pub enum OnIllegal {
 pub struct Open {
     /// Game id, or a complete game string.
     pub game: String,
-    /// Parameters of the game; they override those of the game string.
+    /// Parameters of the game, which override the parameters in the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// Number of environments to open.

@@ -1,4 +1,4 @@
-//! Pings of both sides.
+//! The messages `ping` of client and server.
 
 use serde::{Deserialize, Serialize};
 

@@ -84,7 +84,7 @@ impl From<MatchFrame> for ServerMessage {
     }
 }
 
-/// `resync`: replaces everything that the client knows about a match.
+/// `resync`: the complete state of a match, which replaces the client's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resync {

@@ -10,7 +10,7 @@ use crate::envelope::Message;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSuites {}
 
-/// `suites` from a server: reply to the request of the same type.
+/// `suites` from a server: reply to `suites` from a client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuiteList {

@@ -40,7 +40,7 @@ pub struct Welcome {
     /// Permissions of the client.
     #[serde(default, deserialize_with = "or_default")]
     pub scopes: Vec<Scope>,
-    /// Name of the agent; empty for a client without one.
+    /// Name of the agent; empty if the client has no agent name.
     #[serde(default, deserialize_with = "or_default")]
     pub agent: String,
     /// Limits of the connection.

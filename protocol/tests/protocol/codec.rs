@@ -29,7 +29,7 @@ fn refusal_of(message: Value) -> (Option<Id>, Value) {
 }
 
 #[test]
-fn null_equals_absent_and_unknown_fields_are_ignored() {
+fn null_and_unknown_fields_are_ignored() {
     let short = both(json!({"type": "join", "id": 7, "game": "chess"})).unwrap();
     let long = both(json!({
         "id": 7, "game": "chess", "params": null, "queue": null, "against": null, "seat": null, "slots": null,
@@ -285,7 +285,7 @@ fn match_frame_encodes_like_top_level_message() {
 }
 
 #[test]
-fn messages_inside_resync_have_their_type() {
+fn messages_inside_resync_contain_type() {
     let resync = Resync {
         match_id: "m".into(),
         start: Box::new(MatchStart { match_id: "m".into(), ..MatchStart::default() }),
