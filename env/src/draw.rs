@@ -172,8 +172,9 @@ impl Draw {
         self.next += 1;
     }
 
-    /// Derives the key of the episode, if the first draw has not derived it. A host of many episodes is faster if it
-    /// derives all keys, computes all [`first_draws`] together, then passes them to [`foresee`](Self::foresee).
+    /// Derives and stores the key of the episode. Calling this method is optional, because the first draw derives a
+    /// missing key. A host of many episodes is faster if it derives all keys, computes all [`first_draws`] together,
+    /// then passes them to [`foresee`](Self::foresee).
     pub(crate) fn make_key(&mut self) -> Key {
         let (game, seed, episode) = (self.game, self.seed, self.episode);
         let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));

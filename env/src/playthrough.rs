@@ -1,6 +1,6 @@
 //! A random game as text: every field of every position, for review by people and comparison in tests.
 //!
-//! This module writes the files under `tests/data/playthroughs/`. A change of a game's behavior shows as a difference
+//! The module writes the files under `tests/data/playthroughs/`. A change of a game's behavior shows as a difference
 //! in these files. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the
 //! whole game is written, but only the first position of each phase.
 
