@@ -229,7 +229,7 @@ fn planted_flaws_are_detected() {
         ("length", "max_length"),
         ("legal_leak", "legal actions"),
         ("order", "ascending"),
-        ("names", "two actions are called"),
+        ("names", "two actions have the name"),
         ("hears_illegal", "was refused"),
         ("said_leak", "distinguishes states that have equal views"),
         ("not_canonical", "parsed again"),
@@ -239,7 +239,7 @@ fn planted_flaws_are_detected() {
         ("no_reveal", "its view afterwards distinguishes them"),
         ("tensor_holes", "over other bytes"),
         ("tensor_leak", "tensor"),
-        ("tensor_range", "holds"),
+        ("tensor_range", "contains"),
     ];
     for (flaw, word) in FLAWS {
         let faults = check::game_with(&offers(flaw), 0..60, &propose).err().unwrap_or_default().join("\n");

@@ -141,7 +141,7 @@ fn interrupted_turn_is_last_step() {
     assert!(!steps.next().unwrap().unwrap().played);
     let twice = [part[0].clone(), part[0].clone()];
     let stop = position(&*game, &twice).err().unwrap();
-    assert!(stop.message.contains("seat 0: its part"), "{stop}");
+    assert!(stop.message.contains("expected a move of seat 0, got none"), "{stop}");
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn replay_stops_at_invalid_event() {
     let deal = [chance(Some(1)), chance(Some(0))];
     for (game, events, at, chance, message) in [
         (&game, vec![play(0, Some(0))], 0, false, "expected a chance outcome"),
-        (&game, vec![chance(None)], 0, true, "withheld"),
-        (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "not an outcome"),
+        (&game, vec![chance(None)], 0, true, "expected the id of the chance outcome"),
+        (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "expected an outcome of the chance node"),
         (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "expected a move of a seat"),
         (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "got one of seat 1"),
         (&game, [&deal[..], &[play(0, Some(5))]].concat(), 2, false, "seat 0: "),
