@@ -1,25 +1,25 @@
 //! The measured rating table of a game's anchor ladder, stored on the game's page.
 //!
-//! `ludex measure-anchors --write` writes the table, and the registry reads the anchors' ratings from it, so that each rating is
-//! stored once, together with the measurement. A page may contain one table per set of parameters. The table's heading names
-//! the scale, `game@rules/digest`. A table with outdated rules, levels or agents is ignored.
+//! `ludex measure-anchors --write` writes the table, and the registry reads the anchors' ratings from the table. A page
+//! may contain one table per set of parameters. The table's heading names the scale, `game@rules/digest`. A table with
+//! outdated rules, levels or agents is ignored.
 
 use std::fmt;
 
 use ludex_protocol::spec::Anchor;
 use sha2::{Digest, Sha256};
 
-/// Start of the comment that opens a table on a page; the scale and [`END`] follow.
+/// Start of the HTML comment before a table, followed by the name of the rating scale.
 const BEGIN: &str = "<!-- ladder ";
-/// Comment that ends a table on a page.
+/// HTML comment after a table.
 const END: &str = "<!-- end of ladder -->";
-/// End of the comment that opens a table.
+/// End of the HTML comment before a table.
 const CLOSE: &str = " -->";
 /// Heading of the section that contains the tables.
 const SECTION: &str = "## Anchors\n";
 
-/// Returns the first 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded as in
-/// the tables; an anchor without a rating has `-`.
+/// Returns the first 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded
+/// as in the tables; a missing rating is written as `-`.
 pub fn digest(anchors: &[Anchor]) -> String {
     let line = |a: &Anchor| format!("{} {} {} {}\n", a.level, a.bot, a.agent, whole(a.rating));
     hex::encode(&Sha256::digest(anchors.iter().map(line).collect::<String>())[..4])
@@ -37,8 +37,8 @@ fn whole(rating: Option<f64>) -> String {
 /// Label before the draw share in a table.
 const DRAWS: &str = "Draws between equals: ";
 
-/// Returns the share of draws between equally strong agents from a game's page, for these parameters; 0 if the page has
-/// none. This share is a constant of the ladder, like the ratings of its anchors.
+/// Reads the share of draws between equally strong agents from a game's page, for the game string `string`. Returns 0
+/// if the page contains no share.
 pub fn draws(page: &str, string: &str) -> f64 {
     let line = of(page, string).and_then(|table| table.lines().find_map(|line| line.strip_prefix(DRAWS)));
     let share: Option<f64> = line.and_then(|text| text.trim_end_matches('.').parse().ok());
@@ -50,7 +50,8 @@ pub fn draws(page: &str, string: &str) -> f64 {
 pub struct AnchorRow {
     /// The anchor, with its rating.
     pub anchor: Anchor,
-    /// Score against the level below, or mean return in the field, followed by the ends of its interval.
+    /// Measured value, followed by the ends of its confidence interval. The value is the score against the level below,
+    /// or the mean return in the field.
     pub found: Option<[f64; 3]>,
 }
 
@@ -78,7 +79,7 @@ impl AnchorTable {
         scale(&self.string, self.rules, &anchors)
     }
 
-    /// Returns the page with this table in its section; replaces an existing table for the same parameters.
+    /// Returns `page` with this table in the section `## Anchors`. Replaces an existing table for the same parameters.
     ///
     /// # Errors
     /// Fails if the page has no section `## Anchors`.
@@ -128,7 +129,7 @@ impl fmt::Display for AnchorTable {
     }
 }
 
-/// Returns the table of `page` for the game string, with its delimiting comments.
+/// Returns the part of `page` with the table for the game string, including the comments before and after the table.
 fn of<'p>(page: &'p str, string: &str) -> Option<&'p str> {
     let from = page.find(&format!("{BEGIN}{string}@"))?;
     let len = page[from..].find(END)? + END.len();
@@ -146,7 +147,7 @@ pub(crate) fn rate(anchors: &mut [Anchor], page: &str, string: &str, rules: u32)
     }
 }
 
-/// Parses the anchor in a line of a table.
+/// Parses one line of a table as an anchor.
 fn row(line: &str) -> Option<Anchor> {
     let cells: Vec<&str> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
     let [level, bot, agent, _, _, rating, ends] = cells[..] else { return None };
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn new_table_replaces_old_one() {
+    fn new_table_replaces_table_with_same_parameters() {
         let once = table("b(n=1)", 5.0).on(&table("a(n=1)", 100.0).on(PAGE).unwrap()).unwrap();
         let again = table("a(n=1)", 200.0).on(&once).unwrap();
         assert_eq!(again.matches(BEGIN).count(), 2);

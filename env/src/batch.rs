@@ -1,8 +1,8 @@
 //! Batches: many environments of one game, stepped in one call.
 //!
-//! [`DynBatch`] is the type-erased interface for hosts. The rows behind it are typed, so a step makes no virtual calls and,
-//! once its buffers have grown, no allocations. Replies are the protocol's [`Batch`]; the host sends each one unchanged and
-//! passes it back for reuse.
+//! [`DynBatch`] is the type-erased interface for hosts. Its implementation is typed, so that stepping an environment
+//! needs no virtual calls and no allocations once the buffers have grown. Each reply is a [`Batch`] of the protocol.
+//! The host sends the reply unchanged, then passes it back for reuse.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct BatchConfig {
     pub count: usize,
     /// One entry per seat; empty: the client plays every seat.
     pub seats: Vec<SeatPolicy>,
-    /// Rotation of the entries over the seats.
+    /// Rotation of the entries of `seats` from episode to episode.
     pub rotate: Rotate,
     /// Source of chance outcomes: the server or the client.
     pub chance: ChanceBy,
@@ -61,15 +61,15 @@ pub struct BatchConfig {
     pub layout: Layout,
     /// Encoding of legal actions. `None`: a byte mask up to 512 actions, else lists of ids.
     pub mask: Option<MaskForm>,
-    /// Observer whose view the replies contain.
+    /// Seats whose views the replies contain.
     pub observer: Observer,
     /// Consequence of an illegal action.
     pub on_illegal: OnIllegal,
-    /// Limit after which episodes are truncated, in moves of seats. `None`: no limit.
+    /// Number of moves of seats after which an episode is truncated. `None`: no limit.
     pub max_steps: Option<u32>,
     /// True to collect finished episodes for [`DynBatch::take_episodes`].
     pub record: bool,
-    /// Base seed if the first reset has no seeds; environment i uses this value + i.
+    /// Base seed for a first reset without seeds: environment i uses `seed + i`.
     pub seed: u64,
     /// Scheduler that long calls pause for: between entries that are texts or documents, between snapshots, and between
     /// moves of server agents. After it stopped a call, the environments are in an unspecified state.
@@ -99,10 +99,10 @@ pub enum Actions<'a> {
 /// Seeds for a reset.
 #[derive(Clone, Debug, Default)]
 pub enum ResetSeeds {
-    /// The next episode number under each environment's current seed.
+    /// Current seed of each environment, with the next episode number.
     #[default]
     Continue,
-    /// Base seed: environment i gets this value + i.
+    /// Base seed: environment i uses the base seed + i.
     Base(u64),
     /// One seed per listed environment, in list order.
     Each(Vec<u64>),
@@ -129,9 +129,9 @@ pub struct Snapshot {
     /// Rotation: entry (k + shift) mod P plays seat k. `None`: the rotation of the batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<u32>,
-    /// History as pairs of mover and move. Movers: a seat; -1 for chance; -2 for a joint move, which is a list of ids (-1
-    /// for seats that did not act). `{"said": ...}` is a document or utterance. `{"forfeit": true}`, only as the last move,
-    /// marks a seat that lost by an illegal move.
+    /// History as pairs of mover and move. The mover is a seat, -1 for chance, or -2 for a joint move. A joint move is
+    /// a list with one id per seat (-1 for seats that did not act). `{"said": ...}` is a document or utterance.
+    /// `{"forfeit": true}`, only as the last move, marks a seat that lost by an illegal move.
     pub h: Vec<(i32, Value)>,
 }
 
@@ -149,7 +149,7 @@ pub struct Episode {
     pub shift: u32,
     /// Events in record format.
     pub events: Vec<RecordEvent>,
-    /// Returns, one per seat.
+    /// Return of each seat.
     pub returns: Vec<f64>,
     /// True if the step limit ended the episode.
     pub truncated: bool,
@@ -159,8 +159,8 @@ pub struct Episode {
 
 /// A batch with its game type erased.
 ///
-/// `reset`, `step` and `restore` overwrite `out` and reuse its buffers. They leave `out.env` and `out.envs` unchanged; the
-/// host sets those.
+/// `reset`, `step` and `restore` overwrite `out` and reuse its buffers. The host sets `out.env` and `out.envs`, which
+/// these methods do not change.
 pub trait DynBatch: Send {
     /// Returns the spec of the game.
     fn spec(&self) -> &Spec;
@@ -172,7 +172,7 @@ pub trait DynBatch: Send {
     fn width(&self) -> usize;
     /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
-    /// Replaces the policies of the seats, in every environment from its next episode on.
+    /// Replaces the policies of the seats for future episodes.
     ///
     /// # Errors
     /// Fails if the list has the wrong length or changes the number of seats that the client plays.
@@ -180,8 +180,8 @@ pub trait DynBatch: Send {
     /// Starts new episodes in `rows`; `None`: in all rows.
     ///
     /// # Errors
-    /// Fails on an index out of range, a wrong number of seeds, or 1,000 consecutive episodes that end before the client
-    /// acts.
+    /// Fails on an index out of range, a wrong number of seeds, or 1,000 consecutive episodes that end before the
+    /// client acts.
     fn reset(&mut self, rows: Option<&[u32]>, seeds: &ResetSeeds, out: &mut Batch) -> Result<(), Refusal>;
     /// Steps `rows`; `None`: all rows.
     ///
@@ -194,20 +194,22 @@ pub trait DynBatch: Send {
     fn said_bytes(&self) -> usize;
     /// Returns the state of environment `i`; `None` if it does not exist or was never reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
-    /// Copies `rows` into a new batch, with the same random streams or, with `seed`, with new ones.
+    /// Copies `rows` into a new batch. The copies get new random streams from `seed`, or continue the original streams
+    /// if `seed` is `None`.
     ///
     /// # Errors
     /// Fails on an index out of range.
     fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal>;
-    /// Returns snapshots of `rows`; `seats` are the host's agent specs of the seats.
+    /// Returns snapshots of `rows`, which contain `seats` as the agent specs of the seats.
     ///
     /// # Errors
     /// Fails on an index out of range or an environment that was never reset.
     fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
-    /// Restores snapshots into `rows` by replaying them with checked moves. Stops at the first invalid snapshot.
+    /// Restores `rows` by replaying snapshots with checked moves. Stops at the first invalid snapshot.
     ///
     /// # Errors
-    /// Fails with an error of `items`, on a snapshot with another rules hash, or on an invalid move. No environment changes.
+    /// Fails if `items` yields an error, or on a snapshot with a different rules hash or an invalid move. No
+    /// environment changes.
     fn restore(&mut self, rows: Option<&[u32]>, items: &mut SnapshotIter<'_>, out: &mut Batch) -> Result<(), Refusal>;
 }
 
@@ -224,8 +226,9 @@ fn check_seats(seats: &[SeatPolicy], players: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Applies a forfeit of `seat` to `returns`, the reward sums so far. The offender gets the least return. In two-player
-/// zero-sum and constant-sum games the opponent gets the greatest return; otherwise the other seats keep their sums.
+/// Applies a forfeit of `seat` to `returns`, the sums of rewards so far. The offender gets the least possible return.
+/// In two-player zero-sum and constant-sum games, the opponent gets the greatest possible return. In all other games,
+/// the other seats keep their returns.
 pub fn forfeit(spec: &Spec, seat: Seat, returns: &mut [f64]) {
     if returns.len() == 2 && matches!(spec.utility, Utility::ZeroSum | Utility::ConstantSum) {
         returns.fill(spec.max_return);

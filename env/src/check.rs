@@ -1,8 +1,8 @@
 //! Conformance suite: the laws that every game must satisfy, for this crate's tests and for authors of new games.
 //!
-//! [`game`] plays seeded random episodes and checks at their positions that views hide and reveal the right information,
-//! that illegal moves change nothing, that records replay, and that batches agree with single environments. A fault is one
-//! sentence that names the game, the seed, the ply and the law.
+//! [`game`] plays seeded random episodes and checks their positions. Views must hide and reveal the right information,
+//! and illegal moves must change nothing. Records must replay, and batches must agree with single environments. A fault
+//! is one sentence that names the game, the seed, the ply and the law.
 
 use std::ops::Range;
 
@@ -25,22 +25,22 @@ mod walk;
 /// Description of a violated law.
 type Fault = String;
 
-/// Generates moves for games that accept documents: a possible move of `seat`, which is to move. `None`: play an action id
-/// instead.
+/// Generator of moves for games that accept documents. Returns a possible move of the seat to move; `None`: the check
+/// plays an action id.
 pub type Proposer<'a> = &'a dyn Fn(&dyn DynState, Seat, &mut Stream) -> Option<Move>;
 
 /// Checks `game` with one random episode per seed, and its batches with the first seed.
 ///
 /// # Errors
-/// Returns at most ten faults, each a sentence with the place where it was found.
+/// Returns at most ten faults, each a sentence with its location.
 pub fn game(game: &GameRef, seeds: Range<u64>) -> Result<(), Vec<String>> {
     game_with(game, seeds, &|_, _, _| None)
 }
 
-/// Like [`game`], for games whose moves may be documents.
+/// Checks a game like [`game`], with documents from `propose` as additional moves.
 ///
 /// # Errors
-/// Same as [`game`].
+/// Returns faults like [`game`].
 pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Result<(), Vec<String>> {
     let name = &game.spec().string;
     let mut faults = Vec::new();
@@ -56,7 +56,7 @@ pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Re
     if faults.is_empty() { Ok(()) } else { Err(faults.into_iter().map(|f| format!("{name}: {f}")).collect()) }
 }
 
-/// Returns `n` times the environment variable `LUDEX_TEST_SCALE` (default 1), at least 1. Scales the length of tests.
+/// Multiplies the test length `n` by the environment variable `LUDEX_TEST_SCALE` (default 1). Returns at least 1.
 pub fn scaled(n: u64) -> u64 {
     let factor = std::env::var("LUDEX_TEST_SCALE").ok().and_then(|v| v.parse().ok()).filter(|f: &f64| *f > 0.0);
     ((n as f64 * factor.unwrap_or(1.0)) as u64).max(1)
@@ -67,7 +67,7 @@ fn law(holds: bool, why: impl FnOnce() -> Fault) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// Returns `Ok` if the values are equal, else a fault with both.
+/// Returns `Ok` if the values are equal, else a fault that shows both values.
 fn same<T: PartialEq + std::fmt::Debug>(a: &T, b: &T, what: impl FnOnce() -> String) -> Result<(), Fault> {
     law(a == b, || format!("{}: expected {}, got {}", what(), short(b), short(a)))
 }

@@ -15,7 +15,7 @@ use strict::{Strict, TWICE};
 
 /// Maximum nesting depth of objects and lists.
 pub const DEPTH: usize = 16;
-/// Maximum number of values in a document, including nested ones.
+/// Maximum number of values in a document, including nested values.
 pub const NODES: usize = 10_000;
 /// Maximum number of issues in a refusal.
 pub const ISSUES: usize = 64;
@@ -38,19 +38,20 @@ pub(crate) fn bytes(said: &Value) -> usize {
 pub struct Schemas(BTreeMap<String, (Value, Validator)>);
 
 impl Schemas {
-    /// Compiles the schemas, with the keys of [`Facts::proposals`](crate::game::Facts::proposals).
+    /// Compiles the schemas in [`Facts::proposals`](crate::game::Facts::proposals) under the same keys.
     ///
     /// # Errors
     /// Returns a message with the key of an invalid JSON Schema.
     pub fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
-            Err(e) => Err(format!("the schema {key}: {e}")),
+            Err(e) => Err(format!("invalid JSON Schema {key:?}: {e}")),
         };
         proposals.into_iter().flatten().map(one).collect::<Result<_, _>>().map(Schemas)
     }
 
-    /// Returns the size and structure issues of a document under the schema `key`; empty if it fits.
+    /// Checks a document against the size limits and the schema `key`. Returns all issues; empty if the document is
+    /// valid.
     pub fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
         if let Err(issue) = sized(said) {
             return vec![issue];
@@ -106,13 +107,15 @@ fn short_value(value: &Value) -> Option<Value> {
     (value.to_string().len() <= MAX_VALUE_CHARS).then(|| value.clone())
 }
 
-/// Sorts issues by path and keeps at most [`ISSUES`]; the last one then counts the omitted ones.
+/// Sorts issues by path and truncates the list to [`ISSUES`] entries. The last entry then states the number of omitted
+/// issues.
 pub(crate) fn cap_issues(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.sort_by(|a, b| a.path.cmp(&b.path));
     if issues.len() > ISSUES {
         let more = issues.len() - (ISSUES - 1);
         issues.truncate(ISSUES - 1);
-        issues.push(Issue { message: format!("and {more} more"), code: Some("more".into()), ..Issue::default() });
+        let message = format!("{more} more issues were omitted");
+        issues.push(Issue { message, code: Some("more".into()), ..Issue::default() });
     }
     issues
 }
@@ -123,11 +126,11 @@ fn sized(said: &Value) -> Result<(), Issue> {
     if fits(said, DEPTH + 1, &mut left) {
         return Ok(());
     }
-    let message = format!("the document is too large: at most {DEPTH} levels and {NODES} values");
+    let message = format!("expected a document of at most {DEPTH} levels and {NODES} values, got more");
     Err(Issue { message, code: Some("over_size".into()), ..Issue::default() })
 }
 
-/// Returns true if a value has at most this many levels and fits in the remaining number of values.
+/// Returns true if `value` has at most `levels` levels and `left` values. Subtracts its number of values from `left`.
 fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     if levels == 0 || *left == 0 {
         return false;
@@ -140,8 +143,8 @@ fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     }
 }
 
-/// Returns the last complete top-level JSON object in a text, inside a code fence or not. Ignores objects before an
-/// unfinished one at the end of the text.
+/// Returns the last complete top-level JSON object in a text, inside or outside a code fence. If the text ends with an
+/// unfinished object, ignores all objects before the unfinished object.
 ///
 /// # Errors
 /// Fails on a duplicate key in an object.

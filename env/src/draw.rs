@@ -1,7 +1,7 @@
 //! Reproducible randomness: keyed chance draws, and the random streams of agents.
 //!
 //! Chance draw `k` of an episode reads block `k` of a ChaCha8 keystream whose key derives from game, seed and episode
-//! number. The only state is a counter, so game states hold no generator, and a snapshot stores one number. All other
+//! number. The only state is a counter: game states contain no generator, and a snapshot stores one number. All other
 //! randomness (agents, rollouts, sampled states) uses a [`Stream`], which is independent of chance.
 
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +26,7 @@ pub fn key(text: &str) -> Key {
 
 /// Returns the key of an episode for one purpose: SHA-256 of `ludex.v1:<purpose>:<game>:<seed>:<episode>`.
 ///
-/// Chance uses the purpose `chance`; agents, seat rotation and opponents' draws use their own.
+/// Chance uses the purpose `chance`; agents, seat rotation and opponents' draws use separate purposes.
 pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
     key(&format!("ludex.v1:{purpose}:{game}:{seed}:{episode}"))
 }
@@ -37,7 +37,7 @@ pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
 #[derive(Clone, Debug)]
 struct KeyText {
     block: [u8; 64],
-    /// Start and end of the episode number in the block; `None` for a longer text.
+    /// Start and end of the episode number in the block; `None` if the text does not fit in the block.
     number: Option<(u8, u8)>,
 }
 
@@ -55,8 +55,8 @@ impl KeyText {
         KeyText { block, number: Some((head.len() as u8, text.len() as u8)) }
     }
 
-    /// Changes the text to that of the next episode. Returns false if the number gains a digit or the text is long; the
-    /// caller must then build a new text.
+    /// Advances the text to the next episode. Returns false if the episode number gains a digit or the text does not
+    /// fit in the block; the caller must then build a new text.
     fn next(&mut self) -> bool {
         let Some((from, to)) = self.number else { return false };
         for digit in self.block[from.into()..to.into()].iter_mut().rev() {
@@ -69,7 +69,7 @@ impl KeyText {
         false
     }
 
-    /// Returns the key; `None` for a long text.
+    /// Returns the key; `None` if the text does not fit in the block.
     fn key(&self) -> Option<Key> {
         self.number?;
         let mut state = FIRST;
@@ -89,7 +89,7 @@ pub fn block(key: &Key, k: u64) -> u64 {
     blocks(key, k)[0]
 }
 
-/// Number of blocks of one key computed at once; the cipher computes this many at the cost of one.
+/// Number of blocks of one key computed together, which costs as much as computing one block.
 const AHEAD: usize = 4;
 
 /// Returns the first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
@@ -117,11 +117,11 @@ pub struct Draw {
     seed: u64,
     episode: u64,
     next: u64,
-    /// Text of the key; absent until a key is derived, so that games without chance never build it.
+    /// Text of the key; absent until a key is derived.
     text: Option<KeyText>,
-    /// Key of this episode; derived before the first draw, so that games without chance never derive it.
+    /// Key of this episode; absent until the first draw.
     key: Option<Key>,
-    /// Precomputed draws, and the number of the first draw after them.
+    /// Precomputed draws; the last one has the number `end - 1`.
     ahead: [u64; AHEAD],
     end: u64,
 }
@@ -157,12 +157,12 @@ impl Draw {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
-    /// Returns the stream of the policies for illegal moves in a turn of a seat; replays get the same stream.
+    /// Returns the random stream of the illegal-move policy for one turn of a seat. Replays get the same stream.
     pub fn policy(&self, seat: usize, turn: u32) -> Stream {
         Stream::from_text(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
     }
 
-    /// Continues under another seed. The number of draws already made stays.
+    /// Replaces the seed. The number of draws already made is unchanged.
     pub fn reseed(&mut self, seed: u64) {
         *self = Draw { next: self.next, ..Draw::new(self.game, seed, self.episode) };
     }
@@ -172,8 +172,9 @@ impl Draw {
         self.next += 1;
     }
 
-    /// Derives the key of the episode. The first draw does so too; a host of many episodes is faster if it first derives all
-    /// keys, then computes all [`first_draws`] and passes them in.
+    /// Derives and stores the key of the episode. Calling this method is optional, because the first draw derives a
+    /// missing key. A host of many episodes is faster if it derives all keys, computes all [`first_draws`] together,
+    /// then passes them to [`foresee`](Self::foresee).
     pub(crate) fn make_key(&mut self) -> Key {
         let (game, seed, episode) = (self.game, self.seed, self.episode);
         let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));
@@ -205,8 +206,8 @@ impl Draw {
         bits
     }
 
-    /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running sum exceeds `r`.
-    /// Counts one draw; without an outcome of positive weight returns `None` and counts none.
+    /// Draws one outcome by weight: the first outcome whose cumulative weight exceeds `(u * sum) >> 64`, where `u` is
+    /// the next 64 uniform bits. Counts one draw. Without outcomes, returns `None` and counts no draw.
     #[inline]
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         if outcomes.sum() == 0 {
@@ -255,7 +256,7 @@ impl Stream {
         }
     }
 
-    /// Draws one of `outcomes` by weight; `None` without an outcome of positive weight.
+    /// Draws one of `outcomes` by weight; `None` if there are no outcomes.
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         outcomes.at(scale(self.bits(), outcomes.sum()))
     }
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn draw_equals_its_block_after_skips_and_reseeds() {
+    fn draw_equals_block_after_skip_and_reseed() {
         let mut draw = Draw::new("hanabi", 3, 5);
         let key = draw.other("chance");
         let mut k = 0;

@@ -16,7 +16,7 @@ use crate::typed::{Loaded, box_state, seeing};
 
 /// A game with fixed parameters.
 pub trait DynGame: Send + Sync {
-    /// Returns the game's specification, which does not include the page.
+    /// Returns the game's specification, without the rules page.
     fn spec(&self) -> &Spec;
     /// Returns the identity, texts and ladder of the game.
     fn info(&self) -> &'static GameInfo;
@@ -35,15 +35,15 @@ pub trait DynGame: Send + Sync {
     /// # Errors
     /// Returns serde's message.
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
-    /// Loads the game with these parameters over the defaults.
+    /// Loads the game with `params`; parameters that are absent have their defaults.
     ///
     /// # Errors
-    /// Names the parameter that is unknown, has the wrong type, or is out of range.
+    /// Fails with the name of the parameter that is unknown, has the wrong type, or is out of range.
     fn reload(&self, params: &Params) -> Result<GameRef, ParamError>;
     /// Answers a query about the rules; see [`GameMarks::analyze`](crate::game::GameMarks::analyze).
     ///
     /// # Errors
-    /// Returns the flaw of the query with its path.
+    /// Fails with an issue that contains the path of the invalid value in the query.
     fn analyze(&self, question: &Value) -> Result<Value, Issue>;
     /// Opens a batch of environments.
     ///
@@ -58,7 +58,7 @@ pub type GameRef = Arc<dyn DynGame>;
 /// The type-erased form of a typed game.
 pub(crate) struct TypedGame<G: CompleteGame> {
     pub(crate) of: Arc<Loaded<G>>,
-    /// Loads the game under other parameters.
+    /// Function that loads the game with different parameters.
     pub(crate) load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 

@@ -31,7 +31,7 @@ pub trait DynState: Send + Sync {
     fn is_legal(&self, seat: Seat, a: Action) -> bool;
     /// Writes the legal actions of `seat` as ones and zeros, one byte per action id.
     fn mask(&self, seat: Seat, out: &mut [u8]);
-    /// Clears `out` and adds the outcomes of a chance node; none at other nodes.
+    /// Replaces the contents of `out` with the outcomes of a chance node; empty at all other nodes.
     fn chance(&self, out: &mut Outcomes);
     /// Plays an action of the seat to move.
     ///
@@ -46,23 +46,26 @@ pub trait DynState: Send + Sync {
     /// Plays a joint move: one entry per seat, `None` for seats that do not act.
     ///
     /// # Errors
-    /// Fails if the action of an acting seat is missing or illegal, or another seat has one; the state is unchanged.
+    /// Fails if the action of an acting seat is missing or illegal, or if a seat that does not act has an action. The
+    /// state is unchanged.
     fn play_together(&mut self, joint: &[Option<Action>]) -> Result<(), Refusal>;
-    /// Plays an action without checks. Any id in range is memory-safe.
+    /// Plays an action without checks. Memory-safe for every id in range.
     fn play_unchecked(&mut self, a: Action);
     /// Plays a joint move without checks, with any id for seats that do not act.
     fn play_together_unchecked(&mut self, joint: &[Action]);
     /// Plays a joint move of actions and canonical documents: one entry per seat, `None` for seats that do not act.
     ///
     /// # Errors
-    /// Fails if the move of an acting seat is missing or refused, or another seat has one; the state is unchanged.
+    /// Fails if the move of an acting seat is missing or refused, or if a seat that does not act has a move. The state
+    /// is unchanged.
     fn play_joint(&mut self, joint: &[Option<ParsedMove>]) -> Result<(), Refusal>;
     /// Plays, without checks, a joint move of values that [`DynState::parse_move`] returned.
     fn play_joint_unchecked(&mut self, joint: &[Option<ParsedMove>]);
     /// Parses a submitted move of `seat` into an action id or a canonical document, without playing it.
     ///
     /// # Errors
-    /// `illegal_action`: the seat does not act, or the move is illegal. `unparsed`: the text contains no move.
+    /// Fails with `illegal_action` if the seat does not act or the move is illegal, and with `unparsed` if the text
+    /// contains no move.
     fn parse_move(&self, seat: Seat, given: &Move) -> Result<ParsedMove, Refusal>;
     /// Parses a chance outcome, given by id or text, without playing it.
     ///
@@ -72,7 +75,7 @@ pub trait DynState: Send + Sync {
     /// Plays a canonical document of the seat to move.
     ///
     /// # Errors
-    /// Refuses the same documents as [`DynState::parse_move`].
+    /// Fails for documents that [`DynState::parse_move`] refuses.
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal>;
     /// Returns the sum of rewards so far, per seat.
     fn returns(&self) -> Vec<f64>;
@@ -83,15 +86,16 @@ pub trait DynState: Send + Sync {
     /// Emits the marks of the step from this state to `after`; see [`GameMarks::marks`](crate::game::GameMarks::marks).
     ///
     /// # Panics
-    /// Panics if `after` belongs to another game.
+    /// Panics if `after` is not a state of the same game.
     fn marks(&self, joint: &[Option<ParsedMove>], after: &dyn DynState, out: &mut Marks);
-    /// Emits the marks of refused attempts of `seat` in this state; see [`GameMarks::refusal_marks`](crate::game::GameMarks::refusal_marks).
+    /// Emits the marks of refused attempts of `seat` in this state; see
+    /// [`GameMarks::refusal_marks`](crate::game::GameMarks::refusal_marks).
     fn tried(&self, seat: Seat, tries: &[RefusedMove], out: &mut Marks);
     /// Returns everything that `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
-    /// Writes the observation array of `who` into `out`, which has the declared size.
+    /// Writes the observation array of `who` into `out`, which has the size declared in the spec.
     fn tensor(&self, who: Viewer, out: &mut [u8]);
-    /// Writes the perfect-recall array of `who` into `out`, which has the declared size.
+    /// Writes the perfect-recall array of `who` into `out`, which has the size declared in the spec.
     fn info(&self, who: Viewer, out: &mut [u8]);
     /// Writes the observation in OpenSpiel's layout, if the spec lists that layout.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
@@ -103,7 +107,8 @@ pub trait DynState: Send + Sync {
     fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView;
     /// Returns the information revealed to `who` in this state.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
-    /// Returns a record that ends in this state in the game's notation; see [`GameText::in_notation`](crate::game::GameText::in_notation).
+    /// Converts a record that ends in this state to the game's notation; see
+    /// [`GameText::in_notation`](crate::game::GameText::in_notation).
     ///
     /// # Errors
     /// Fails if the game has no notation, or on content that the notation cannot express.
@@ -112,34 +117,34 @@ pub trait DynState: Send + Sync {
     fn outcome_text(&self, a: Action) -> String;
     /// Returns the name of the phase, for games with several.
     fn phase(&self) -> Option<&'static str>;
-    /// Returns the key of the schema, in the spec's `proposals`, for a document of `seat` now; `None` if no document is
-    /// accepted.
+    /// Returns the key, in the spec's `proposals`, of the schema for documents of `seat` in this state. `None`:
+    /// documents are not accepted.
     fn schema(&self, seat: Seat) -> Option<&str>;
     /// Samples a document that `seat`, which acts now, may play; `None` if the game samples none.
     fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value>;
     /// Returns the move of the policy `default`; see [`GameMoves::default_move`](crate::game::GameMoves::default_move).
     fn default_move(&self, seat: Seat, rng: &mut Stream) -> ParsedMove;
-    /// Returns a heuristic estimate of `seat`'s return, if the game has one.
+    /// Returns a heuristic estimate of `seat`'s return; `None` if the game has no heuristic.
     fn evaluate(&self, seat: Seat) -> Option<f64>;
-    /// Appends the actions that search should examine, best first, and returns the length of the prefix with fixed order.
-    /// See [`GameSearch::search_moves`](crate::game::GameSearch::search_moves).
+    /// Appends the actions that search should examine, best first, and returns the length of the prefix with fixed
+    /// order. See [`GameSearch::search_moves`](crate::game::GameSearch::search_moves).
     fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize;
     /// Appends the quiescence moves and returns true if the seat may also decline them. See
     /// [`GameSearch::quiescence_moves`](crate::game::GameSearch::quiescence_moves).
     fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool;
-    /// Returns a hash for transposition tables, if the game has one.
+    /// Returns a hash for transposition tables; `None` if the game provides no hash.
     fn hash(&self) -> Option<u64>;
     /// Returns a random legal action of `seat`, which must act now.
     fn random_action(&self, seat: Seat, rng: &mut Stream) -> Action;
-    /// Plays random moves, with chance by its weights, until the end or for `limit` moves and outcomes. Returns the number
-    /// played.
+    /// Plays random moves, with chance by its weights, until the end or for `limit` moves and outcomes. Returns the
+    /// number played.
     fn rollout(&mut self, rng: &mut Stream, limit: usize) -> usize;
     /// Returns a boxed copy of the state.
     fn boxed(&self) -> Box<dyn DynState>;
     /// Copies `other` into this state, without allocating if the state is flat.
     ///
     /// # Panics
-    /// Panics if `other` belongs to another game.
+    /// Panics if `other` is not a state of the same game.
     fn copy_from(&mut self, other: &dyn DynState);
     /// Returns the typed state, for [`DynState::copy_from`].
     fn as_any(&self) -> &dyn Any;
@@ -165,7 +170,7 @@ pub trait DynView: Send + Sync {
     fn gloss(&self, seat: Seat, a: Action) -> String;
     /// Returns the action of `legal` that `text` names.
     fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action>;
-    /// Samples a full state that the owner of the view cannot distinguish from the true one.
+    /// Samples a full state that the owner of the view cannot distinguish from the true state.
     fn world(&self, rng: &mut Stream) -> Box<dyn DynState>;
     /// Returns a boxed copy of the view.
     fn boxed(&self) -> Box<dyn DynView>;

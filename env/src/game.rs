@@ -1,6 +1,6 @@
 //! The traits that a game implements, and the types in their signatures.
 //!
-//! [`Game`] is the rules; every other trait concerns one audience and has defaults:
+//! [`Game`] contains the rules. Each of the other traits covers one concern and has default methods:
 //!
 //! | trait | concern | required |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | [`GameSearch`] | hints for search | nothing |
 //! | [`GameMarks`] | counts for metrics, teams, queries | nothing |
 //!
-//! A game without anything to say to an audience writes the empty implementation, `impl GameSearch for MyGame {}`.
-//! [`CompleteGame`] is all of them: the bound of everything that hosts a game.
+//! If the defaults suffice, write an empty implementation: `impl GameSearch for MyGame {}`. [`CompleteGame`] combines
+//! all traits and is the trait bound for hosts.
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -64,7 +64,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Creates the game with these parameters.
     ///
     /// # Errors
-    /// Returns an error that names the first parameter out of range.
+    /// Fails with the name of the first parameter that is out of range.
     fn new(params: Self::Params) -> Result<Self, ParamError>;
     /// Returns the parameters of the game.
     fn params(&self) -> &Self::Params;
@@ -82,8 +82,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn returns(&self, s: &Self::State, out: &mut [f64]);
     /// Returns everything that `who` knows.
     fn view(&self, s: &Self::State, who: Viewer) -> Self::View;
-    /// Samples a full state that is consistent with `view`, from the prior distribution of chance alone. The owner of `view`
-    /// must not be able to distinguish it from the true state.
+    /// Samples a full state that is consistent with `view`, from the prior distribution of chance alone. The owner of
+    /// `view` must not be able to distinguish the sampled state from the true state.
     fn sample_world(&self, view: &Self::View, rng: &mut Stream) -> Self::State;
 }
 

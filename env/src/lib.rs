@@ -1,10 +1,10 @@
-//! The kernel of Ludex: the interface of games, and everything that follows from the rules of one.
+//! The core of Ludex: the interface that games implement, and everything that is derived from a game's rules.
 //!
-//! Each game implements the typed trait [`Game`], rules with parameters over plain states, and the traits for its audiences
-//! ([`game`]). Hosts use type-erased interfaces: [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the
-//! knowledge of one viewer, [`DynBatch`] for many environments stepped together. [`Games`] loads games by name,
-//! [`recording`] writes and replays records, and [`check`] contains the laws that every game must satisfy. This crate
-//! contains no games; `ludex-games` does.
+//! Each game implements the typed trait [`Game`] (parameters, states and rules) and the other traits in [`game`]. Hosts
+//! use type-erased interfaces: [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the knowledge of
+//! one viewer, [`DynBatch`] for many environments stepped together. [`Games`] loads games by name, [`recording`] writes
+//! and replays records, and [`check`] contains the laws that every game must satisfy. This crate contains no games;
+//! `ludex-games` does.
 //!
 //! ```
 //! use ludex_env::game::{
@@ -137,9 +137,9 @@
 //! ```
 //!
 //! # Guarantees
-//! - This crate does not access files, the network or the clock, and starts no threads. It contains no unsafe code.
-//! - Chance is a function of game, seed and episode number ([`draw`]), so anyone can reproduce it. States contain no random
-//!   generator.
+//! - This crate contains no unsafe code, does not access files, the network or the clock, and starts no threads.
+//! - Chance is a function of game, seed and episode number ([`draw`]), so every outcome is reproducible. States contain
+//!   no random generator.
 //! - Everything displayed to a seat derives from that seat's view. Information outside the view cannot leak.
 //! - A refused move or call changes nothing. Moves are checked unless the function's name says otherwise; an unchecked
 //!   move with any id in range is memory-safe.

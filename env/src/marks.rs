@@ -1,4 +1,4 @@
-//! Marks: quantities that the rules count at each step, as input for metrics over records.
+//! Marks: quantities that a game computes at each step, as input for metrics over records.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 pub const FLAG: &str = "1 or 0";
 /// Unit of marks with a few fixed words as values.
 pub const WORD: &str = "word";
-/// Unit of marks that count something.
+/// Unit of marks that are counts.
 pub const COUNT: &str = "number";
 /// Source of marks that no paper defines.
 pub const OURS: &str = "ours";
 
-/// A quantity that the rules count at a step, for metrics over records.
+/// A quantity that a game computes at a step, for metrics over records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
     /// The seat that the mark describes.
@@ -57,37 +57,36 @@ impl MarkDoc {
     }
 }
 
-/// A collector of marks that keeps the requested ones. Some marks are expensive, so games check [`Marks::wants`] before they
-/// compute them.
+/// A collector that stores the requested marks. A game checks [`Marks::wants`] before it computes an expensive mark.
 #[derive(Clone, Debug, Default)]
 pub struct Marks<'a> {
-    /// Names to keep; `None`: all.
+    /// Names of the requested marks; `None`: all marks.
     wanted: Option<&'a BTreeSet<String>>,
     kept: Vec<Mark>,
 }
 
 impl<'a> Marks<'a> {
-    /// Creates a collector that keeps all marks.
+    /// Creates a collector that stores all marks.
     pub fn all() -> Self {
         Marks::default()
     }
 
-    /// Creates a collector that keeps only marks with these names.
+    /// Creates a collector that stores only marks with these names.
     pub fn only(names: &'a BTreeSet<String>) -> Self {
         Marks { wanted: Some(names), kept: Vec::new() }
     }
 
-    /// Returns true if marks with this name are kept.
+    /// Returns true if marks with this name are requested.
     pub fn wants(&self, name: &str) -> bool {
         self.wanted.is_none_or(|names| names.contains(name))
     }
 
-    /// Returns true if any of these marks is kept.
+    /// Returns true if any of these marks is requested.
     pub fn wants_any(&self, docs: &[MarkDoc]) -> bool {
         docs.iter().any(|doc| self.wants(doc.name))
     }
 
-    /// Returns true if no mark can be kept.
+    /// Returns true if no marks are requested.
     pub fn wants_none(&self) -> bool {
         self.wanted.is_some_and(BTreeSet::is_empty)
     }
@@ -104,7 +103,7 @@ impl<'a> Marks<'a> {
         self.put(seat, name, MarkValue::Number(value.into()));
     }
 
-    /// Adds a mark with 1 for yes, 0 for no.
+    /// Adds a mark with the value 1 if `yes`, else 0.
     pub fn flag(&mut self, seat: usize, name: &'static str, yes: bool) {
         self.number(seat, name, u8::from(yes));
     }
@@ -114,7 +113,7 @@ impl<'a> Marks<'a> {
         self.put(seat, name, MarkValue::Word(word));
     }
 
-    /// Takes the kept marks, in the order in which they were added.
+    /// Takes the stored marks, in the order in which they were added.
     pub fn take(&mut self) -> Vec<Mark> {
         std::mem::take(&mut self.kept)
     }
@@ -125,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collector_drops_marks_not_requested() {
+    fn collector_drops_unrequested_marks() {
         let names = BTreeSet::from(["b".to_owned()]);
         let mut marks = Marks::only(&names);
         assert!(marks.wants("b") && !marks.wants("a") && !marks.wants_none());

@@ -10,7 +10,7 @@ use crate::batch::Layout;
 use crate::dyn_state::{DynState, DynView};
 use crate::{Action, Seat, ToMove, Viewer};
 
-/// Builds the requested views. Omits views that the game lacks: joins that request them are refused earlier.
+/// Builds the requested views. Omits views that the game does not support.
 pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
     let spec = state.spec();
     let has = |v: MatchView| wanted.contains(&v);
@@ -48,7 +48,8 @@ pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: 
     view
 }
 
-/// Returns the cells that moves in the position `before` affect; none with hidden information, since a cell may reveal it.
+/// Returns the picture cells of moves made in the position `before`. Empty for games with hidden information, which a
+/// cell could reveal.
 pub fn touched(before: &dyn DynState, moves: impl IntoIterator<Item = (Seat, Option<Action>)>) -> Vec<String> {
     if before.spec().information != Information::Perfect {
         return Vec::new();

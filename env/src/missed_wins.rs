@@ -8,7 +8,7 @@ use crate::marks::{FLAG, MarkDoc, Marks, OURS};
 const WIN: &str = "missed_win";
 const BLOCK: &str = "missed_block";
 
-/// The marks of all such games.
+/// Documentation of the marks `missed_win` and `missed_block`.
 pub(crate) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         WIN,
@@ -24,7 +24,8 @@ pub(crate) const DOCS: &[MarkDoc] = &[
     ),
 ];
 
-/// Returns true if a game has these marks: two seats, sequential, perfect information, no chance, zero-sum.
+/// Returns true if a game has the marks `missed_win` and `missed_block`: two seats, sequential, perfect information, no
+/// chance, zero-sum.
 pub(crate) fn fits(spec: &Spec) -> bool {
     let facts = (spec.dynamics, spec.chance, spec.information, spec.utility);
     let wanted = (Dynamics::Sequential, ChanceMode::Deterministic, Information::Perfect, Utility::ZeroSum);

@@ -57,7 +57,7 @@ impl Outcomes {
         self.items.iter().map(|&(a, w)| (a, w as f64 / self.sum as f64))
     }
 
-    /// Returns the first outcome whose running sum exceeds `r`.
+    /// Returns the first outcome whose cumulative weight exceeds `r`.
     #[inline]
     pub fn at(&self, r: u64) -> Option<Action> {
         if self.sum == self.items.len() as u64 {

@@ -14,19 +14,19 @@ use ludex_protocol::{ErrorCode, Refusal};
 pub struct ParamError {
     /// True if the game is unknown, false if a parameter is invalid.
     pub unknown_game: bool,
-    /// Name of the invalid parameter, if one is at fault.
+    /// Name of the invalid parameter, if the error is about a parameter.
     pub name: Option<String>,
     /// The invalid value or name.
     pub got: Value,
     /// Allowed values: a list, or a description of the range.
     pub allowed: Value,
-    /// Valid name nearest to the given one.
+    /// Valid name that is most similar to the invalid name.
     pub nearest: Option<String>,
     /// Error message: one sentence.
     pub message: String,
 }
 
-/// Converts to the refusal that a client receives, with its input truncated.
+/// Converts the error to a refusal for a client, with quoted input truncated.
 impl From<ParamError> for Refusal {
     fn from(e: ParamError) -> Refusal {
         let (code, path) = match e.name {
@@ -53,7 +53,7 @@ impl From<ParamError> for Refusal {
     }
 }
 
-/// Truncates a sentence that quotes client input, to keep it readable.
+/// Truncates an error message that quotes long client input.
 fn shortened_sentence(text: &str) -> String {
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -62,14 +62,14 @@ fn shortened_sentence(text: &str) -> String {
 }
 
 impl ParamError {
-    /// Creates the error of a value out of range.
+    /// Creates the error for a value that is out of range.
     pub fn value(name: &str, got: impl Into<Value>, allowed: impl Into<Value>) -> Self {
         let (got, allowed) = (got.into(), allowed.into());
-        let message = format!("{name} = {got} is out of range: {}", plain(&allowed));
+        let message = format!("{name} = {got} is out of range; allowed: {}", plain(&allowed));
         ParamError { unknown_game: false, name: Some(name.into()), got, allowed, nearest: None, message }
     }
 
-    /// Creates the error of a name that is not among `known`.
+    /// Creates the error for a name that is not in `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
         ParamError {
             unknown_game: what == "game",
@@ -81,7 +81,7 @@ impl ParamError {
         }
     }
 
-    /// Creates the error of a text that is not a game string.
+    /// Creates the error for a text that is not a game string.
     pub(crate) fn syntax(text: &str, why: &str) -> Self {
         ParamError {
             unknown_game: false,
@@ -100,23 +100,23 @@ fn plain(v: &Value) -> String {
 
 /// Splits `name(key=value,...)` into the name and raw parameters.
 ///
-/// Values are parsed as JSON if possible, else taken as text. Commas inside brackets, braces, parentheses and quotes belong
-/// to the value.
+/// Values are parsed as JSON if possible, else taken as text. Commas inside brackets, braces, parentheses and quotes
+/// belong to the value.
 ///
 /// # Errors
-/// Fails on a text of any other form.
+/// Fails on a text that does not have this form.
 pub fn split(text: &str) -> Result<(String, Params), ParamError> {
     let text = text.trim();
     let Some(open) = text.find('(') else {
         return Ok((text.to_owned(), Params::new()));
     };
     let Some(inner) = text[open + 1..].strip_suffix(')') else {
-        return Err(ParamError::syntax(text, "the closing parenthesis is missing"));
+        return Err(ParamError::syntax(text, "expected a closing parenthesis at the end"));
     };
     let mut params = Params::new();
     for part in pieces(inner) {
         let Some((key, value)) = part.split_once('=') else {
-            return Err(ParamError::syntax(text, &format!("{part:?} is not key=value")));
+            return Err(ParamError::syntax(text, &format!("expected key=value, got {part:?}")));
         };
         params.insert(key.trim().to_owned(), read(value.trim()));
     }
@@ -156,7 +156,7 @@ pub fn canonical(id: &str, params: &Params) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{id}({})", list.join(",")) }
 }
 
-/// Converts raw parameters to typed ones and refuses unknown names and wrong types.
+/// Converts raw parameters to the type `P`. Refuses unknown names and wrong types.
 ///
 /// # Errors
 /// Returns the first parameter that is unknown or has the wrong type.
@@ -190,7 +190,8 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
     })
 }
 
-/// Checks the ranges of the schema (`#[schemars(range(...))]`), so that a constructor checks only what a range cannot say.
+/// Checks parameters against the ranges in their schema (`#[schemars(range(...))]`). Constructors then check only the
+/// remaining constraints.
 ///
 /// # Errors
 /// Returns the first parameter that is out of range, in the order of definition.
@@ -218,7 +219,7 @@ pub fn in_range<P: Serialize + JsonSchema>(params: &P) -> Result<(), ParamError>
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
 ///
 /// # Errors
-/// Fails on any other value.
+/// Fails on a value in neither format.
 pub fn list<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -233,7 +234,7 @@ where
     serde_json::from_value(value).map_err(D::Error::custom)
 }
 
-/// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` for any other text.
+/// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` if the text does not have this format.
 pub fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split(';').map(|row| row.split_whitespace().map(|n| n.parse().ok()).collect()).collect()
 }
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_the_schema_are_checked() {
+    fn value_outside_schema_range_is_refused() {
         #[derive(Serialize, JsonSchema)]
         struct Sizes {
             #[schemars(range(min = 0, max = 16))]
@@ -269,7 +270,7 @@ mod tests {
         let error = |rows, komi, length| in_range(&Sizes { rows, komi, length }).unwrap_err();
         assert_eq!(in_range(&Sizes { rows: 16, komi: -0.5, length: None }), Ok(()));
         assert_eq!(error(17, 401.0, Some(0)), ParamError::value("rows", 17, "0 to 16"));
-        assert_eq!(error(17, 0.0, None).message, "rows = 17 is out of range: 0 to 16");
+        assert_eq!(error(17, 0.0, None).message, "rows = 17 is out of range; allowed: 0 to 16");
         assert_eq!(error(0, 400.5, Some(0)), ParamError::value("komi", 400.5, "-0.5 to 400"));
         assert_eq!(error(0, 0.0, Some(1)), ParamError::value("length", 1, "at least 2"));
     }

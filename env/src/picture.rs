@@ -1,11 +1,11 @@
 //! Pictures of positions: SVG for pages, notebooks and rasterizers.
 //!
-//! A game draws on a [`Sketch`], with a [`Board`] of named squares or points, or with [`labels`]. All components share a few
-//! [`Paint`]s, each with a value for light and for dark mode, which a page may override with CSS variables
+//! A game draws on a [`Sketch`], with a [`Board`] of named squares or points, or with [`labels`]. All components share
+//! a few [`Paint`]s, each with a value for light and for dark mode, which a page may override with CSS variables
 //! (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so that one page can contain several.
 //!
-//! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top. Pages add
-//! the classes `last` and `legal`.
+//! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top.
+//! Pages add the classes `last` and `legal`.
 
 mod grid;
 pub mod labels;
@@ -23,7 +23,7 @@ use crate::svg::escape;
 /// Maximum size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;
 
-/// A picture of a position from the view of one viewer.
+/// A picture of a position as seen by one viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// SVG document: one `svg` element of class `ludex` with `title` and `desc`.

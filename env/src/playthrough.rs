@@ -1,8 +1,8 @@
 //! A random game as text: every field of every position, for review by people and comparison in tests.
 //!
-//! This module writes the files under `tests/data/playthroughs/`, in which a change of a game's behavior shows as a
-//! difference. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the whole game
-//! is written, but only the first position of each phase.
+//! The module writes the files under `tests/data/playthroughs/`. A change of a game's behavior shows as a difference
+//! in these files. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the
+//! whole game is written, but only the first position of each phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,8 +17,8 @@ use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 /// Longest game that is written completely, in moves and chance outcomes.
 const WHOLE: usize = 2_000;
 
-/// Returns the game under `seed` as text: at most `most` moves and chance outcomes, or the complete game with few positions
-/// if more than `most` outcomes precede the first move.
+/// Plays a random game under `seed` and returns it as text, up to `most` moves and chance outcomes. If more than `most`
+/// outcomes precede the first move, returns the complete game, but only the first position of each phase.
 ///
 /// Chance follows the seed as in episode 0; the moves are random, from a separate stream.
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
@@ -44,8 +44,8 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     out
 }
 
-/// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter game. The
-/// game under `seed` is that of [`playthrough`].
+/// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter
+/// game. The game under `seed` is that of [`playthrough`].
 pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut shown) = (game.start(), (0, Value::Null));
@@ -112,7 +112,7 @@ fn names(who: &[Viewer]) -> String {
     who.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes `show` for every viewer, once for viewers with equal results.
+/// Writes the text from `show` for every viewer. Viewers with equal texts share one entry.
 fn each(out: &mut String, players: Seat, what: &str, show: impl Fn(Viewer) -> String) {
     let mut groups: Vec<(String, Vec<Viewer>)> = Vec::new();
     for who in (0..players).map(Viewer::Seat).chain([Viewer::Public]) {
@@ -169,7 +169,8 @@ fn position(out: &mut String, s: &dyn DynState) {
     }
 }
 
-/// Formats an array: small arrays of small numbers completely, others as runs of equal nonzero cells.
+/// Formats an array. Small arrays of small numbers are written completely, all other arrays as runs of equal nonzero
+/// cells.
 fn cells(bytes: &[u8]) -> String {
     if bytes.len() <= 128 && bytes.iter().all(|&b| b < 10) {
         return bytes.iter().map(|b| char::from(b'0' + b)).collect();
@@ -187,7 +188,7 @@ fn cells(bytes: &[u8]) -> String {
     format!("[{}]", set.join(" "))
 }
 
-/// Returns the words of playthrough files for `turn`: a simultaneous turn is `Together`.
+/// Formats `turn` for a playthrough file, in which a simultaneous turn is `Together`.
 fn turn_text(turn: ToMove) -> String {
     match turn {
         ToMove::Simultaneous(seats) => format!("Together({seats:?})"),

@@ -1,4 +1,4 @@
-//! Agents from the perspective of the rules: a [`Policy`] chooses a legal action on request.
+//! The interface of agents: a [`Policy`] chooses a legal action on request.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::game::{Action, Mover, Seat, Viewer};
 pub enum AgentKey<'a> {
     /// The episode's seed, under a separate purpose (in-process agents).
     Episode(&'a Draw),
-    /// A key of the agent itself (remote agents, fixed seeds).
+    /// A key that belongs to the agent (remote agents, fixed seeds).
     Own(&'a Key),
 }
 
@@ -28,7 +28,7 @@ enum Sight<'a> {
     View(&'a dyn DynView),
 }
 
-/// One move or outcome of the episode so far, as observed by the requested seat.
+/// One move or outcome of the episode so far, as observed by the seat that is to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedMove {
     /// Party that made the move.
@@ -37,15 +37,15 @@ pub struct ObservedMove {
     pub action: Option<Action>,
     /// Event text that the seat received.
     pub text: String,
-    /// Texts revealed to the seat between this event and the next: tiles drawn, claims that won. Each text appears once in a
-    /// match.
+    /// Texts revealed to the seat between this event and the next event, such as drawn tiles. Each text appears once in
+    /// a match.
     pub reveals: Vec<String>,
 }
 
 /// A refused reply to the pending request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriorAttempt {
-    /// The complete reply; `None` if there was none.
+    /// The complete reply; `None` if the agent did not reply.
     pub given: Option<Move>,
     /// Reason of the refusal, from the game.
     pub why: String,
@@ -65,28 +65,28 @@ impl PriorAttempt {
     }
 }
 
-/// A persistent store for external results of an agent, such as paid replies of an endpoint, so that they are not requested
-/// again when an episode is replayed: a host that restarts after a crash plays the same moves from the journal. Keys are
-/// chosen by the agent; the host separates episodes and seats.
+/// A persistent store for an agent's external results, such as paid replies of an endpoint. A host that restarts after
+/// a crash replays the episode from the journal, without new requests. The agent chooses the keys; the host provides a
+/// separate journal for each episode and seat.
 pub trait Journal: Send + Sync {
     /// Returns the entry stored under `key`.
     fn find(&self, key: &str) -> Option<Value>;
-    /// Returns the entry stored under `key` for inspection only; does not count it as a cached reply.
+    /// Returns the entry stored under `key` without counting a cached reply.
     fn recall(&self, key: &str) -> Option<Value> {
         self.find(key)
     }
     /// Stores `entry` under `key`.
     ///
     /// # Errors
-    /// Fails if the entry cannot be persisted. The agent should stop then.
+    /// Fails if the entry cannot be persisted; the agent should then stop.
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String>;
-    /// Returns the journal's directory, in which an agent may keep a file about requests of several journals.
+    /// Returns the journal's directory, in which an agent may store files that several journals share.
     fn shelf(&self) -> Option<Shelf<'_>> {
         None
     }
 }
 
-/// A directory with the same lifetime as its journals.
+/// A directory of several journals, with the same lifetime as the journals.
 pub struct Shelf<'a> {
     /// Path of the directory.
     pub folder: &'a Path,
@@ -126,7 +126,7 @@ impl<'a> MoveRequest<'a> {
         Self::new(Sight::State(state), seat, turn, legal, key)
     }
 
-    /// Creates a request about a view, the form for remote agents.
+    /// Creates a request from a view, for remote agents.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
         Self::new(Sight::View(view), seat, turn, legal, key)
     }
@@ -137,7 +137,7 @@ impl<'a> MoveRequest<'a> {
         self
     }
 
-    /// Returns the same request with another key.
+    /// Returns the request with `key` instead of its current key.
     pub fn keyed<'k>(&self, key: AgentKey<'k>) -> MoveRequest<'k>
     where
         'a: 'k,
@@ -185,7 +185,8 @@ impl<'a> MoveRequest<'a> {
         self.journal
     }
 
-    /// Returns all moves and outcomes that the seat observed, oldest first; `None` if the host keeps no history (batches).
+    /// Returns all moves and outcomes that the seat observed, oldest first; `None` if the host records no history
+    /// (batches).
     pub fn past(&self) -> Option<&'a [ObservedMove]> {
         self.past
     }
@@ -233,7 +234,7 @@ impl<'a> MoveRequest<'a> {
 
 /// A synchronous agent, for hosts that need an action at once: server-played seats of batches, schedules, solvers.
 pub trait Policy: Send + Sync {
-    /// Returns a legal action. An illegal one forfeits the episode if illegal moves lose, and is an error otherwise.
+    /// Returns a legal action. If illegal moves lose, an illegal action forfeits the episode; otherwise it is an error.
     fn choose(&self, ask: &MoveRequest<'_>) -> Action;
 
     /// Returns true if the agent needs the true state, for studies of the value of hidden information.

@@ -1,7 +1,6 @@
 //! Records of episodes: construction during play ([`RecordBuilder`]) and replay ([`steps`]).
 //!
-//! Hosts push events as they happen. Code that displays, verifies or prompts from a record iterates over its steps. Only
-//! this module relates events to positions.
+//! Hosts push events as they happen. Code that displays or verifies a record iterates over the record's steps.
 
 use ludex_protocol::record::{ChanceRecord, Footer, Header, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
@@ -23,7 +22,7 @@ pub use notation::in_notation;
 pub use outcome::{is_forfeit, outcomes};
 pub use steps::{Replay, ReplayStep, ReplayStop, parsed_move, position, steps, submitted_move};
 
-/// Initial capacity for events. Most games have more, and nearly all have at least a few.
+/// Initial capacity for events.
 const EVENTS: usize = 16;
 
 /// A record under construction, with a digest chained event by event.
@@ -56,7 +55,7 @@ impl RecordBuilder {
         &self.events
     }
 
-    /// Appends an event. The parts of a joint move must be in seat order, each but the last with `more`.
+    /// Appends an event. The parts of a joint move must be in seat order; all parts except the last have `more`.
     ///
     /// # Errors
     /// Fails on an event without a canonical form (notes may contain any number); the record is unchanged.
@@ -76,9 +75,9 @@ impl RecordBuilder {
         self.push(RecordEvent::Chance(ChanceRecord { action: Some(outcome) }))
     }
 
-    /// Completes the record with these sums of rewards. The caller supplies a footer with the fields known only to the host:
-    /// reason, seat at fault, time, run, pair, seed and salt. This method sets returns after a forfeit, outcome and digest.
-    /// A footer without a reason gets no outcome.
+    /// Completes the record. `returns` has the sum of rewards of each seat. `footer` has the fields that only the host
+    /// knows: reason, seat at fault, time, run, pair, seed and salt. Sets the returns (adjusted after a forfeit), the
+    /// outcome and the digest. Without a reason, no outcome is set.
     ///
     /// # Errors
     /// Fails on a return that is not finite.

@@ -29,16 +29,16 @@ impl RegisteredGame {
         RegisteredGame { info: G::INFO, load: load_typed::<G> }
     }
 
-    /// Returns the entry of a game in two builds of the same rules: `S` plays the parameters that it accepts, `G` all
-    /// others.
+    /// Returns the entry of a game with two implementations of the same rules. `S` is used for the parameters that it
+    /// accepts, `G` for all other parameters.
     pub const fn of_either<S: CompleteGame, G: CompleteGame>() -> Self {
         RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
     }
 
-    /// Loads the game with these parameters over the defaults; `preset` is applied first.
+    /// Loads the game with `params`. A `preset` is applied first; parameters that are absent have their defaults.
     ///
     /// # Errors
-    /// Names the parameter that is unknown, has the wrong type, or is out of range.
+    /// Fails with the name of the parameter that is unknown, has the wrong type, or is out of range.
     pub fn load(&self, params: &Params) -> Result<GameRef, ParamError> {
         (self.load)(params)
     }
@@ -69,7 +69,7 @@ impl Games {
         self.iter().find(|e| e.info.id == id)
     }
 
-    /// Loads a game from a game string, e.g. `countdown`, `countdown(objects=3)` or an alias of another program.
+    /// Loads a game from a game string, e.g. `countdown`, `countdown(objects=3)` or a name from another program.
     ///
     /// # Errors
     /// Fails on an unknown game, with the nearest name, or on an invalid parameter.
@@ -121,7 +121,7 @@ fn load_typed<G: CompleteGame>(raw: &Params) -> Result<GameRef, ParamError> {
         if let Some(wanted) = raw.remove("preset") {
             let mut full = preset_params::<G>(wanted.as_str().unwrap_or_default()).ok_or_else(|| {
                 let mut e = ParamError::value("preset", wanted, names.clone());
-                e.message = format!("preset = {} does not exist; allowed: {}", e.got, names.join(", "));
+                e.message = format!("unknown preset {}; allowed: {}", e.got, names.join(", "));
                 e
             })?;
             full.extend(raw);

@@ -10,7 +10,7 @@
 
 use itoa::Buffer;
 
-/// Alignment of a text relative to its point.
+/// Alignment of a text relative to its anchor point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextAnchor {
     /// The text starts at the point.
@@ -45,8 +45,8 @@ impl Attribute for &str {
     }
 }
 
-/// Opening tag at the end of a text. One of the methods [`end`](Element::end), [`text`](Element::text) and
-/// [`tip`](Element::tip) completes the element.
+/// An opening tag at the end of the output, to which attributes can be added. One of the methods [`end`](Element::end),
+/// [`text`](Element::text) and [`tip`](Element::tip) completes the element.
 #[must_use = "the tag is still open"]
 pub struct Element<'a> {
     out: &'a mut String,
@@ -121,8 +121,8 @@ pub fn length(x: f64) -> String {
     format!("{}", (x * 10.0).round() / 10.0 + 0.0)
 }
 
-/// Escapes a text for elements and attributes of SVG and HTML. Line breaks become spaces; characters that XML forbids, and
-/// those that reverse the line, become `?`.
+/// Escapes a text for elements and attributes of SVG and HTML. Line breaks become spaces. Control characters and
+/// characters that change the text direction become `?`.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_to(&mut out, text);

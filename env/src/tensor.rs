@@ -2,8 +2,8 @@
 
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
-/// Returns the spec of a `u8` array of ones and zeros: `planes` names the entries of the first axis, `rest` are the other
-/// axes.
+/// Returns the spec of a `u8` array of ones and zeros: `planes` names the entries of the first axis, `rest` are the
+/// other axes.
 pub fn planes(planes: &[&str], rest: &[u32]) -> TensorSpec {
     let parts = planes.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
     let s = std::iter::once(planes.len() as u32).chain(rest.iter().copied()).collect();
@@ -75,8 +75,8 @@ pub fn put_bits(out: &mut [u8], bits: u64) {
     rest.iter_mut().zip(spread(left)).for_each(|(cell, bit)| *cell = bit);
 }
 
-/// Writes bit `i` of `words` (64 per word, bit 0 first) into byte `i` of `out`, as ones and zeros. Leaves bytes beyond the
-/// last word unchanged.
+/// Writes bit `i` of `words` (64 per word, bit 0 first) into byte `i` of `out`, as ones and zeros. Leaves bytes beyond
+/// the last word unchanged.
 #[inline]
 pub fn spread_bits(words: &[u64], out: &mut [u8]) {
     out.chunks_mut(64).zip(words).for_each(|(cells, &word)| put_bits(cells, word));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_bits_leaves_bytes_beyond_words() {
+    fn spread_bits_leaves_bytes_beyond_last_word_unchanged() {
         let words = [0x8000_0000_0000_0005, 0b1_0110];
         for len in 0..=128 {
             let mut out = vec![7; len];

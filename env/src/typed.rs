@@ -49,7 +49,7 @@ fn refused(why: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::IllegalAction, why)
 }
 
-/// Creates the refusal of a move with these issues, at least one.
+/// Creates the refusal of a move from `issues`, which must not be empty.
 fn flawed(issues: Vec<Issue>) -> Refusal {
     let issues = cap_issues(issues);
     let first = issues.first();
@@ -76,31 +76,31 @@ impl<G: CompleteGame> TypedState<G> {
             return Ok(());
         }
         Err(refused(match self.turn() {
-            ToMove::Over => "the episode is over".to_owned(),
-            ToMove::Chance => "chance is to move".to_owned(),
+            ToMove::Over => format!("seat {seat} cannot move: the episode has ended"),
+            ToMove::Chance => format!("chance is to move, not seat {seat}"),
             ToMove::Seat(p) => format!("seat {p} is to move, not seat {seat}"),
             ToMove::Simultaneous(_) => format!("seat {seat} does not act in this joint move"),
         }))
     }
 
-    /// Checks that a joint move is due and that `joint` has exactly the required entries, each of them legal.
+    /// Checks that the turn is simultaneous and that `joint` has exactly the required entries, all of them legal.
     fn check_joint<T>(
         &self,
         joint: &[Option<T>],
         good: impl Fn(Seat, &T) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         let ToMove::Simultaneous(acting) = self.turn() else {
-            return Err(refused("no joint move is due"));
+            return Err(refused("unexpected joint move: the turn is not simultaneous"));
         };
         let players = self.of.spec.players as usize;
         if joint.len() != players {
-            return Err(refused(format!("a joint move has {players} entries, not {}", joint.len())));
+            return Err(refused(format!("joint move: expected {players} entries, got {}", joint.len())));
         }
         for (seat, entry) in joint.iter().enumerate() {
             match (acting.has(seat), entry) {
                 (true, Some(entry)) => good(seat, entry)?,
-                (true, None) => return Err(refused(format!("seat {seat}'s action is missing"))),
-                (false, Some(_)) => return Err(refused(format!("seat {seat} does not act"))),
+                (true, None) => return Err(refused(format!("joint move: expected a move of seat {seat}, got none"))),
+                (false, Some(_)) => return Err(refused(format!("joint move: unexpected move of seat {seat}"))),
                 (false, None) => {}
             }
         }
@@ -139,7 +139,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
     fn play(&mut self, seat: Seat, a: Action) -> Result<(), Refusal> {
         self.acts(seat)?;
         if let ToMove::Simultaneous(_) = self.turn() {
-            return Err(refused("the seats move together here: a joint action is needed"));
+            return Err(refused(format!("expected a joint move, got a single move of seat {seat}")));
         }
         if !self.is_legal(seat, a) {
             return Err(self.illegal(seat, a));
@@ -152,10 +152,10 @@ impl<G: CompleteGame> DynState for TypedState<G> {
         let mut outcomes = Outcomes::new();
         self.chance(&mut outcomes);
         if self.turn() != ToMove::Chance {
-            return Err(refused("chance is not to move"));
+            return Err(refused("unexpected chance outcome: chance is not to move"));
         }
         if !outcomes.items().iter().any(|&(o, _)| o == a) {
-            return Err(refused(format!("{a} is not an outcome of this chance node")));
+            return Err(refused(format!("expected an outcome of the chance node, got {a}")));
         }
         self.play_unchecked(a);
         Ok(())
@@ -177,7 +177,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
             ParsedMove::Action(a) => Err(self.illegal(seat, *a)),
             ParsedMove::Document(said) => match self.parse_move(seat, &Move::Document(said.clone()))? {
                 read if read == *heard => Ok(()),
-                _ => Err(refused(format!("what seat {seat} says is not in its canonical form"))),
+                _ => Err(refused(format!("expected a document of seat {seat} in canonical form"))),
             },
         })?;
         self.play_joint_unchecked(joint);
@@ -231,7 +231,8 @@ impl<G: CompleteGame> DynState for TypedState<G> {
             Some(_) => Vec::new(),
             None if self.of.spec.proposals.is_none() => Vec::new(),
             None => {
-                vec![Issue::new("", &said, "an action id, or its text", "no documents are heard now").code("not_now")]
+                let message = "documents are not accepted in this turn";
+                vec![Issue::new("", &said, "an action id, or its text", message).code("not_now")]
             }
         };
         let heard = if flaws.is_empty() { self.game().parse_document(&self.state, seat, &said) } else { Err(flaws) };
@@ -245,7 +246,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
         let mut outcomes = Outcomes::new();
         self.chance(&mut outcomes);
         if self.turn() != ToMove::Chance {
-            return Err(refused("chance is not to move"));
+            return Err(refused("unexpected chance outcome: chance is not to move"));
         }
         let named = |a: Action| match given {
             Move::Id(id) => *id == i64::from(a),
@@ -253,7 +254,7 @@ impl<G: CompleteGame> DynState for TypedState<G> {
             Move::Document(_) => false,
         };
         let found = outcomes.items().iter().map(|o| o.0).find(|&a| named(a));
-        found.ok_or_else(|| refused("no such outcome at this chance node"))
+        found.ok_or_else(|| refused("the chance node has no outcome with this id or text"))
     }
 
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {

@@ -1,5 +1,5 @@
-//! Throughput of Mahjong on one core: fan scoring of the oracle's winning hands, and shanten with useful tiles of random
-//! hands.
+//! Throughput of Mahjong on one core: fan scoring of known winning hands, and shanten of random hands with the tiles
+//! that reduce it.
 //!
 //! `cargo bench -p ludex-games --bench mahjong` reports hands per second. Requires gzip on PATH.
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 const HANDS: usize = 4_096;
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/oracles/mcr_fans.json.gz");
 
-/// Reads the winning hands of the oracle's file.
+/// Reads the winning hands of the stored oracle file.
 fn winning() -> Vec<Hand> {
     let read = |v: &Value| tiles::read(v.as_str().expect("a tile")).expect("a tile");
     let meld = |v: &Value| Meld {

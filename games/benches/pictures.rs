@@ -1,4 +1,4 @@
-//! Time to draw one picture of a position from the middle of a random episode.
+//! Time to draw a picture of one position from the middle of a random episode.
 //!
 //! `cargo bench -p ludex-games --bench pictures`. The target is less than 200 microseconds for boards up to 15x15.
 

@@ -1,7 +1,7 @@
 //! Steps per second of each game, for single states and for batches, with and without observations.
 //!
-//! `cargo bench -p ludex-games --bench steps` reports steps per second on one core: moves and chance outcomes for `rollout`, decisions only
-//! for `checked`, which lists the legal actions and checks the chosen one.
+//! `cargo bench -p ludex-games --bench steps` reports steps per second on one core. A step is a move or a chance
+//! outcome in `rollout`, and a decision in `checked`, which also lists the legal actions and checks the chosen one.
 
 use std::hint::black_box;
 
@@ -15,15 +15,16 @@ use ludex_protocol::spec::Dynamics;
 
 const ROWS: usize = 1_024;
 
-/// Games measured in addition to the defaults of every game.
+/// Game strings measured in addition to the default of every game.
 const MORE: &[&str] = &["go(board_size=9)", "free_style(rules=F0)", "free_style(rules=F1)"];
 
-/// Returns the game strings of all measured games.
+/// Returns an iterator over the game strings of all measured games.
 fn measured() -> impl Iterator<Item = &'static str> {
     games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied())
 }
 
-/// Draws one random legal action per environment and seat from the masks of the last reply; not part of the measured time.
+/// Draws a random legal action for each environment and seat from the masks of the last reply. Not part of the measured
+/// time.
 fn choose(batch: &dyn DynBatch, answer: &Batch, rng: &mut Stream, actions: &mut Vec<i32>) {
     actions.clear();
     let (width, n) = (batch.width(), batch.spec().actions as usize);
@@ -84,14 +85,14 @@ fn batch(c: &mut Criterion) {
     group.finish();
 }
 
-/// Number of episodes per iteration. The episodes are the same each time, so throughput can be counted in moves.
+/// Number of episodes per iteration. Every iteration plays the same episodes, so throughput can be counted in moves.
 const EPISODES: u32 = 16;
 
 fn stream(episode: u32) -> Stream {
     Stream::from_text(&format!("episode {episode}"))
 }
 
-/// Plays random moves through the checked interface, as hosts do, and returns the number of decisions.
+/// Plays random moves through the checked interface, as a host does, and returns the number of decisions.
 fn play_checked(state: &mut dyn DynState, rng: &mut Stream, legal: &mut Vec<u32>, outcomes: &mut Outcomes) -> u64 {
     let mut decisions = 0;
     loop {
@@ -149,7 +150,8 @@ fn single(c: &mut Criterion) {
     group.finish();
 }
 
-/// Measures parsing of Free Style proposals: repeated ones, and new ones, which are judged by random games first.
+/// Measures parsing of Free Style proposals. A repeated proposal is cached; a new one is first validated with random
+/// games.
 fn documents(c: &mut Criterion) {
     let mut group = c.benchmark_group("documents");
     let state = load("free_style").expect("a game").start();

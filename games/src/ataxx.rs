@@ -17,16 +17,16 @@ mod picture;
 #[cfg(test)]
 mod tests;
 
-/// The game under given parameters. Cells are bits, `row * 7 + column` from the top left.
+/// The game with its parameters. Bit `row * 7 + column` of a set is a cell; row 0 is the top row.
 pub struct Ataxx {
     params: Params,
 }
 
-/// Parameters of the end of a game.
+/// Parameters that decide when a game ends.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Maximum number of plies, 1 to 10,000; the pieces are counted after the last one.
+    /// Maximum number of plies, 1 to 10,000. After the last one, the pieces are counted.
     #[schemars(range(min = 1, max = 10_000))]
     pub max_plies: u32,
     /// Result of a move that repeats an earlier position.
@@ -37,9 +37,9 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repetition {
-    /// Repetition has no effect.
+    /// A repeated position has no effect.
     Allowed,
-    /// The mover loses the game.
+    /// The player who repeats a position loses the game.
     Loses,
 }
 
@@ -73,8 +73,9 @@ pub struct State {
     pieces: [u64; 2],
     plies: u16,
     end: Option<End>,
-    /// Boards after the last clone (or at the start) and after every jump since, each before its flips; empty if
-    /// repetition is allowed. A clone adds a piece, so no older board can recur.
+    /// Boards since the last clone (or the start): one after the clone, and one after each later jump. Each board is
+    /// stored before the move flips pieces. Empty if repetition is allowed. A clone adds a piece, so no older board can
+    /// recur.
     steps: Vec<[u64; 2]>,
 }
 
@@ -100,14 +101,15 @@ pub struct View {
     pub to_move: Option<String>,
     /// Number of moves so far.
     pub plies: u32,
-    /// Boards after the last clone (or at the start) and after every jump since, before their flips, as rows from the
-    /// top separated by `/`; empty if repetition is allowed.
+    /// Boards since the last clone (or the start): one after the clone, and one after each later jump, before the
+    /// pieces are flipped. Each board lists its rows from the top, separated by `/`. Empty if repetition is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
     /// Reason for the end: `no_move`, `plies` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Cells of `x` and of `o` at the end, if they are counted.
+    /// Final scores of `x` and `o`: their pieces, plus the empty cells that they own. Absent if the cells are not
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<[u32; 2]>,
 }
@@ -115,7 +117,7 @@ pub struct View {
 const NAMES: [&str; 2] = ["x", "o"];
 const MARKS: [char; 2] = ['x', 'o'];
 const CELLS: usize = 49;
-/// Number of jumps on the board; their ids follow those of the clones.
+/// Number of jumps. Ids 0 to 48 are clones; the jumps follow.
 const JUMPS: usize = 480;
 const ACTIONS: u32 = (CELLS + JUMPS) as u32;
 const FULL: u64 = (1 << CELLS) - 1;
@@ -123,18 +125,18 @@ const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
 /// The left and the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
-/// Number of moves that are ordered in search.
+/// Number of moves at the front of the list that search treats as ordered.
 const FRONT: usize = 6;
-/// Maximum number of remaining plies that is part of the hash.
+/// Cap on the remaining plies that enter the hash.
 const NEAR_END: u32 = 20;
 
-/// Returns the greater of the distances along rows and columns.
+/// Returns the Chebyshev distance of two cells.
 const fn distance(a: usize, b: usize) -> usize {
     let (rows, columns) = ((a / 7).abs_diff(b / 7), (a % 7).abs_diff(b % 7));
     if rows > columns { rows } else { columns }
 }
 
-/// Returns the cells at distance `d` of every cell.
+/// Returns, for every cell, the set of cells at Chebyshev distance `d`.
 const fn ring(d: usize) -> [u64; CELLS] {
     let mut rings = [0; CELLS];
     let mut i = 0;
@@ -150,7 +152,7 @@ const fn ring(d: usize) -> [u64; CELLS] {
 const BESIDE: [u64; CELLS] = ring(1);
 const AFAR: [u64; CELLS] = ring(2);
 
-/// Source and target of every jump, and the id of the jump between two cells (0 for none).
+/// Source and target cell of every jump, and the jump id by source and target (0: no such jump).
 const TABLES: ([[u8; 2]; JUMPS], [[u16; CELLS]; CELLS]) = {
     let mut jumps = [[0; 2]; JUMPS];
     let mut ids = [[0; CELLS]; CELLS];
@@ -169,14 +171,14 @@ const TABLES: ([[u8; 2]; JUMPS], [[u16; CELLS]; CELLS]) = {
 static JUMP: [[u8; 2]; JUMPS] = TABLES.0;
 static JUMP_ID: [[u16; CELLS]; CELLS] = TABLES.1;
 
-/// Returns the cells of `set` and their neighbors; may include bits beyond the board.
+/// Returns the cells of `set` and their neighbors. The result may contain bits beyond the board.
 #[inline]
 const fn widen(set: u64) -> u64 {
     let row = set | (set & !RIGHT) << 1 | (set & !LEFT) >> 1;
     row | row << 7 | row >> 7
 }
 
-/// Iterates over the cells of a set, ascending.
+/// Iterates over the cells of a set in ascending order.
 #[inline]
 fn cells(set: u64) -> impl Iterator<Item = usize> {
     let mut left = set;
@@ -187,7 +189,7 @@ fn cells(set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the source of move `a` (`None` for a clone) and its target.
+/// Returns the source of move `a` (`None` for a clone) and the target.
 #[inline]
 fn ends_of(a: Action) -> (Option<usize>, usize) {
     match a as usize {
@@ -221,13 +223,13 @@ impl State {
         FULL & !(self.pieces[0] | self.pieces[1])
     }
 
-    /// Returns the cells that `seat` may clone to.
+    /// Returns the empty cells that `seat` can reach with a clone.
     #[inline]
     fn clones(&self, seat: Seat) -> u64 {
         widen(self.pieces[seat]) & self.empty()
     }
 
-    /// Iterates over the jumps of `seat`: the source, and the set of targets.
+    /// Iterates over the jumps of `seat`: each source with the set of its targets.
     #[inline]
     fn jumps(&self, seat: Seat) -> impl Iterator<Item = (usize, u64)> {
         let empty = self.empty();
@@ -239,7 +241,7 @@ impl State {
         widen(widen(self.pieces[seat]) & FULL) & self.empty() != 0
     }
 
-    /// Returns the change of the lead by the best move of `seat`.
+    /// Returns the largest change of the piece lead that one move of `seat` can make.
     fn best_gain(&self, seat: Seat) -> u32 {
         let clones = self.clones(seat);
         let jumps = widen(widen(self.pieces[seat]) & FULL) & self.empty() & !clones;
@@ -248,7 +250,7 @@ impl State {
         clone.max(most(jumps).map_or(0, |turned| 2 * turned))
     }
 
-    /// Returns the piece counts; if only one side can move, it also gets the empty cells.
+    /// Returns the scores: the piece counts, plus all empty cells for a side that can move while the opponent cannot.
     fn score(&self) -> [u32; 2] {
         let rest = self.empty().count_ones();
         let can = [self.can_move(0), self.can_move(1)];
@@ -260,12 +262,12 @@ impl State {
     }
 }
 
-/// Formats a board row by row from the top.
+/// Formats a board as seven rows, the top row first.
 fn rows(pieces: [u64; 2]) -> [String; 7] {
     std::array::from_fn(|r| board::row((0..7).map(|c| board::owner(pieces, r * 7 + c)), MARKS))
 }
 
-/// Parses a board of rows from the top.
+/// Parses a board from its rows, the top row first.
 fn read_rows<'a>(lines: impl Iterator<Item = &'a str>) -> [u64; 2] {
     let mut pieces = [0; 2];
     for (row, line) in lines.take(7).enumerate() {
@@ -279,7 +281,7 @@ impl Ataxx {
         self.params.repetition == Repetition::Loses
     }
 
-    /// Describes the side to move or the winner, and the piece counts.
+    /// Describes the side to move or the winner, and both piece counts.
     fn standing(&self, view: &View) -> String {
         let pieces = read_rows(view.board.iter().map(String::as_str)).map(u64::count_ones);
         let state = match (&view.to_move, view.end.as_deref(), view.score) {
@@ -293,7 +295,7 @@ impl Ataxx {
         format!("{state}; move {} of {}; x has {}, o has {}\n", view.plies, self.params.max_plies, pieces[0], pieces[1])
     }
 
-    /// Returns the reason for the end of the game, repetition aside.
+    /// Returns the reason for the end of the game, or `None`. Repetition is checked elsewhere.
     #[inline]
     fn judge(&self, s: &State) -> Option<End> {
         if !s.can_move(0) || !s.can_move(1) {
@@ -492,8 +494,8 @@ impl GameText for Ataxx {
         from.map(name).unwrap_or_default() + &name(to)
     }
 
-    /// Accepts `b6` and `a7b6` for a clone (from any adjacent own piece), `a7c5` for a jump, both with any separators
-    /// other than letters and digits, and the bare id.
+    /// Accepts `b6` or `a7b6` for a clone (from any adjacent own piece), `a7c5` for a jump, and the action id.
+    /// Punctuation and spaces in the cells are ignored.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         let a = match word.len() {
@@ -520,7 +522,7 @@ impl GameText for Ataxx {
         }
         match from {
             Some(from) if own >> from & 1 == 0 => format!("{} has no piece on {}", NAMES[seat & 1], name(from)),
-            _ => format!("{} has no piece beside {}", NAMES[seat & 1], name(to)),
+            _ => format!("{} has no piece next to {}", NAMES[seat & 1], name(to)),
         }
     }
 }
@@ -544,7 +546,7 @@ impl GameDisplay for Ataxx {
         format!("{board}\n{}", self.standing(view))
     }
 
-    /// Marks moves that lose by repetition, if repetition counts.
+    /// Returns a warning for a move that loses by repetition.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         if !self.counts_steps() {
             return String::new();
@@ -562,7 +564,7 @@ impl GameDisplay for Ataxx {
         picture::picture(self, view)
     }
 
-    /// A clone is a click on its cell, a jump a click on both cells.
+    /// Returns one click for a clone (the target), two for a jump (source and target).
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let (from, to) = ends_of(a);
         Some(Gesture::of(from.into_iter().chain([to]).map(name)))
@@ -570,7 +572,8 @@ impl GameDisplay for Ataxx {
 }
 
 impl GameSearch for Ataxx {
-    /// Doubles the lead in pieces and adds the best gain of the side to move, since half of it is lost again.
+    /// Returns twice the piece lead plus the best gain of the side to move, scaled. The gain counts half because the
+    /// opponent usually wins part of it back.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         let [mine, theirs] = [me, 1 - me].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
@@ -580,7 +583,7 @@ impl GameSearch for Ataxx {
         Some((2.0 * (mine - theirs) + gain) / 120.0)
     }
 
-    /// Orders moves by the number of flipped pieces; jumps that flip none are last resorts.
+    /// Orders moves by the number of flipped pieces. Jumps that flip no piece are listed only if no clone is legal.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if !self.acts(s, seat) {
             return 0;
@@ -603,8 +606,7 @@ impl GameSearch for Ataxx {
         (out.len() - from).min(FRONT)
     }
 
-    /// Covers pieces, side to move, and the remaining plies once they are 20 or fewer; ignores which boards would
-    /// repeat.
+    /// Hashes pieces, side to move, and the remaining plies (up to 20). The history of repeated boards is not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let left = self.params.max_plies.saturating_sub(s.plies.into()).min(NEAR_END);
         let rest = u64::from(left) << 1 | s.mover() as u64;

@@ -23,15 +23,15 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::division_marks;
 use crate::quote::quoted;
 
-/// The game under given parameters, with all instances.
+/// The game with its parameters and all instances.
 pub struct Bargaining {
     params: Params,
-    /// Weight of [`END`] out of 2^53 after an offer; 0 if chance never ends the game.
+    /// Probability that the game ends after an offer, in units of 2^-53; 0 if chance never ends the game.
     end: u64,
     pools: Vec<Pool>,
-    /// Number of each item that the proposer keeps, by offer id.
+    /// Number of each item that the proposer would keep, by offer id.
     offers: Vec<PerItem>,
-    /// The first position in which a seat moves, if the parameters set the instance.
+    /// First position with a seat to move, if the parameters fix the instance.
     given: Option<State>,
 }
 
@@ -42,36 +42,38 @@ pub struct Params {
     /// Maximum number of offers, 1 to 40; without agreement both seats get 0. The last offer cannot be accepted.
     #[schemars(range(min = 1, max = 40))]
     pub max_turns: u32,
-    /// Factor on returns for every offer after the first, above 0 to 1.
+    /// Factor on the returns for each offer after the first, above 0 and at most 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub discount: f64,
-    /// Probability that an offer, from the second on, ends the game without agreement; 0 to below 1.
+    /// Probability that the game ends without agreement after an offer, at least 0 and below 1. Applies from the second
+    /// offer on.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub prob_end: f64,
-    /// Definition of a seat's return.
+    /// Formula of a seat's return.
     pub reward: Reward,
     /// Names of the items.
     pub items: Items,
-    /// If true, text may accompany a move.
+    /// If true, a move may include a message.
     pub talk: bool,
-    /// A fixed instance instead of a drawn one: the pool, seat 0's values, seat 1's values, as `1 1 3;3 7 0;1 6 1`.
+    /// A fixed instance: the pool, seat 0's values and seat 1's values, such as `1 1 3;3 7 0;1 6 1`. By default, chance
+    /// draws one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// OpenSpiel's parameter; must be empty, as instances are drawn.
     #[serde(skip_serializing)]
     pub instances_file: String,
-    /// OpenSpiel's parameter, without effect: instances are drawn from all possible ones.
+    /// OpenSpiel's parameter, without effect: chance draws from all possible instances.
     #[serde(skip_serializing)]
     pub max_num_instances: u32,
 }
 
-/// Definition of a seat's return.
+/// Formula of a seat's return.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reward {
     /// The value of the seat's own share.
     Own,
-    /// The value of the seat's own share minus the value of the other seat's share to the other seat.
+    /// The value of the seat's own share minus the opponent's value of the opponent's share.
     Difference,
 }
 
@@ -104,25 +106,25 @@ impl Default for Params {
 /// A number for each of the three items.
 type PerItem = [u8; 3];
 
-/// A pool with its possible values.
+/// An item pool and the value lists that are possible with it.
 struct Pool {
     counts: PerItem,
-    /// Value lists that make the pool worth 10, each with the number of compatible lists of the other seat.
+    /// Value lists that make the pool worth 10, each with the number of compatible lists for the other seat.
     values: Vec<(PerItem, u64)>,
 }
 
 const MOST_TURNS: usize = 40;
-/// Maximum number of items in a pool.
+/// Maximum total number of items in a pool.
 const MOST_ITEMS: u8 = 7;
 /// Value of the whole pool to each seat.
 const WORTH: u32 = 10;
-/// Accepts the last offer; lower ids are offers.
+/// Action that accepts the last offer. All lower ids are offers.
 const AGREE: Action = 120;
 /// Chance outcome: the game continues.
 const CONTINUE: Action = 1_000;
 /// Chance outcome: the game ends.
 const END: Action = 1_001;
-/// Sum of the weights of [`CONTINUE`] and [`END`].
+/// Sum of the weights of [`CONTINUE`] and [`END`]: weights are probabilities in units of 2^-53.
 const WHOLE: u64 = 1 << 53;
 
 /// The current phase of the game.
@@ -154,7 +156,7 @@ pub struct State {
     offers: [u8; MOST_TURNS],
     made: u8,
     phase: Phase,
-    /// Texts sent with moves, in order.
+    /// Messages sent with moves, oldest first.
     words: Vec<Words>,
 }
 
@@ -170,7 +172,7 @@ impl Clone for State {
     }
 }
 
-/// Text that accompanied a move.
+/// A message that was sent with a move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Words {
     /// Index of the move, from 0.
@@ -188,20 +190,20 @@ pub struct View {
     /// Number of each item in the pool, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PerItem>,
-    /// Value of one of each item to the observer, once drawn.
+    /// Value of one unit of each item to the observer, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<PerItem>,
-    /// Offers in order, alternating from seat 0: the number of each item that the proposer keeps.
+    /// Offers in order, alternating from seat 0. An offer is the number of each item that the proposer would keep.
     pub offers: Vec<PerItem>,
     /// The current phase of the game.
     pub phase: Phase,
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// Texts sent with moves, in order; seat 0 makes the moves with even numbers.
+    /// Messages sent with moves, oldest first. Seat 0 makes the moves with even indexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<Words>,
-    /// Both seats' values, at the end.
+    /// Values of both seats, revealed at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<[PerItem; 2]>,
 }
@@ -210,19 +212,19 @@ fn dot(counts: &PerItem, values: &PerItem) -> u32 {
     counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
 }
 
-/// Iterates over all lists of three numbers up to `most`, the first number fastest.
+/// Iterates over all lists of three numbers from 0 to `most`; the first number varies fastest.
 fn threes(most: u8) -> impl Iterator<Item = PerItem> {
     let each = move || 0..=most;
     each().flat_map(move |c| each().flat_map(move |b| each().map(move |a| [a, b, c])))
 }
 
-/// Returns true if two value lists are compatible: each item has value for a seat, and one item for both.
+/// Returns true if two value lists are compatible: every item has a value for some seat, and some item for both seats.
 fn compatible(a: &PerItem, b: &PerItem) -> bool {
     let mut pairs = a.iter().zip(b);
     pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0)
 }
 
-/// Returns all instances: 5 to 7 items, at least one of each, worth 10 to either seat.
+/// Returns all pools of 5 to 7 items with at least one of each, and the value lists that make each pool worth 10.
 fn pools() -> Vec<Pool> {
     let counts = threes(MOST_ITEMS).filter(|n| n.iter().all(|&n| n > 0) && (5..=7).contains(&n.iter().sum::<u8>()));
     let pool = |counts: PerItem| {
@@ -267,7 +269,7 @@ impl Bargaining {
         good.then(|| State { pool, values, phase: Phase::Offer, ..self.start() })
     }
 
-    /// Plays an offer or an agreement of the seat to move, with optional text.
+    /// Plays an offer or the acceptance for the seat to move, with an optional message.
     fn act(&self, s: &mut State, a: Action, say: Option<&str>) {
         if let Some(text) = say {
             s.words.push(Words { turn: s.made, text: text.to_owned() });
@@ -294,7 +296,7 @@ impl Bargaining {
         }
     }
 
-    /// Formats numbers with the items' names: `Book: 1, Hat: 0, Basketball: 2`.
+    /// Formats one number per item with the item names, such as `Book: 1, Hat: 0, Basketball: 2`.
     fn list(&self, numbers: &PerItem) -> String {
         let named = self.names().into_iter().zip(numbers).map(|(name, n)| format!("{name}: {n}"));
         named.collect::<Vec<_>>().join(", ")
@@ -304,7 +306,7 @@ impl Bargaining {
         if a >= AGREE { "Agree".to_owned() } else { format!("Offer: {}", self.list(&self.offer(a))) }
     }
 
-    /// Returns the parts of an array that contains these offers.
+    /// Returns the layout of an array that contains the named offers.
     fn parts(&self, shown: &[String]) -> TensorSpec {
         let numbers = 3 * (u32::from(MOST_ITEMS) + 1);
         let mut parts =
@@ -313,12 +315,13 @@ impl Bargaining {
         stretches(&parts, 1.0)
     }
 
-    /// Returns the names of the offers in the perfect-recall array.
+    /// Returns the names of the offer slots in the perfect-recall array.
     fn all_offers(&self) -> Vec<String> {
         (1..=self.params.max_turns).map(|k| format!("offer_{k}")).collect()
     }
 
-    /// Writes OpenSpiel's arrays, with the last offer or with all of them; zero at chance nodes.
+    /// Writes OpenSpiel's array, with all offers if `all` is true and otherwise with the last one. Chance nodes give
+    /// zeros.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, all: bool, out: &mut [T]) {
         out.fill(T::from(0));
         if self.to_move(s) == ToMove::Chance {
@@ -377,19 +380,20 @@ impl Game for Bargaining {
             return Err(ParamError::value("max_turns", params.max_turns, format!("1 to {MOST_TURNS}")));
         }
         if !(params.discount > 0.0 && params.discount <= 1.0) {
-            return Err(ParamError::value("discount", params.discount, "above 0, to 1"));
+            return Err(ParamError::value("discount", params.discount, "above 0 and at most 1"));
         }
         if !(0.0..1.0).contains(&params.prob_end) {
-            return Err(ParamError::value("prob_end", params.prob_end, "0 to below 1"));
+            return Err(ParamError::value("prob_end", params.prob_end, "at least 0 and below 1"));
         }
         if !params.instances_file.is_empty() {
-            return Err(ParamError::value("instances_file", params.instances_file.as_str(), "nothing; see instance"));
+            let allowed = "an empty text; to set an instance, use the parameter instance";
+            return Err(ParamError::value("instances_file", params.instances_file.as_str(), allowed));
         }
         let end = (params.prob_end * WHOLE as f64 + 0.5) as u64;
         let offers = threes(MOST_ITEMS).filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
         let mut game = Bargaining { end, pools: pools(), offers, given: None, params };
         if let Some(text) = &game.params.instance {
-            let allowed = "pool;values;values as 1 1 3;3 7 0;1 6 1: three items, 7 at most in all, worth at most 10";
+            let allowed = "pool;values;values such as 1 1 3;3 7 0;1 6 1: at most 7 items, worth at most 10 to a seat";
             let given = game.instance(text).ok_or_else(|| ParamError::value("instance", text.as_str(), allowed))?;
             game.given = Some(given);
         }
@@ -507,7 +511,7 @@ impl Game for Bargaining {
         }
     }
 
-    /// Samples uniformly from all pairs of values that chance could have drawn for the pool.
+    /// Samples uniformly from the value pairs that chance could have drawn for the pool.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         if self.given.is_none() {
@@ -628,17 +632,17 @@ impl GameText for Bargaining {
         self.move_text(a)
     }
 
-    /// Also accepts numbers before the names (`1 hats 2 balls 0 apples`), bare numbers in order, `deal`, and the bare
-    /// id.
+    /// Also accepts the numbers before the names (`1 hats 2 balls 0 apples`), three numbers in order, `deal`, and the
+    /// action id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.short(text).filter(|a| legal.contains(a))
     }
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         if a == AGREE {
-            return "no offer to agree to yet".to_owned();
+            return "there is no offer to accept yet".to_owned();
         }
-        format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
+        format!("offer: expected at most the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {
@@ -647,7 +651,7 @@ impl GameText for Bargaining {
 }
 
 impl GameObservation for Bargaining {
-    /// Values are visible to their own seat only.
+    /// Hides a seat's values from all other observers.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let hidden = |p: usize| {
             let text = format!("the values of p{p} are drawn");
@@ -699,7 +703,7 @@ impl GameDisplay for Bargaining {
         picture::picture(self, view)
     }
 
-    /// Returns the accepting seat's share.
+    /// Describes the share that the seat gets if it accepts the last offer.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let own = view.seat.map(usize::from) == Some(seat) && a == AGREE;
         let (Some(pool), Some(values), Some(kept)) = (view.pool, view.values, view.offers.last().filter(|_| own))

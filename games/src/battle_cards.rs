@@ -17,7 +17,7 @@ use crate::plan_game::{PlanGame, plan_params};
 /// The card battle of two teams.
 pub type BattleCards = PlanGame<BattleCardsEngine>;
 
-/// Cards, simulator and ids under given rules.
+/// The engine: cards, simulator and action ids under one edition of the rules.
 pub struct BattleCardsEngine {
     rules: Rules,
 }
@@ -26,7 +26,7 @@ plan_params! {
     /// Parameters of rounds, revisions, budgets and rules.
     pub struct Params {
         tries = 3;
-        /// Edition of the rules: the paper's, or that of its public repository.
+        /// Edition of the rules: the paper's or its public repository's.
         pub rules: Rules = Rules::Paper,
     }
 }

@@ -1,7 +1,7 @@
-//! Helpers for two-player board games: facts, returns, planes of stones, diagrams, and names of squares.
+//! Helpers for two-player board games: facts, returns, observation planes, text diagrams, and square names.
 //!
-//! Functions only, independent of how a game stores its stones. Functions that need the owner of a cell take a closure
-//! (`None`: empty). In diagrams each side has one character, and `.` is an empty cell.
+//! Games may store stones in any form: functions that need the owner of a cell take a closure that returns `None` for
+//! an empty cell. In a text diagram, each side has one character, and `.` is an empty cell.
 
 use std::cmp::Ordering;
 
@@ -10,8 +10,8 @@ use ludex_env::game::{CompleteGame, Facts, Seat, ToMove, Viewer};
 use ludex_env::picture;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-/// Returns the facts of a sequential game of perfect information without chance, where a win is 1, a draw 0 and a loss -1.
-/// Declares no arrays; a game with arrays writes `Facts { tensor: .., ..facts(..) }`.
+/// Returns the facts of a deterministic sequential game of perfect information: a win returns 1, a draw 0, a loss -1.
+/// The facts contain no arrays; a game with arrays writes `Facts { tensor: .., ..facts(..) }`.
 pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     Facts {
         seats: seats.map(String::from).to_vec(),
@@ -32,7 +32,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     }
 }
 
-/// Writes the returns of a game won by `winner`; zeros without a winner.
+/// Writes the returns of a game won by `winner`, or zeros if there is no winner.
 #[inline]
 pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     let first = match winner {
@@ -43,16 +43,18 @@ pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     out.copy_from_slice(&[first, -first]);
 }
 
-/// Returns the seats in the order of egocentric planes: the observer, then the opponent. The public uses seat 0's order.
+/// Returns the seats in the order of egocentric planes: the observer, then the opponent. The public view uses seat 0's
+/// order.
 #[inline]
 pub fn sides(who: Viewer) -> [Seat; 2] {
     let me = usize::from(who == Viewer::Seat(1));
     [me, 1 - me]
 }
 
-/// Writes one plane of ones and zeros for each entry of `order`: 1 where the owner of the cell equals the entry.
+/// Writes one plane for each entry of `order`: 1 in cells whose owner equals the entry, 0 in all other cells.
 ///
-/// Used for observation arrays (`u8`) and for OpenSpiel's layout (`f32`), whose games differ in the order.
+/// Used for observation arrays (`u8`) and for OpenSpiel's arrays (`f32`), where the order of planes depends on the
+/// game.
 pub fn planes<T: From<bool>>(out: &mut [T], order: &[Option<Seat>], owner: impl Fn(usize) -> Option<Seat>) {
     let cells = out.len() / order.len().max(1);
     for (plane, wanted) in order.iter().enumerate() {
@@ -68,7 +70,7 @@ pub fn owner(stones: [u64; 2], cell: usize) -> Option<Seat> {
     (0..2).find(|&seat| stones[seat] >> cell & 1 == 1)
 }
 
-/// Returns the name of the seat to move, for views; `None` at the end.
+/// Returns the name of the seat to move for a view; `None` when the game is over.
 pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     match turn {
         ToMove::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
@@ -76,7 +78,8 @@ pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     }
 }
 
-/// Iterates over the stones of a board diagram with this many columns and rows: column, row from the top, owner.
+/// Lists the stones of a text diagram, each with its square (column, then row from the top) and its owner. Squares
+/// outside `columns` and `rows` are ignored.
 pub(crate) fn placed<S: AsRef<str>>(
     drawn: &[S],
     [columns, rows]: [usize; 2],
@@ -89,7 +92,7 @@ pub(crate) fn placed<S: AsRef<str>>(
     drawn.iter().take(rows).enumerate().flat_map(line).collect()
 }
 
-/// Describes the squares of both sides' stones in text.
+/// Describes in text which squares each side occupies.
 pub(crate) fn described(
     names: [&str; 2],
     stones: &[([usize; 2], Seat)],
@@ -99,7 +102,7 @@ pub(crate) fn described(
     picture::sides(names, [of(0), of(1)])
 }
 
-/// Returns the side to move or the result of a game without chance, for the line under a picture.
+/// Returns the line under a picture: the side to move, or the result. For games without chance.
 pub(crate) fn status<G: CompleteGame>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
     if let Some(name) = to_move {
         return format!("{name} to move");
@@ -113,12 +116,12 @@ pub(crate) fn status<G: CompleteGame>(game: &G, view: &G::View, to_move: Option<
     }
 }
 
-/// Returns one row of a diagram, with the characters of the cells' owners.
+/// Returns one row of a text diagram: `marks[owner]` for each stone and `.` for each empty cell.
 pub fn row(owners: impl Iterator<Item = Option<Seat>>, marks: [char; 2]) -> String {
     owners.map(|owner| owner.map_or('.', |seat| marks[seat])).collect()
 }
 
-/// Returns a diagram with column names above, row names (if any) on the left, and spaced cells.
+/// Returns a text diagram with spaces between cells, column names above, and row names (if any) on the left.
 pub fn labelled<S: AsRef<str>>(rows: &[S], columns: &[String], names: &[String]) -> String {
     let most = |all: &[String]| all.iter().map(String::len).max().unwrap_or(0);
     let (wide, left) = (most(columns).max(1), most(names));
@@ -134,28 +137,28 @@ pub fn labelled<S: AsRef<str>>(rows: &[S], columns: &[String], names: &[String])
     out
 }
 
-/// Returns the names `first..first + count`, for [`labelled`].
+/// Returns `count` consecutive numbers from `first` as row or column names for [`labelled`].
 pub fn numbers(first: u32, count: u32) -> Vec<String> {
     (first..first + count).map(|n| n.to_string()).collect()
 }
 
-/// Returns single letters as column names, for [`labelled`].
+/// Returns the letters of `all` as column names for [`labelled`].
 pub fn letters(all: &str) -> Vec<String> {
     all.chars().map(String::from).collect()
 }
 
-/// Iterates over the stones in one row of a diagram at most `columns` wide: column and owner. Other characters are empty
-/// cells.
+/// Iterates over the stones in one row of a text diagram as (column, owner). Columns from `columns` on are ignored, and
+/// characters other than `marks` are empty cells.
 pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<Item = (usize, Seat)> {
     let owner = move |c: char| marks.iter().position(|&mark| mark == c);
     row.chars().take(columns).enumerate().filter_map(move |(column, c)| Some((column, owner(c)?)))
 }
 
-/// Letters of columns. Go skips `i`.
+/// Letters of the columns. Go has its own list without `i`.
 pub const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Returns column and row, both from 0, of a square's name such as `c2`: a letter, and a number counted from the bottom row
-/// 1. `letters` has one letter per column; case is ignored.
+/// Parses the name of a square, such as `c2`, and returns its column and its row, both from 0. The letter is an entry
+/// of `letters`, in any case. The number counts rows from the bottom, from 1 to `rows`.
 pub fn square(name: &str, letters: &str, rows: u32) -> Option<[u32; 2]> {
     let mut rest = name.chars();
     let letter = rest.next()?.to_ascii_lowercase();
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn stones_of_parses_row_written_by_row() {
+    fn stones_of_reads_output_of_row() {
         let owners = [None, Some(0), Some(1), None, Some(1)];
         let drawn = row(owners.into_iter(), ['b', 'w']);
         assert_eq!(drawn, ".bw.w");
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_follow_given_owner_order() {
+    fn planes_follow_requested_owner_order() {
         let cells = |cell| owner([0b001, 0b100], cell);
         let mut u8s = [7u8; 6];
         planes(&mut u8s, &sides(Viewer::Seat(1)).map(Some), cells);

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{self, LETTERS};
 
-/// The game on a board of given size.
+/// The game on a board of the configured size.
 ///
-/// Squares are bits, `row * columns + column` with row 0 on top, so the men of a side are a plane of the observation.
+/// Squares are bits `row * columns + column`, row 0 on top. The men of a side are thus one plane of the observation.
 pub struct Breakthrough {
     params: Params,
     rows: u32,
@@ -30,15 +30,15 @@ pub struct Breakthrough {
     home: [u128; 2],
     /// Goal row of each side.
     goal: [u128; 2],
-    /// The row before the goal row of each side.
+    /// The row before each side's goal row.
     brink: [u128; 2],
-    /// Squares from which a step stays on the board sideways, by direction (left, straight, right).
+    /// Squares from which a step in each direction (left, straight, right) does not cross the side edge of the board.
     inside: [u128; 3],
-    /// Change of the square index in a step, by seat and direction.
+    /// Change of the square index by one step, by seat and direction.
     step: [[i32; 3]; 2],
-    /// Value of men in each row for the evaluation, by seat.
+    /// Rows with the value of one man in each, by seat; used by the evaluation.
     worth: [Vec<(u128, i64)>; 2],
-    /// An upper bound on the value of a side's men.
+    /// Upper bound on the total value of one side's men.
     bound: f64,
 }
 
@@ -46,7 +46,8 @@ pub struct Breakthrough {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rows, 2 to 64; with fewer than 6, each side has one row of men. `rows * columns` is at most 128.
+    /// Number of rows, 2 to 64. Each side has two rows of men, or one on boards with fewer than 6 rows. `rows *
+    /// columns` is at most 128.
     #[schemars(range(min = 2, max = 64))]
     pub rows: u32,
     /// Number of columns, 2 to 26.
@@ -64,7 +65,7 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     men: [u128; 2],
-    /// The seat to move; at the end, the seat that would be next.
+    /// The seat to move. When the game is over, the seat whose turn would come next.
     seat: u8,
     /// True if the last move won.
     won: bool,
@@ -91,15 +92,15 @@ const NAMES: [&str; 2] = ["b", "w"];
 const MARKS: [char; 2] = ['b', 'w'];
 /// Maximum number of squares.
 const SQUARES: u32 = 128;
-/// Minimum number of rows for two rows of men per side.
+/// Minimum number of rows for a start with two rows of men per side.
 const ROWS_FOR_TWO: u32 = 6;
-/// Ids per square: six directions, with and without capture.
+/// Number of action ids per square: six directions, with and without a capture.
 const PER_SQUARE: u32 = 12;
-/// Action ids per square and seat: three directions, with and without a capture.
+/// Number of action ids per square and seat: three directions, with and without a capture.
 const PER_SEAT: usize = 6;
 const STRAIGHT: usize = 1;
 
-/// Returns the index of the set bit of `b` with `n` set bits below it.
+/// Returns the index of the `n`th set bit of `b`, counted from 0.
 #[inline]
 fn nth(b: u128, n: u32) -> u32 {
     let low = (b as u64).count_ones();
@@ -114,9 +115,9 @@ fn nth(b: u128, n: u32) -> u32 {
 #[derive(Clone, Copy)]
 struct Move {
     from: u32,
-    /// The seat that owns the direction.
+    /// The seat whose men move in this direction.
     seat: Seat,
-    /// 0 left, 1 straight, 2 right.
+    /// Direction: 0 left, 1 straight, 2 right.
     way: usize,
     takes: bool,
 }
@@ -135,7 +136,8 @@ impl Move {
 }
 
 impl Breakthrough {
-    /// Returns the squares from which `seat` can move, by direction and capture in the order of ids.
+    /// Returns the squares from which `seat` can move, one set for each direction without and with a capture, in id
+    /// order.
     #[inline]
     fn moves(&self, s: &State, seat: Seat) -> [u128; PER_SEAT] {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
@@ -146,7 +148,7 @@ impl Breakthrough {
         [back(free, 0), back(theirs, 0), back(free, STRAIGHT), 0, back(free, 2), back(theirs, 2)]
     }
 
-    /// Returns the target of a move as a bit; 0 if it leaves the board.
+    /// Returns the target square of a move as a bit; 0 if the move leaves the board.
     #[inline]
     fn target(&self, m: Move) -> u128 {
         let to = m.from as i32 + self.step[m.seat][m.way];
@@ -157,13 +159,13 @@ impl Breakthrough {
         }
     }
 
-    /// Returns the source of a move as a bit, even if no man is there.
+    /// Returns the source square of a move as a bit; the square may be empty.
     #[inline]
     fn origin(&self, m: Move) -> u128 {
         1u128.checked_shl(m.from).unwrap_or(0) & self.board
     }
 
-    /// Returns true if a side has reached its goal or lost all men.
+    /// Returns true if either side has reached its goal row or has no men left.
     fn decided(&self, men: &[u128; 2]) -> bool {
         (0..2).any(|p| men[p] == 0 || men[p] & self.goal[p] != 0)
     }
@@ -177,13 +179,14 @@ impl Breakthrough {
         (ahead(0) | ahead(2)) & self.board
     }
 
-    /// Returns true if a move captures or wins.
+    /// Returns true if a move is a capture or reaches the goal row.
     fn tactical(&self, a: Action) -> bool {
         let m = Move::of(a);
         m.takes || self.target(m) & self.goal[m.seat] != 0
     }
 
-    /// Sorts moves: winning steps, captures, then others; within each group by progress of the moved or captured man.
+    /// Sorts moves: winning steps, then captures, then other moves. Captures are ordered by the advance of the captured
+    /// man, steps by the advance of the moved man.
     fn sort(&self, seat: Seat, moves: &mut [Action]) {
         moves.sort_by_cached_key(|&a| {
             let m = Move::of(a);
@@ -204,7 +207,7 @@ impl Breakthrough {
         format!("{}{}", char::from(LETTERS.as_bytes()[(at % self.columns) as usize]), self.rows - at / self.columns)
     }
 
-    /// Parses the square at the start of `text`, and returns the rest.
+    /// Parses the square name at the start of `text`. Returns the square and the rest of the text.
     fn square<'t>(&self, text: &'t str) -> Option<(u32, &'t str)> {
         let (_, digits) = text.split_at_checked(1)?;
         let end = 1 + digits.bytes().take_while(u8::is_ascii_digit).count();
@@ -221,7 +224,7 @@ impl Breakthrough {
         end.is_empty().then_some((from, to))
     }
 
-    /// Returns OpenSpiel's text drawing.
+    /// Returns the board as text in OpenSpiel's format.
     fn draw_board(&self, view: &View) -> String {
         let width = if self.rows > 9 { 2 } else { 1 };
         let lines = (1..=self.rows).rev().zip(&view.board);
@@ -409,7 +412,7 @@ impl GameText for Breakthrough {
         format!("{}{}{star}", self.name(self.origin(m)), self.name(self.target(m)))
     }
 
-    /// Parses two squares, with or without a capture sign, or the bare id.
+    /// Parses two squares, with or without a capture sign, or the action id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().to_ascii_lowercase();
         if let Ok(id) = text.parse() {
@@ -429,23 +432,23 @@ impl GameText for Breakthrough {
         let (from, to) = (self.origin(m), self.target(m));
         let (here, there) = (self.name(from), self.name(to));
         let why = if s.men[seat] & from == 0 {
-            format!("no man of {} on {here}", NAMES[seat])
+            format!("{} has no man on {here}", NAMES[seat])
         } else if m.seat != seat {
             let way = ["down", "up"][seat];
             format!("men of {} move {way} the board", NAMES[seat])
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("an own man occupies {there}")
+            format!("{there} is occupied by an own man")
         } else if m.way == STRAIGHT {
-            let taken = if s.men[1 - seat] & to != 0 { format!("{there} is taken, and ") } else { String::new() };
-            format!("{taken}nothing is taken straight ahead")
+            let taken = if s.men[1 - seat] & to != 0 { format!("{there} is occupied; ") } else { String::new() };
+            format!("{taken}a man captures only diagonally")
         } else if m.takes {
             let other = Move { takes: false, ..m }.id();
-            format!("there is nothing to take on {there}; the step onto it is {other}")
+            format!("there is no man to capture on {there}; the step to {there} is action {other}")
         } else {
             let other = Move { takes: true, ..m }.id();
-            format!("an enemy occupies {there}; taking it is {other}")
+            format!("{there} is occupied by an enemy man; its capture is action {other}")
         };
         format!("{a} is {name}: {why}")
     }
@@ -471,7 +474,7 @@ impl GameObservation for Breakthrough {
 }
 
 impl GameDisplay for Breakthrough {
-    /// Seat 0 sees the board from above, from the side of its own men.
+    /// Draws the board from the observer's side: seat 0's men start at the top, so its drawing is rotated.
     fn drawing(&self, view: &View, from: Viewer) -> String {
         let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
         let mut columns = board::letters(&LETTERS[..self.columns as usize]);
@@ -496,9 +499,9 @@ impl GameDisplay for Breakthrough {
 }
 
 impl GameSearch for Breakthrough {
-    /// A man one step from its goal wins for the side to move, and for the other side unless it can be captured.
-    /// Otherwise the scaled difference of the sides' men: each counts as the number of rows plus twice the square of
-    /// its advance, and one row more if another man covers it.
+    /// Returns a near win for the side to move if it has a man one step from the goal, and a near loss if the opponent
+    /// has such a man that cannot be captured. Otherwise compares the values of the men, scaled. A man counts twice its
+    /// row value, plus the number of rows if another man protects it.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat & 1;
         if s.won {
@@ -521,8 +524,8 @@ impl GameSearch for Breakthrough {
         Some(if mover == seat { value } else { -value })
     }
 
-    /// Orders winning steps and captures first, of far advanced men before others; then the men that have advanced
-    /// farthest.
+    /// Orders winning steps and captures first, then the remaining steps by the advance of the moved man. Returns the
+    /// number of winning steps and captures.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);
@@ -530,7 +533,8 @@ impl GameSearch for Breakthrough {
         out[from..].iter().take_while(|&&a| self.tactical(a)).count()
     }
 
-    /// Lists captures and the winning step, or the defenses if the other side threatens to win.
+    /// Lists winning steps if there are any. Otherwise lists captures; if the opponent threatens to win, only captures
+    /// that stop the threat.
     fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         let mut all = Vec::new();
         self.legal(s, seat, &mut all);

@@ -1,6 +1,6 @@
 //! Playing cards for poker: names, hand strength, equity.
 //!
-//! A card is `rank * 4 + suit`: ranks from 0 (two) to 12 (ace); suits clubs, diamonds, hearts, spades.
+//! A card is the number `rank * 4 + suit`. Ranks are 0 (two) to 12 (ace); suits are clubs, diamonds, hearts and spades.
 
 pub mod equity;
 pub mod strength;
@@ -13,12 +13,12 @@ pub type Card = u8;
 
 /// Number of cards in the deck.
 pub const DECK: usize = 52;
-/// Letters of the ranks, lowest first.
+/// Letters of the ranks, from two to ace.
 pub const RANKS: &str = "23456789TJQKA";
-/// Letters of the suits, in card order.
+/// Letters of the suits: clubs, diamonds, hearts, spades.
 pub const SUITS: &str = "cdhs";
 
-/// Returns the name of a card, e.g. `Th`; `?` for a number that is not a card.
+/// Returns the name of a card, such as `Th`, or `?` for an invalid number.
 pub fn name(card: Card) -> String {
     let letters = (RANKS.chars().nth(usize::from(card / 4)), SUITS.chars().nth(usize::from(card % 4)));
     match letters {
@@ -45,10 +45,10 @@ pub fn card(name: &str) -> Option<Card> {
     Some(rank * 4 + SUITS.find(suit)? as Card)
 }
 
-/// Parses a list of cards, separated by blanks or commas or not at all (`Tc9h`).
+/// Parses a list of cards. Spaces and commas between cards are optional: `Tc9h`, `Tc, 9h`.
 ///
 /// # Errors
-/// Returns a message with the part that is not a card.
+/// Returns a message that names the invalid part of the text.
 pub fn cards(text: &str) -> Result<Vec<Card>, String> {
     let mut all = Vec::new();
     for part in text.split([' ', ',', '\t']).filter(|p| !p.is_empty()) {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_parses_lists_with_any_separator() {
+    fn card_lists_allow_any_separator() {
         let want = Ok(vec![32, 30, 43]);
         for text in ["Tc 9h Qs", "Tc9hQs", " tc, 9h,qs ", "10c 9h Qs"] {
             assert_eq!(cards(text), want, "{text}");

@@ -34,7 +34,7 @@ pub use view::View;
 
 use moves::Scan;
 
-/// The game from a given start position.
+/// The game with its parameters and start position.
 pub struct Chess {
     params: Params,
     start: State,
@@ -46,17 +46,18 @@ pub struct Chess {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Start position as FEN; the standard one by default.
+    /// Start position as FEN. Default: the standard start position.
     pub fen: Option<String>,
-    /// Draw after this many plies without a capture or a pawn move; 0 = never (then `max_plies` is needed).
+    /// Number of plies without a capture or a pawn move after which the game is a draw; 0 = never (requires
+    /// `max_plies`).
     #[schemars(range(min = 0, max = 1000))]
     pub draw_after: u32,
-    /// Draw when a position occurs for this time; 0 = never.
+    /// Number of occurrences of a position at which the game is a draw; 0 = never.
     #[schemars(range(min = 0, max = 1000))]
     pub repetition: u32,
-    /// Draw when neither side could mate by any moves.
+    /// If true, the game is a draw when neither side has enough material for a mate.
     pub insufficient_material: bool,
-    /// Draw after this many plies in total; 0 = no limit.
+    /// Number of plies after which the game is a draw; 0 = no limit.
     #[schemars(range(min = 0, max = 20_000))]
     pub max_plies: u32,
     /// OpenSpiel's parameter; only `false` is supported.
@@ -69,16 +70,16 @@ impl Default for Params {
     }
 }
 
-/// OpenSpiel's bound on the plies of a game, valid for the 75-move rule.
+/// Upper bound on the plies of a game under the 75-move rule, from OpenSpiel.
 const LONGEST: u32 = 17_695;
-/// Maximum number of captures and pawn moves in a game: 96 pawn moves and 30 captures, minus the 8 captures by pawns
-/// that count as both.
+/// Maximum number of captures and pawn moves in a game: 96 pawn moves plus 30 captures, minus 8 pawn captures that are
+/// counted in both.
 const ZEROING: u32 = 118;
-/// Maximum distance from a limit that is part of the hash.
+/// Cap on the remaining plies before a draw limit that enter the hash.
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the remaining plies before a limit that is near.
+    /// Returns the remaining plies before the two draw limits, each capped at [`NEAR`], as one number.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());
@@ -89,7 +90,7 @@ impl Chess {
         if who == Viewer::Seat(0) { Color::Black } else { Color::White }
     }
 
-    /// Returns the position of a view for notation; `None` for a view with an invalid FEN.
+    /// Returns the position of a view; `None` if the FEN of the view is invalid.
     fn position(view: &View) -> Option<Board> {
         notation::position(&view.fen).ok()
     }
@@ -139,17 +140,17 @@ impl Game for Chess {
             return Err(ParamError::value("repetition", 1, "0 (never) or at least 2"));
         }
         if params.draw_after == 0 && params.max_plies == 0 {
-            return Err(ParamError::value("draw_after", 0, "at least 1, or 0 with max_plies, so that every game ends"));
+            return Err(ParamError::value("draw_after", 0, "at least 1, or 0 if max_plies is at least 1"));
         }
         if params.chess960 {
-            return Err(ParamError::value("chess960", true, "false: shuffled starts are not played here"));
+            return Err(ParamError::value("chess960", true, "false; shuffled start positions are not supported"));
         }
         let refused = |why: String| ParamError::value("fen", params.fen.clone(), why);
         let pos = params.fen.as_deref().map_or_else(|| Ok(Board::new()), notation::position).map_err(refused)?;
         let fen = notation::fen(&pos);
         let start = State::new(pos, &params);
         if let Some(end) = start.end {
-            return Err(refused(format!("a position in which the game is not over already ({})", end.text())));
+            return Err(refused(format!("the game is already over in this position: {}", end.text())));
         }
         Ok(Chess { params, start, fen })
     }
@@ -245,7 +246,7 @@ impl GameText for Chess {
         view::text(view, Color::White)
     }
 
-    /// Returns SAN for the side to move; UCI if the id is not legal or the seat is not to move.
+    /// Returns the move in SAN. Returns UCI if the move is illegal or the seat is not to move.
     fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
         let color = if seat == 0 { Color::Black } else { Color::White };
         match Self::position(view) {
@@ -254,7 +255,7 @@ impl GameText for Chess {
         }
     }
 
-    /// Accepts SAN (strict or loose, castling with letters or zeros), UCI and the bare id.
+    /// Accepts SAN (strict or loose), castling with letters or zeros, UCI, and the action id.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         notation::parse(&Self::position(view)?, legal, text)
     }
@@ -263,7 +264,7 @@ impl GameText for Chess {
         why::why_not(&s.pos, a)
     }
 
-    /// Explains texts with squares and castling; other SAN that matches no legal move has no explanation.
+    /// Explains illegal moves given as two squares or as castling. Other text gets a message without a reason.
     fn why_not_text(&self, s: &State, _seat: Seat, text: &str) -> String {
         let wanted = text.trim().replace(['-', 'x'], "").replace('0', "O");
         let same = |a: &Action| notation::uci(s.pos.turn(), *a).replace('-', "").eq_ignore_ascii_case(&wanted);
@@ -273,8 +274,6 @@ impl GameText for Chess {
         }
     }
 
-    /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
-    /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
         notation::record_pgn(self.params.fen.as_deref(), record)
     }
@@ -295,7 +294,7 @@ impl GameDisplay for Chess {
         format!("FEN: {}", view::text(view, Self::seen_by(from)))
     }
 
-    /// Marks moves that end the game by repetition.
+    /// Returns a warning for a move that ends the game by repetition.
     fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
         // A position recurs after four plies without a capture or a pawn move at the earliest.
         if self.params.repetition == 0 || view.quiet < 3 {
@@ -311,7 +310,8 @@ impl GameDisplay for Chess {
         picture::picture(view, Self::seen_by(from) == Color::Black)
     }
 
-    /// Returns the king's squares for castling. All promotions of a pawn on one square share a gesture.
+    /// Returns the clicks for a move: source and target of the moved piece, and for castling those of the king. All
+    /// promotions of a pawn to one square share a gesture.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
     }
@@ -335,6 +335,8 @@ impl GameSearch for Chess {
         order::noisy(s, out)
     }
 
+    /// Hashes pieces, side to move, castling rights, en passant, the repetition count, and the plies left before each
+    /// draw limit (up to 20). Earlier positions that may recur are not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
         Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))

@@ -16,20 +16,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 
-/// The game on a board of given size.
+/// The game on a board of the configured size.
 pub struct ConnectFour {
     params: Params,
     shape: Shape,
     usual: bool,
-    /// Every winning line, for the evaluation.
+    /// All winning lines, for the evaluation.
     lines: Vec<u64>,
 }
 
 /// The board as bits.
 ///
-/// Cells are bits, `row * (columns + 1) + column` with row 0 at the bottom. The spare column keeps lines from wrapping
-/// around
-/// the edge; wins are found by shifting the mover's bits along each direction.
+/// Bit `row * (columns + 1) + column` is a cell, with row 0 at the bottom. A spare column separates the rows, so that a
+/// line cannot wrap around the edge. Wins are found by shifting a side's stones along each direction.
 #[derive(Clone, Copy, PartialEq)]
 struct Shape {
     rows: u32,
@@ -96,7 +95,7 @@ impl State {
 }
 
 impl Shape {
-    /// The standard board, 6 by 7.
+    /// The standard board of 6 rows and 7 columns.
     const USUAL: Shape = Shape::new(6, 7, 4);
 
     const fn new(rows: u32, columns: u32, line: u32) -> Shape {
@@ -114,17 +113,17 @@ impl Shape {
         1 << (row * self.stride + column)
     }
 
-    /// Returns the lowest empty cell of every column of stones `all`.
+    /// Returns the lowest empty cell of every column. `all` are the stones of both sides.
     fn free(&self, all: u64) -> u64 {
         (all << self.stride | self.bottom) & !all & self.board
     }
 
-    /// Returns the columns with an empty cell, as bits 0..columns.
+    /// Returns the columns with an empty cell, as bits. `all` are the stones of both sides.
     fn open(&self, all: u64) -> u64 {
         !(all >> ((self.rows - 1) * self.stride)) & self.bottom
     }
 
-    /// Returns true if `b` contains a line.
+    /// Returns true if the stones `b` contain a winning line.
     fn wins(&self, b: u64) -> bool {
         let ends = [1, self.stride, self.stride + 1, self.stride - 1].map(|d| {
             // `run` holds the ends of runs of `have` stones; two consecutive runs form a longer one.
@@ -141,8 +140,8 @@ impl Shape {
 }
 
 impl ConnectFour {
-    /// Returns the shape of the board. With `USUAL` it is a constant, so the compiler folds all shifts and bounds,
-    /// which halves the instructions of a step.
+    /// Returns the shape of the board. With `USUAL` the shape is a constant: the compiler then folds all shifts and
+    /// bounds, which halves the instructions of a step.
     #[inline]
     fn shape<const USUAL: bool>(&self) -> Shape {
         if USUAL { Shape::USUAL } else { self.shape }
@@ -164,7 +163,7 @@ impl ConnectFour {
         put_bits(&mut out[..shape.columns as usize], shape.open(s.all()));
     }
 
-    /// Writes the planes of two sets of stones, row by row.
+    /// Writes two sets of stones as planes, row by row.
     #[inline]
     fn put_planes<const USUAL: bool>(&self, planes: [u64; 2], out: &mut [u8]) {
         let shape = self.shape::<USUAL>();
@@ -187,7 +186,7 @@ impl ConnectFour {
         board::owner(s.stones, (row * self.shape.stride + column) as usize)
     }
 
-    /// Returns every line of the board.
+    /// Returns all winning lines of the board.
     fn all_lines(shape: &Shape) -> Vec<u64> {
         let n = shape.line as i32;
         let on = |r: i32, c: i32| (0..shape.rows as i32).contains(&r) && (0..shape.columns as i32).contains(&c);
@@ -203,8 +202,8 @@ impl ConnectFour {
         lines
     }
 
-    /// Returns the sum over lines still open to one side of the squares of its stone counts, ours minus theirs, scaled
-    /// into (-1, 1).
+    /// Returns the line score of `seat` minus the opponent's, scaled into (-1, 1). A line with stones of one side only
+    /// scores the square of their number for that side.
     fn open_lines(&self, s: &State, seat: Seat) -> f64 {
         let (mine, theirs) = (s.stones[seat], s.stones[1 - seat]);
         let worth = |b: u64| i64::from(b.count_ones().pow(2));
@@ -353,7 +352,7 @@ impl GameText for ConnectFour {
         format!("{}{a}", NAMES[seat & 1])
     }
 
-    /// Also accepts the bare column number, from 0.
+    /// Also accepts a column number, from 0.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let named = |&a: &Action| self.action_text(view, seat, a).eq_ignore_ascii_case(text);
@@ -386,7 +385,7 @@ impl GameDisplay for ConnectFour {
         picture::picture(self, view)
     }
 
-    /// A column is one clickable cell, named by its number.
+    /// Returns one click: the column, named by its number.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([a.to_string()]))
     }

@@ -36,8 +36,8 @@ pub(crate) const DOCS: &[MarkDoc] = &[
     ),
 ];
 
-/// Emits the marks at the end of a negotiation. `kept` is the number of each item that seat 0 gets, `None` without an
-/// agreement; seat 1 gets the rest of the pool.
+/// Emits the marks at the end of a negotiation. `kept` is the number of each item that seat 0 gets, or `None` without
+/// an agreement. Seat 1 gets the rest of the pool.
 pub(crate) fn count(pool: &[u8], values: [&[u8]; 2], kept: Option<&[u8]>, out: &mut Marks) {
     (0..2).for_each(|seat| out.flag(seat, "agreed", kept.is_some()));
     let Some(kept) = kept else { return };
@@ -59,7 +59,7 @@ pub(crate) fn count(pool: &[u8], values: [&[u8]; 2], kept: Option<&[u8]>, out: &
     }
 }
 
-/// Returns the values of the shares to their owners, if seat 0 gets `kept`.
+/// Returns each seat's value of its own share, if seat 0 gets `kept` and seat 1 the rest.
 fn worth(pool: &[u8], values: [&[u8]; 2], kept: &[u8]) -> [u32; 2] {
     let mut sums = [0; 2];
     for (item, (&n, &kept)) in pool.iter().zip(kept).enumerate() {
@@ -70,7 +70,7 @@ fn worth(pool: &[u8], values: [&[u8]; 2], kept: &[u8]) -> [u32; 2] {
     sums
 }
 
-/// Returns all possible shares of seat 0.
+/// Returns every share of the pool that seat 0 could get.
 fn ways(pool: &[u8]) -> Vec<Vec<u8>> {
     pool.iter().fold(vec![Vec::new()], |ways, &n| {
         let more = |kept: &Vec<u8>| {

@@ -32,7 +32,7 @@ use state::{DEALT, MOST_BID, MOST_MOVES, NONE, SEATS, seat_after};
 pub use state::{Phase, State};
 pub use view::{FaceUp, Put, View};
 
-/// Converts the parameters of OpenSpiel's game, which has none.
+/// Adds the variant `dou_dizhu` to the parameters of a game loaded by OpenSpiel's name.
 fn dou_dizhu(mut params: Raw) -> Result<Raw, ParamError> {
     params.entry("rules").or_insert_with(|| "dou_dizhu".into());
     Ok(params)
@@ -42,12 +42,12 @@ fn dou_dizhu(mut params: Raw) -> Result<Raw, ParamError> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rules {
-    /// Botzone's FightTheLandlord: seat 0 is the landlord, and plays earn points.
+    /// Botzone's FightTheLandlord: seat 0 is the landlord, and combinations earn points.
     #[default]
     Botzone,
-    /// Botzone's FightTheLandlord2: one round of bids, and the stake doubles.
+    /// Botzone's FightTheLandlord2: one round of bids; the stake can double.
     Botzone2,
-    /// OpenSpiel's dou_dizhu: an auction, and the stake doubles.
+    /// OpenSpiel's dou_dizhu: an auction; the stake can double.
     DouDizhu,
 }
 
@@ -55,11 +55,12 @@ pub enum Rules {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Variant of the rules: choice of the landlord, legal combinations, and value of a win.
+    /// Variant of the rules. Determines how the landlord is chosen, which combinations are legal, and what a win is
+    /// worth.
     pub rules: Rules,
 }
 
-/// The game with its combinations.
+/// The game with its parameters and legal combinations.
 pub struct FightTheLandlord {
     params: Params,
     plays: &'static Plays,
@@ -74,12 +75,12 @@ impl FightTheLandlord {
         if self.rules() == Rules::DouDizhu { &LONG } else { &SHORT }
     }
 
-    /// Returns true if a card of the deal is face up, as in OpenSpiel.
+    /// Returns true under OpenSpiel's rules, which deal one card face up and have an auction.
     fn auction(&self) -> bool {
         self.rules() == Rules::DouDizhu
     }
 
-    /// Returns the name of an action.
+    /// Returns the name of an action, such as `33344`, `Pass` or `Bid 2`.
     fn name(&self, a: Action) -> String {
         let Some(play) = self.plays.get(a) else {
             return if a == 0 { "Pass".to_owned() } else { format!("Bid {a}") };
@@ -94,7 +95,7 @@ impl FightTheLandlord {
         cards::ranks_text(play.counts, self.names())
     }
 
-    /// Describes an action of `seat`; plays include the cards.
+    /// Returns the name of an action of `seat`, followed by the cards if it is a combination.
     fn action_with_cards(&self, s: &State, seat: Seat, a: Action) -> String {
         match self.plays.get(a) {
             Some(play) if s.phase == Phase::Play => {
@@ -105,30 +106,30 @@ impl FightTheLandlord {
         }
     }
 
-    /// Returns the cards that `hand` lacks of `wanted`.
+    /// Returns a message if `hand` has too few cards of some rank for `wanted`, otherwise `None`.
     fn lacks(&self, hand: Cards, wanted: cards::Counts) -> Option<String> {
         let held = counts(hand);
         let rank = (0..RANKS).find(|&r| count(held, r) < count(wanted, r))?;
         let name = self.names()[rank];
         Some(match count(held, rank) {
-            0 => format!("there is no {name} in the hand"),
-            n => format!("the hand has {n} of rank {name}, not {}", count(wanted, rank)),
+            0 => format!("the hand has no {name}"),
+            n => format!("expected {} cards of rank {name}, the hand has {n}", count(wanted, rank)),
         })
     }
 
-    /// Explains why `a` may not be played even with its cards in hand.
+    /// Returns the reason why `a` is illegal although the hand contains its cards, or `None` if there is no reason.
     fn why_unfit(&self, s: &State, hand: Cards, a: Action) -> Option<String> {
         let play = self.plays.get(a)?;
         let what = |a: Action, play: &combinations::Combination| {
             format!("{} ({})", self.name(a), self.plays.kind(play).name())
         };
         if self.plays.is_forbidden(hand, play) {
-            return Some(format!("{}: here no chain begins with a rank that is held four times", what(a, play)));
+            return Some(format!("{}: a chain must not start with a rank of four cards in hand", what(a, play)));
         }
         let top = self.top(s).filter(|top| !self.plays.beats(play, top))?;
         let on = what(Action::from(s.top), top);
         Some(format!(
-            "{} does not beat {on}: a higher one of the same kind and length, a bomb or the rocket does",
+            "{} does not beat {on}; allowed: a higher combination of the same kind and length, a bomb, the rocket",
             what(a, play)
         ))
     }
@@ -345,7 +346,7 @@ impl GameText for FightTheLandlord {
         self.name(a)
     }
 
-    /// Accepts ranks in any order, Botzone's list of card numbers, `bid 2` or `2` in the auction, and `pass`.
+    /// Accepts ranks in any order, Botzone's list of card numbers, and `pass`; in the auction, `bid 2` or `2`.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let named = |a: Action| self.name(a).eq_ignore_ascii_case(text.trim());
         if let Some(a) = legal.iter().copied().find(|&a| named(a)) {
@@ -361,7 +362,7 @@ impl GameText for FightTheLandlord {
 
     fn why_not_text(&self, s: &State, seat: Seat, text: &str) -> String {
         if s.phase == Phase::Bid {
-            return format!("{text:?} is not a bid here: {}", self.why_not(s, seat, Action::MAX));
+            return format!("{}, got {text:?}", self.why_not(s, seat, Action::MAX));
         }
         let wanted = match self.cards_of(text) {
             Ok(0) => return self.why_not(s, seat, 0),
@@ -381,10 +382,10 @@ impl GameText for FightTheLandlord {
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         let hand = s.hands.get(seat).copied().unwrap_or(0);
         match (s.phase, self.plays.get(a)) {
-            (Phase::Bid, _) if s.bid + 1 == MOST_BID => "a bid is 3, or a pass".to_owned(),
-            (Phase::Bid, _) => format!("a bid is {} to {MOST_BID}, or a pass", s.bid + 1),
-            (_, None) if a == 0 => "who leads a trick must play, not pass".to_owned(),
-            (_, None) => "the bidding is over".to_owned(),
+            (Phase::Bid, _) if s.bid + 1 == MOST_BID => "expected a bid of 3 or a pass".to_owned(),
+            (Phase::Bid, _) => format!("expected a bid of {} to {MOST_BID}, or a pass", s.bid + 1),
+            (_, None) if a == 0 => "the seat that leads a trick must not pass".to_owned(),
+            (_, None) => "expected a combination, got a bid: the bidding is over".to_owned(),
             (_, Some(play)) => {
                 let why = self.lacks(hand, play.counts).map(|why| format!("{}: {why}", self.name(a)));
                 why.or_else(|| self.why_unfit(s, hand, a))
@@ -404,7 +405,7 @@ impl GameText for FightTheLandlord {
 }
 
 impl GameObservation for FightTheLandlord {
-    /// A dealt card is visible to its owner, a face-up card to all; bids and plays are public.
+    /// Shows a dealt card to its owner only, and a face-up card, bids and plays to all.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let whose = seat_after(0, before.dealt);
         let open = self.auction() && (before.face_up == NONE || before.face_up == before.dealt);
@@ -421,7 +422,7 @@ impl GameObservation for FightTheLandlord {
         }
     }
 
-    /// Returns the landlord's three cards once the landlord is known.
+    /// Returns the landlord's three extra cards when the landlord has just been chosen.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         if !now.opened() {
             return Vec::new();
@@ -434,8 +435,8 @@ impl GameObservation for FightTheLandlord {
         self.write(s, who, out);
     }
 
-    /// OpenSpiel's blocks of ranks are five wide, also for the jokers, but the next block starts two cells after the
-    /// small joker's first cell: the big joker's cells are in the following block.
+    /// Writes OpenSpiel's array. Each rank has a block of five cells. The block after the small joker starts only two
+    /// cells later, so the cells of the big joker overlap that block.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
         if s.phase == Phase::Deal {
@@ -465,7 +466,7 @@ impl GameDisplay for FightTheLandlord {
         picture::picture(self, view)
     }
 
-    /// A cell per card, named by its rank, lowest first.
+    /// Returns one click per card, named by its rank, lowest rank first.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         self.plays.get(a).map(|play| picture::gesture(play.counts))
     }

@@ -17,26 +17,26 @@ use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, ones, stretches};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-/// The game for a number of seats and a currency.
+/// The game with its parameters.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Number of bidders.
+    /// Number of seats that bid.
     n: usize,
-    /// The highest value, in the smallest coin.
+    /// The highest possible value, in the smallest coin.
     steps: u16,
 }
 
-/// Parameters of seats, values and bids.
+/// Parameters of bidders, values and bids.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Number of bidders, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// The highest value, 1 to 1000; with cents 1 to 10.
+    /// The highest possible value, 1 to 1000, or 1 to 10 with `cents`.
     #[schemars(range(min = 1, max = 1000))]
     pub max_value: u32,
-    /// If true, values and bids are in cents instead of whole amounts.
+    /// If true, values and bids are in cents; otherwise, in whole amounts.
     pub cents: bool,
     /// If true, a bid may equal the bidder's value; otherwise it must be lower.
     pub up_to_value: bool,
@@ -57,7 +57,7 @@ const CENTS: u32 = 100;
 pub struct State {
     values: [u16; MOST],
     bids: [u16; MOST],
-    /// Number of seats with a drawn value.
+    /// Number of seats whose value is drawn.
     dealt: u8,
     /// Number of seats that have bid.
     made: u8,
@@ -76,17 +76,17 @@ pub struct View {
     /// The observer's bid, once made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bid: Option<u16>,
-    /// Number of seats with a drawn value.
+    /// Number of seats whose value is drawn.
     pub dealt: u8,
-    /// Number of seats that have bid, seat 0 first.
+    /// Number of seats that have bid. Seats bid in order, from seat 0.
     pub made: u8,
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// All bids by seat, at the end.
+    /// All bids by seat, once a winner is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u16>,
-    /// The winner and its value of the item, at the end.
+    /// The winner and its value, once a winner is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Winner>,
 }
@@ -94,14 +94,14 @@ pub struct View {
 /// The winner of the auction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Winner {
-    /// The seat that gets the item.
+    /// The seat that wins the item.
     pub seat: u8,
     /// Value of the item to the winner.
     pub value: u16,
 }
 
 impl FirstSealedAuction {
-    /// Returns the number of legal bids, from 0 on, at this value.
+    /// Returns the number of legal bids of a bidder with this value. Legal bids start at 0 and have no gaps.
     fn open(&self, value: u16) -> usize {
         usize::from(value) + usize::from(self.params.up_to_value)
     }
@@ -111,12 +111,12 @@ impl FirstSealedAuction {
         if self.params.up_to_value { bid.max(1) } else { bid.saturating_add(1) }
     }
 
-    /// Returns the number of bid ids.
+    /// Returns the number of action ids.
     fn actions(&self) -> usize {
         self.open(self.steps)
     }
 
-    /// Returns the number of coins per unit of return.
+    /// Returns the number of coins that make one unit of return.
     fn unit(&self) -> u32 {
         if self.params.cents { CENTS } else { 1 }
     }
@@ -126,7 +126,7 @@ impl FirstSealedAuction {
         if self.params.cents { format!("{}.{:02}", coins / CENTS, coins % CENTS) } else { coins.to_string() }
     }
 
-    /// Parses an amount into coins; fractions of the smallest coin are dropped.
+    /// Parses an amount into coins. Digits below the smallest coin are dropped.
     fn coins(&self, text: &str) -> Option<u32> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
@@ -146,14 +146,14 @@ impl FirstSealedAuction {
         who.seat().filter(|&p| p < usize::from(s.made)).and_then(|p| s.bids.get(p).copied())
     }
 
-    /// Draws a value of at least `least`, uniformly.
+    /// Draws a value uniformly from `least` to the highest possible value.
     fn draw(&self, least: u16, rng: &mut Stream) -> u16 {
         let least = least.clamp(1, self.steps);
         least + rng.below(usize::from(self.steps - least) + 1) as u16
     }
 }
 
-/// Returns the cell of a value, which is 1 or more.
+/// Returns the array index of a value; values start at 1.
 fn cell(value: Option<u16>) -> Option<usize> {
     value.and_then(|v| usize::from(v).checked_sub(1))
 }
@@ -288,7 +288,8 @@ impl Game for FirstSealedAuction {
         }
     }
 
-    /// Samples uniformly from the values consistent with the known bids, then from the bids legal at that value.
+    /// Samples each unknown value uniformly among those consistent with the known bids, then each unknown bid uniformly
+    /// among those legal at the value.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let n = self.n as u8;
@@ -328,7 +329,7 @@ impl GameMoves for FirstSealedAuction {
         rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
     }
 
-    /// Draws values first; at the end one of the highest bidders, even if there is only one.
+    /// Draws the values first. At the end, draws the winner among the highest bidders, even if there is only one.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {
             out.uniform(1..u32::from(self.steps) + 1);
@@ -379,7 +380,7 @@ impl GameText for FirstSealedAuction {
         format!("Player {seat} bid: {}", self.money(a))
     }
 
-    /// Accepts an amount, with or without `$` and words before it; in cents `3.5` is 3.50, and `3` is 3.00.
+    /// Accepts an amount, with or without `$` and leading words. With `cents`, `3.5` is 3.50 and `3` is 3.00.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let amount = text.trim().rsplit([':', '$', ' ']).next().unwrap_or_default();
         let coins = self.coins(amount)?;
@@ -395,7 +396,7 @@ impl GameText for FirstSealedAuction {
 }
 
 impl GameObservation for FirstSealedAuction {
-    /// Values and bids are private; the winner is public.
+    /// Shows values and bids to their own seat only, and the winner to all.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (own, hidden, seat) = match by {
             Mover::Seat(p) => (format!("p{p} bids {}", self.money(a)), format!("p{p} bids"), p),
@@ -409,7 +410,7 @@ impl GameObservation for FirstSealedAuction {
         EventView { action: sees.then_some(a), text: Some(if sees { own } else { hidden }) }
     }
 
-    /// Returns all bids, and the winner's value, which its return implies anyway.
+    /// Returns all bids and the winner's value, which the winner's return reveals anyway.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let Some(winner) = now.winner else { return Vec::new() };
         let money = |coins: u16| self.money(coins.into());
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn bid_stays_below_value() {
+    fn legal_bids_are_below_value() {
         let mut s = played("", &[5, 8], &[]);
         assert_eq!(s.play(0, 5).unwrap_err().message, "a bid of 5 is not below your value of 5");
         s.play(0, 4).unwrap();

@@ -45,41 +45,41 @@ use rules::Rules;
 use speech::Message;
 pub use view::{Phase, View};
 
-/// The negotiation of a rule document and the play under it, for two seats.
+/// The game for two seats: first they negotiate a rule document, then they play by it.
 pub struct FreeStyle {
     params: Params,
-    /// The rules of games without a negotiation.
+    /// The rules, if the parameters set them. The game then has no negotiation.
     fixed: Option<Arc<Rules>>,
 }
 
-/// Parameters of the negotiation.
+/// Parameters of the negotiation, or of the rules that replace it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rules to play without a negotiation: `F0`, `F1`, `F2`, or an FSR document.
+    /// Rules of a game without a negotiation: `F0`, `F1`, `F2`, or an FSR document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Value>,
-    /// Maximum number of negotiation messages, 2 to 16.
+    /// Maximum number of messages in the negotiation, 2 to 16.
     #[schemars(range(min = 2, max = 16))]
     pub messages: u32,
-    /// Rules to play if the negotiation ends without agreement.
+    /// Rules that apply if the seats do not agree.
     pub fallback: Fallback,
     /// The seat that writes the first message, 0 or 1.
     #[schemars(range(min = 0, max = 1))]
     pub first: u8,
 }
 
-/// Rules to play if the negotiation ends without agreement.
+/// Rules that apply if the seats do not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Fallback {
-    /// One of the three built-in sets, drawn by chance.
+    /// One of the three built-in rule sets, drawn by chance.
     #[serde(rename = "drawn")]
     Drawn,
-    /// Four in a line wins (`line4`).
+    /// `line4`: four in a line wins.
     F0,
-    /// Neighbors change sides (`turncoats`).
+    /// `turncoats`: neighboring pieces change sides.
     F1,
-    /// Hidden numbers, compared row by row.
+    /// `hidden numbers`: each row compares the sums of hidden numbers.
     F2,
 }
 
@@ -89,17 +89,17 @@ impl Default for Params {
     }
 }
 
-/// A position of the negotiation or of play.
+/// A state of the negotiation or of the play that follows it.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The messages so far, oldest first.
     talk: Vec<Arc<Message>>,
-    /// The rules that were negotiated or drawn; `None` before that, and if the parameters set them.
+    /// The agreed or drawn rules. `None` during the negotiation, and if the parameters set the rules.
     rules: Option<Arc<Rules>>,
     /// The seat that wrote `rules`.
     author: u8,
     agreed: bool,
-    /// The position of play; `None` until the first mover is known.
+    /// The position on the board. `None` until the rules and the first mover are known.
     play: Option<BoardState>,
 }
 
@@ -120,7 +120,7 @@ impl FreeStyle {
         s.rules.as_ref().or(self.fixed.as_ref())
     }
 
-    /// Returns the rules and the position of play, or `None` before play.
+    /// Returns the rules and the position on the board; `None` before play starts.
     fn course<'a>(&'a self, s: &'a State) -> Option<(&'a Rules, &'a BoardState)> {
         Some((self.rules(s)?, s.play.as_ref()?))
     }
@@ -130,17 +130,17 @@ impl FreeStyle {
         (usize::from(self.params.first) + s.talk.len()) % 2
     }
 
-    /// Returns true if the next message is the last one.
+    /// Returns true if only one message is left.
     fn last(&self, s: &State) -> bool {
         s.talk.len() + 1 >= self.params.messages as usize
     }
 
-    /// Returns the latest proposal of `seat`.
+    /// Returns the rules that `seat` proposed last, if any.
     fn open<'a>(&self, s: &'a State, seat: Seat) -> Option<&'a Arc<Rules>> {
         s.talk.iter().rev().filter(|m| m.seat == seat).find_map(|m| m.rules.as_ref())
     }
 
-    /// Appends a message, and starts play if it is an acceptance or the last one.
+    /// Appends a message. Starts play after an acceptance, and after the last message if the fallback rules are fixed.
     fn say(&self, s: &mut State, message: Message) {
         let (seat, accepts) = (message.seat, message.act == speech::MessageAct::Accept);
         s.talk.push(Arc::new(message));
@@ -160,7 +160,7 @@ impl FreeStyle {
         }
     }
 
-    /// Sets the rules and starts play, unless chance must first draw the first mover.
+    /// Sets the rules and starts play. If chance draws the first mover, play starts only after that draw.
     fn begin(&self, s: &mut State, rules: Arc<Rules>) {
         s.play = rules.first(s.author.into()).map(|first| BoardState::start(&rules, first));
         s.rules = Some(rules);
@@ -198,7 +198,7 @@ impl Game for FreeStyle {
                 let rules = validate::verdict(&document).into_rules().map_err(|flaws| {
                     let all: Vec<String> = flaws.iter().map(|f| format!("{}: {}", f.path, f.message)).collect();
                     let mut e = ParamError::value("rules", document, "F0, F1, F2 or a valid FSR document");
-                    e.message = format!("these are not rules: {}", all.join("; "));
+                    e.message = format!("the rules are not valid: {}", all.join("; "));
                     e
                 })?;
                 params.rules = Some(rules.canonical.clone());
@@ -406,7 +406,7 @@ impl GameText for FreeStyle {
         }
     }
 
-    /// Also accepts `counter F1`, extra spaces, and any case.
+    /// Also accepts `counter F1`, extra spaces, and any letter case.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word = text.trim().to_ascii_lowercase();
         let found = match view.phase {
@@ -429,14 +429,14 @@ impl GameText for FreeStyle {
         if s.play.is_some() {
             let name = self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a);
             return match a {
-                0..=REJECT => "the rules are agreed; this is play".into(),
-                _ => format!("{name} is not legal here: see the rules and the board"),
+                0..=REJECT => "expected a ply, got a message: the negotiation is over".into(),
+                _ => format!("the ply {name} is not legal in this position"),
             };
         }
         match a {
             0..ACCEPT => "the last message may only accept or reject".into(),
-            ACCEPT => "the other seat has no proposal that could be accepted".into(),
-            _ => "the rules are still negotiated: propose, accept or reject".into(),
+            ACCEPT => "the other seat has no proposal to accept".into(),
+            _ => "expected a message (propose, accept or reject), got a ply: play has not started".into(),
         }
     }
 
@@ -444,8 +444,8 @@ impl GameText for FreeStyle {
         let read = self.course(s).and_then(|(rules, _)| words::read(rules, text));
         match read {
             Some(a) => self.why_not(s, seat, a),
-            None if s.play.is_some() => format!("{text:?} is not a ply: c3, c3=7, n:c3=7, b1-b2 or pass"),
-            None => format!("{text:?} is not a message: propose F0, accept, reject or a document"),
+            None if s.play.is_some() => format!("expected a ply such as c3, c3=7, n:c3=7, b1-b2 or pass, got {text:?}"),
+            None => format!("expected a message (propose F0, accept, reject or a document), got {text:?}"),
         }
     }
 
@@ -471,7 +471,7 @@ impl GameObservation for FreeStyle {
         }
     }
 
-    /// Returns the compared numbers, and at the end all hidden information.
+    /// Returns the numbers compared on contact. At the end, returns all hidden information.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let Some((rules, play)) = self.course(now) else { return Vec::new() };
         let mut out = Vec::new();
@@ -504,7 +504,8 @@ impl GameDisplay for FreeStyle {
         picture::picture(view, from == Viewer::Seat(1))
     }
 
-    /// A placement is a click on its cell, a move a click on both cells. Messages and passes are buttons.
+    /// Returns one click for a placement and two for a move. Messages and passes have no gesture and are shown as
+    /// buttons.
     fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         match ids::ply(a) {
             _ if view.phase != Phase::Play || a <= REJECT => None,

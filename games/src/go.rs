@@ -29,31 +29,32 @@ use position::{Grid, Position};
 pub use view::View;
 use view::{NAMES, sgf};
 
-/// The game on a board whose points fit into `W` words.
+/// The game on a board of at most `64 * W` points.
 pub struct Go<const W: usize> {
     params: Params,
     grid: Grid<W>,
     start: State<W>,
-    /// The color that moves first.
+    /// The color that moves first (0 = Black).
     first: usize,
-    /// Maximum number of plies; the board is counted after the last one.
+    /// Maximum number of plies. After the last one, the area is counted.
     longest: usize,
 }
 
-/// Parameters of size, handicap and the end of a game.
+/// Parameters of board size, handicap and end of the game.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Number of lines of the board, 2 to 19.
+    /// Number of rows and of columns, 2 to 19.
     #[schemars(range(min = 2, max = 19))]
     pub board_size: u32,
-    /// Points that White gets; integers allow draws.
+    /// Points added to White's score. With an integer, a game can be a draw.
     #[schemars(range(min = -400, max = 400))]
     pub komi: f64,
-    /// Black stones set up before White starts, on 19x19: 2 to 9. 0 and 1: none, and Black starts.
+    /// Number of black handicap stones, 2 to 9, on 19x19 only; White then moves first. With 0 or 1, no stones are set
+    /// up and Black moves first.
     #[schemars(range(min = 0, max = 9))]
     pub handicap: u32,
-    /// Maximum number of plies, after which the board is counted; 2 * board_size * board_size by default.
+    /// Maximum number of plies. After the last one, the area is counted. Default: 2 * board_size * board_size.
     #[schemars(range(min = 2, max = 100_000))]
     pub max_game_length: Option<u32>,
     /// Result of a move that repeats an earlier position.
@@ -68,7 +69,7 @@ pub enum Superko {
     Draw,
     /// The move is not legal.
     Forbidden,
-    /// The mover loses: Botzone's rule, which also counts passes and positions with colors exchanged.
+    /// The mover loses. Botzone's rule: passes count as repetitions too, and so do positions with exchanged colors.
     Loses,
 }
 
@@ -101,14 +102,14 @@ impl End {
 pub struct State<const W: usize> {
     board: Position<W>,
     end: Option<End>,
-    /// One entry per move: the key of the position after it, the low bits replaced by the move.
+    /// One entry per move: the key of the position after the move, with the low bits replaced by the action id.
     record: Vec<u64>,
 }
 
-/// Bits of a record entry that hold the move: ids go up to 361.
+/// Mask of the bits of a record entry that hold the action id, 0 to 361.
 const MOVE: u64 = 0x1ff;
 
-/// Maximum number of remaining plies that is part of the hash.
+/// Cap on the remaining plies that enter the hash.
 const NEAR: usize = 20;
 
 // `clone_from` is implemented to reuse the record: search copies states very often.
@@ -123,7 +124,7 @@ impl<const W: usize> Clone for State<W> {
     }
 }
 
-/// OpenSpiel's handicap points, in order; the last of five, seven or nine is the center.
+/// OpenSpiel's handicap points, in order. For a handicap of five, seven or nine, the last point is the center.
 const HANDICAP: [&str; 9] = ["d4", "q16", "d16", "q4", "d10", "q10", "k4", "k16", "k10"];
 
 fn handicap_points(handicap: usize) -> Vec<usize> {
@@ -139,7 +140,7 @@ impl<const W: usize> Go<W> {
         self.grid.size
     }
 
-    /// Returns the id of a pass, which is also the number of points.
+    /// Returns the id of a pass, which equals the number of points.
     fn pass(&self) -> usize {
         self.size() * self.size()
     }
@@ -153,20 +154,20 @@ impl<const W: usize> Go<W> {
         s.record.last().is_some_and(|entry| entry & MOVE == self.pass() as u64)
     }
 
-    /// Returns true if the position of `key` has occurred.
+    /// Returns true if a position with this key has occurred in the game.
     fn has_been(&self, s: &State<W>, key: u64) -> bool {
         let same = |entry: u64| (entry ^ key) & !MOVE == 0;
         same(self.start.board.key) || s.record.iter().any(|&entry| same(entry))
     }
 
-    /// Returns true if an otherwise legal stone on `point` is forbidden as a repetition.
+    /// Returns true if a stone on `point` is forbidden only because it repeats an earlier position.
     fn forbids(&self, s: &State<W>, color: usize, point: usize) -> bool {
         self.params.superko == Superko::Forbidden
             && s.board.captured[color].has(point)
             && self.has_been(s, s.board.key_after(&self.grid, color, point))
     }
 
-    /// Returns the points on which the side to move may play.
+    /// Returns the points on which the side to move may place a stone.
     #[inline]
     fn open(&self, s: &State<W>) -> Bits<W> {
         let color = self.mover(s);
@@ -183,12 +184,12 @@ impl<const W: usize> Go<W> {
         self.to_move(s) == ToMove::Seat(seat)
     }
 
-    /// Returns Black's area minus White's, komi and handicap.
+    /// Returns Black's lead: Black's area minus White's area, komi and handicap.
     fn lead(&self, s: &State<W>) -> f64 {
         f64::from(s.board.area(&self.grid)) - self.white_bonus()
     }
 
-    /// Returns White's points at the start.
+    /// Returns the points that White gets in addition to its area: komi and handicap.
     fn white_bonus(&self) -> f64 {
         let stones = if self.params.handicap >= 2 { self.params.handicap } else { 0 };
         self.params.komi + f64::from(stones)
@@ -253,7 +254,7 @@ impl<const W: usize> Game for Go<W> {
             return Err(ParamError::value("board_size", board_size, "2 to 19"));
         }
         if handicap >= 2 && size != 19 {
-            return Err(ParamError::value("handicap", handicap, "0 or 1 where board_size is not 19"));
+            return Err(ParamError::value("handicap", handicap, "0 or 1 unless board_size is 19"));
         }
         let grid = Grid::new(size);
         let mut start = State { board: Position::EMPTY, end: None, record: Vec::new() };
@@ -340,7 +341,7 @@ impl<const W: usize> Game for Go<W> {
         }
     }
 
-    /// Replays the moves of the view up to the first illegal one.
+    /// Replays the moves of the view up to the first illegal move.
     fn sample_world(&self, view: &View, _rng: &mut Stream) -> State<W> {
         let mut s = self.start();
         for name in &view.moves {
@@ -387,7 +388,7 @@ impl<const W: usize> GameText for Go<W> {
         view::action_text(self.size(), seat, a)
     }
 
-    /// Accepts `d4` and `pass`, alone or after the color, and the bare id.
+    /// Accepts `d4` or `pass`, either alone or after a color, and the action id.
     fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         view::parse(self.size(), seat, text).filter(|a| legal.contains(a))
     }
@@ -397,16 +398,14 @@ impl<const W: usize> GameText for Go<W> {
         if !s.board.is_empty_at(point) {
             format!("{name} is taken")
         } else if s.board.ko == Some(point as u16) {
-            format!("{name} is a ko, which may not be retaken at once")
+            format!("the ko rule forbids {name} for this move")
         } else if s.board.legal(&self.grid, seat & 1).has(point) {
-            format!("{name} would bring back an earlier position")
+            format!("a stone on {name} would repeat an earlier position")
         } else {
             format!("a stone on {name} would have no liberty: suicide")
         }
     }
 
-    /// Covers stones, ko, side to move, a pass as the last move, and the remaining plies once they are 20 or fewer;
-    /// ignores which other positions would be repetitions.
     fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
         let counted = matches!(end.end, Some(End::Passes | End::Length));
         let lead = counted.then(|| self.lead(end));
@@ -446,7 +445,7 @@ impl<const W: usize> GameDisplay for Go<W> {
         ((a as usize) < self.pass()).then(|| Gesture::of([view::point_name(self.size(), a)]))
     }
 
-    /// Marks moves that end the game by repetition.
+    /// Returns a warning for a move that ends the game by repetition.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let word = match self.params.superko {
             Superko::Forbidden => return String::new(),
@@ -463,13 +462,16 @@ impl<const W: usize> GameDisplay for Go<W> {
 }
 
 impl<const W: usize> GameSearch for Go<W> {
-    /// Estimates area by the nearest stones, minus komi and handicap: lead / (lead + points).
+    /// Assigns each empty point to the nearest stones, and returns lead / (|lead| + number of points), with komi and
+    /// handicap in the lead.
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
         let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.white_bonus();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
     }
 
+    /// Hashes stones, ko, side to move, a pass as the last move, and the remaining plies (up to 20). Earlier positions
+    /// that superko may forbid are not included.
     fn hash(&self, s: &State<W>) -> Option<u64> {
         let left = self.longest.saturating_sub(s.record.len()).min(NEAR) as u64;
         let ko = s.board.ko.map_or(MOVE, u64::from);

@@ -29,7 +29,7 @@ use crate::sgf as format;
 use lines::Lines;
 use points::Points;
 
-/// Converts the parameters of OpenSpiel's `mnk(m=S,n=S,k=K)`.
+/// Converts the parameters of OpenSpiel's `mnk(m=S,n=S,k=K)` to those of this game.
 fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
     let mut number = |name: &str, usual: u32, most: u32| {
         let got = raw.remove(name).filter(|v| !v.is_null()).unwrap_or_else(|| usual.into());
@@ -40,19 +40,19 @@ fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
     let rows = number("n", 15, MOST)?;
     let connect = number("k", 5, size)?;
     if size != rows {
-        return Err(ParamError::value("n", rows, format!("only square boards are played here, and m = {size}")));
+        return Err(ParamError::value("n", rows, format!("{size}, the value of m; only square boards are supported")));
     }
     raw.extend([("size".to_owned(), size.into()), ("connect".to_owned(), connect.into())]);
     Ok(raw)
 }
 
-/// The game on a board of given size.
+/// The game on a board of the configured size.
 pub struct Gomoku {
     params: Params,
     board: Points,
     cells: usize,
     lines: Lines,
-    /// Points that search considers near, by point.
+    /// For each point, the points that are close enough to be candidates in search.
     around: Vec<Points>,
 }
 
@@ -66,7 +66,7 @@ pub struct Params {
     /// Length of a winning line, 1 to `size`.
     #[schemars(range(min = 1, max = 19))]
     pub connect: u32,
-    /// Effect of a longer line: `wins`, or `nothing`, which ignores it.
+    /// Effect of a line longer than `connect`: the longer line wins (`wins`) or is ignored (`nothing`).
     #[schemars(with = "String", extend("enum" = ["wins", "nothing"]))]
     pub overline: Overline,
     /// OpenSpiel's parameter; only 2 is supported.
@@ -84,7 +84,7 @@ impl Default for Params {
     }
 }
 
-/// Effect of a line longer than necessary.
+/// Effect of a line longer than `connect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overline {
@@ -94,7 +94,7 @@ pub enum Overline {
     Nothing,
 }
 
-/// A position of the game. A point is the bit `row * size + column`, row 0 on top.
+/// A position of the game. Bit `row * size + column` is a point; row 0 is the top row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     stones: [Points; 2],
@@ -118,8 +118,7 @@ const MOST: u32 = 19;
 const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['b', 'w'];
 
-/// Returns a game in the Smart Game Format: moves with their seats, ids as in records, and `properties` (see
-/// `sgf::game`).
+/// Returns a game in the Smart Game Format (SGF). `moves` are (seat, action id); for `properties`, see `sgf::game`.
 fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, Some([a % params.size, a / params.size]));
     format::game(4, params.size, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
@@ -179,7 +178,7 @@ impl Game for Gomoku {
             return Err(ParamError::value("connect", connect, format!("1 to size, which is {size}")));
         }
         let only = |name: &str, got: Value, usual: Value| {
-            let why = format!("{usual}: other values of OpenSpiel's parameter are not played here");
+            let why = format!("{usual}; other values of OpenSpiel's parameter are not supported");
             if got == usual { Ok(()) } else { Err(ParamError::value(name, got, why)) }
         };
         only("dims", dims.into(), 2.into())?;
@@ -271,7 +270,8 @@ impl GameMoves for Gomoku {
 }
 
 impl GameText for Gomoku {
-    /// The letter is that of the side with the next turn, at the end too, as in OpenSpiel.
+    /// Returns the board under the letter of the side with the next turn. As in OpenSpiel, the letter is present at the
+    /// end too.
     fn text(&self, view: &View) -> String {
         let stones = view.board.iter().flat_map(|row| row.chars()).filter(|&c| c != '.').count();
         let mut out = String::from(if stones.is_multiple_of(2) { "B\n" } else { "W\n" });
@@ -283,7 +283,7 @@ impl GameText for Gomoku {
         format!("{},{}", a / self.params.size, a % self.params.size)
     }
 
-    /// Accepts `h8` (column letter, row from the bottom) and the bare id.
+    /// Accepts `h8` (column letter, then row number from the bottom), `row,column` from 0, and the action id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let a = match text.split_once(',') {
@@ -340,8 +340,8 @@ impl GameDisplay for Gomoku {
 }
 
 impl GameSearch for Gomoku {
-    /// Considers threats first, then the lines still open to one side, each stone in a line multiplying its value by
-    /// eight; at the end the returns.
+    /// Returns a near win or loss if threats decide the game, otherwise compares the open lines of both sides. Each
+    /// stone in a line multiplies the value of the line by eight. Returns the exact result at the end of the game.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         Some(match self.to_move(s) {
             ToMove::Seat(mover) if mover == seat & 1 => self.guess(s),
@@ -354,12 +354,13 @@ impl GameSearch for Gomoku {
         })
     }
 
-    /// Orders points near stones; if a line is about to be completed, only points that complete or block it.
+    /// Lists points near stones, the most promising first. If a line can be completed, lists only the points that
+    /// complete or block it.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if self.to_move(s) == ToMove::Seat(seat) { self.candidates(s, out) } else { 0 }
     }
 
-    /// Lists threats and the replies to them.
+    /// Lists winning moves, forced replies, or new threats.
     fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         self.to_move(s) != ToMove::Seat(seat) || self.forcing(s, out)
     }

@@ -21,7 +21,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 pub use view::{Card, View};
 
-/// The game for a number of seats and a deck.
+/// Hanabi with fixed parameters.
 pub struct Hanabi {
     params: Params,
     /// Number of seats at the table.
@@ -32,7 +32,7 @@ pub struct Hanabi {
     ranks: usize,
 }
 
-/// Parameters of seats, deck and visibility.
+/// Parameters of the seats, the deck, and the visible information.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -42,14 +42,15 @@ pub struct Params {
     /// Number of colors, 1 to 5: red, yellow, green, white, blue.
     #[schemars(range(min = 1, max = 5))]
     pub colors: u32,
-    /// Number of ranks, 1 to 5; each color has three cards of rank 1, one of the highest, two of the others.
+    /// Number of ranks, 1 to 5. Each color has three cards of rank 1, one of the highest rank, and two of every other
+    /// rank.
     #[schemars(range(min = 1, max = 5))]
     pub ranks: u32,
-    /// Cards in a hand, 1 to 8; by default 5 for two or three players, else 4.
+    /// Number of cards in a hand, 1 to 8. Default: 5 for two or three players, 4 for more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 8))]
     pub hand_size: Option<u32>,
-    /// Information tokens at the start and at most, 0 to 50.
+    /// Maximum number of information tokens, 0 to 50. The game starts with all of them.
     #[schemars(range(min = 0, max = 50))]
     pub max_information_tokens: u32,
     /// Number of lives, 1 to 10.
@@ -57,20 +58,20 @@ pub struct Params {
     pub max_life_tokens: u32,
     /// If true, chance draws the seat that starts; otherwise seat 0 starts.
     pub random_start_player: bool,
-    /// Information visible in addition to the other hands.
+    /// Information that a seat sees in addition to the other seats' hands.
     pub observation_type: Sight,
-    /// OpenSpiel's parameter, without effect: seeds belong to episodes.
+    /// Accepted from OpenSpiel and ignored: the episode sets the seed.
     #[serde(skip_serializing)]
     pub seed: Option<i64>,
 }
 
-/// Information visible in addition to the other hands.
+/// Information that a seat sees in addition to the other seats' hands.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sight {
-    /// Text and arrays omit the knowledge from hints about each card.
+    /// Text and arrays omit the facts that hints revealed about each card.
     Minimal,
-    /// Text and arrays include the knowledge from hints about each card.
+    /// Text and arrays include the facts that hints revealed about each card.
     CardKnowledge,
     /// All seats see all cards, including their own: nothing is hidden.
     Seer,
@@ -96,29 +97,29 @@ const MOST_PLAYERS: usize = 5;
 const MOST_COLORS: usize = 5;
 const MOST_KINDS: usize = 25;
 const MOST_HAND: usize = 8;
-/// Maximum number of moves: 50 tokens, at most 48 draws with a token each, and a last round of 5 make 151.
+/// Upper bound on the moves of a game. 50 initial tokens, 48 draws, 48 restored tokens and 5 last turns allow 151.
 const MOST_MOVES: usize = 160;
-/// Letters of the colors.
+/// Letters of the colors: red, yellow, green, white, blue.
 const LETTERS: &str = "RYGWB";
 const NAMES: [&str; MOST_COLORS] = ["red", "yellow", "green", "white", "blue"];
-/// Marker for no card, or an unknown one.
+/// Marker for an absent or unknown card.
 const NO_CARD: u8 = 255;
-/// Marker for a seat that is not yet drawn.
+/// Marker for a starting seat that chance has not drawn yet.
 const NO_SEAT: u8 = 255;
 
-/// A card in a hand with the knowledge from hints. A card is `color * ranks + rank`, both from 0.
+/// A card in a hand with the facts known from hints. Its number is `color * ranks + rank`, both counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HandCard {
     card: u8,
     /// Bit set of the possible colors.
     colors: u8,
     ranks: u8,
-    /// The color named by a hint, from 1; 0 for none.
+    /// The color named by a hint, counted from 1; 0 without a color hint.
     color: u8,
     rank: u8,
 }
 
-/// Cards by age, the oldest first.
+/// A hand of cards, oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Hand {
     cards: [HandCard; MOST_HAND],
@@ -159,15 +160,15 @@ struct PlayedMove {
     touched: u8,
     /// The card that was played or discarded.
     card: u8,
-    /// True if a played card fits a firework.
+    /// True if the played card extended its firework.
     fits: bool,
-    /// True if the move restored a token.
+    /// True if the move restored an information token.
     token: bool,
 }
 
 const NO_MOVE: PlayedMove = PlayedMove { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
 
-/// A position with its moves: the view has perfect recall.
+/// A position with all of its moves, which every view lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     hands: [Hand; MOST_PLAYERS],
@@ -178,9 +179,9 @@ pub struct State {
     fireworks: [u8; MOST_COLORS],
     information: u8,
     lives: u8,
-    /// Remaining turns after the deck is empty.
+    /// Number of turns left once the deck is empty.
     turns_left: u8,
-    /// The seat that starts.
+    /// The seat that moves first.
     first: u8,
     log: [PlayedMove; MOST_MOVES],
     length: u8,
@@ -196,7 +197,7 @@ impl State {
     }
 }
 
-/// A decoded action; hints name the seat by its distance clockwise.
+/// A decoded action. A hint names its target by the number of seats clockwise from the mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Move {
     Discard(usize),
@@ -210,7 +211,7 @@ impl Hanabi {
         self.colors * self.ranks
     }
 
-    /// Returns the number of cards of a rank (from 0) in each color.
+    /// Returns the number of cards of `rank` (from 0) in each color.
     fn copies(&self, rank: usize) -> u8 {
         match rank {
             0 => 3,
@@ -263,7 +264,7 @@ impl Hanabi {
         (0..self.actions() as Action).find(|&a| self.reading(a) == Some(m))
     }
 
-    /// Returns the slots of `hand` that a hint points at, as bits.
+    /// Returns the slots of `hand` that match the hint `m`, as a bit set.
     fn touched(&self, hand: &Hand, m: Move) -> u8 {
         let hit = |held: &HandCard| match m {
             Move::Color(_, c) => usize::from(held.card) / self.ranks == c,
@@ -277,7 +278,7 @@ impl Hanabi {
         s.lives == 0 || s.turns_left == 0 || usize::from(s.score()) >= self.kinds()
     }
 
-    /// Returns the seat that draws next, if one lacks a card and cards are left.
+    /// Returns the seat that draws the next card; `None` if all hands are full or the deck is empty.
     fn draws(&self, s: &State) -> Option<usize> {
         let short = |p: &usize| usize::from(s.hands[*p].size) < self.hand;
         (0..self.n).find(short).filter(|_| s.deck > 0)
@@ -349,7 +350,7 @@ impl Hanabi {
         }
     }
 
-    /// Restores a missing token.
+    /// Restores one information token; returns false if none is missing.
     fn regain(&self, s: &mut State) -> bool {
         let missing = s.information < self.tokens();
         s.information += u8::from(missing);
@@ -371,7 +372,7 @@ impl Hanabi {
         }
     }
 
-    /// Describes a move with its effects.
+    /// Describes a move and its effects.
     fn done_text(&self, done: &PlayedMove) -> String {
         let text = self.move_text(done.action.into());
         match self.reading(done.action.into()) {
@@ -419,7 +420,8 @@ fn slots(bits: u8) -> impl Iterator<Item = usize> {
     (0..MOST_HAND).filter(move |i| bits >> i & 1 == 1)
 }
 
-/// Updates the knowledge about every card of a hand by a hint, positive or negative.
+/// Narrows the possible kinds of every card in `hand` after the hint `m`. The bit set `touched` holds the matching
+/// slots.
 fn tell(hand: &mut Hand, m: Move, touched: u8) {
     for (i, held) in hand.cards_mut().iter_mut().enumerate() {
         let hit = touched >> i & 1 == 1;
@@ -460,7 +462,7 @@ impl Game for Hanabi {
         let game = Hanabi { n, hand: hand as usize, colors, ranks, params };
         let cards = game.cards();
         if n * game.hand > cards {
-            let allowed = format!("hands that {cards} cards are enough for");
+            let allowed = format!("at most {} for a deck of {cards} cards", cards / n);
             return Err(ParamError::value("hand_size", hand, allowed));
         }
         Ok(game)
@@ -568,7 +570,7 @@ impl GameMoves for Hanabi {
         (0..).zip(&s.left[..self.kinds()]).for_each(|(card, &left)| out.put(card, left.into()));
     }
 
-    /// Discards if possible, else hints; never plays an unknown card.
+    /// Returns a discard if one is legal, otherwise a hint; a blind play is the last resort.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         let play = |a: &Action| matches!(self.reading(*a), Some(Move::Play(_)));
         let tame = (0..self.actions() as Action).find(|a| !play(a) && self.is_legal(s, seat, *a));
@@ -589,8 +591,8 @@ impl GameText for Hanabi {
         self.move_text(a)
     }
 
-    /// Also accepts texts without brackets, `tell` or `hint` for `reveal`, seats as `p1`, colors as words, and the bare
-    /// id.
+    /// Accepts the displayed name with or without brackets, `tell` or `hint` for `reveal`, seats as `p1`, colors as
+    /// words, and the action id.
     fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '+').filter(|w| !w.is_empty());
@@ -609,20 +611,20 @@ impl GameText for Hanabi {
         let text = self.move_text(a);
         let why = match self.reading(a) {
             Some(Move::Discard(slot) | Move::Play(slot)) if slot >= usize::from(s.hands[seat].size) => {
-                format!("no card in slot {slot}")
+                format!("the hand has no card in slot {slot}")
             }
-            Some(Move::Discard(_)) => format!("all {} information tokens are there", self.tokens()),
+            Some(Move::Discard(_)) => format!("all {} information tokens are already available", self.tokens()),
             Some(Move::Color(..) | Move::Rank(..)) if s.information == 0 => "no information token is left".to_owned(),
             Some(Move::Color(to, c)) => format!("p{} holds no {} card", (seat + to) % self.n, NAMES[c]),
             Some(Move::Rank(to, r)) => format!("p{} holds no card of rank {}", (seat + to) % self.n, r + 1),
-            _ => "it is not a move".to_owned(),
+            _ => "the id is not a move".to_owned(),
         };
         format!("{text} is not legal: {why}")
     }
 }
 
 impl GameObservation for Hanabi {
-    /// A card is visible to all but the seat that draws it, until it leaves the hand.
+    /// Hides a drawn card from its owner until the card leaves the hand; all other seats see it.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (shown, text) = match (by, self.draws(before)) {
             (Mover::Seat(_), _) => {
@@ -654,7 +656,7 @@ impl GameDisplay for Hanabi {
         picture::picture(self, view)
     }
 
-    /// A card, then its target; or a seat, then the color or rank of the hint.
+    /// Returns two clicks: a card and its target, or a seat and the color or rank of the hint.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         let other = |to: usize| format!("p{}", (seat + to) % self.n);
         let [first, then] = match self.reading(a)? {

@@ -25,17 +25,17 @@ fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
         return Err(ParamError::value("stage_game", stage, "matrix_pd()"));
     }
     if !raw.contains_key("num_repetitions") {
-        return Err(ParamError::value("num_repetitions", serde_json::Value::Null, "1 to 9999, and it must be given"));
+        return Err(ParamError::value("num_repetitions", serde_json::Value::Null, "1 to 9999 (required)"));
     }
     Ok(raw)
 }
 
-/// The game with its payoffs and its number of rounds.
+/// The iterated prisoner's dilemma with fixed parameters.
 pub struct IteratedPrisonersDilemma {
     params: Params,
     /// Maximum number of rounds.
     horizon: u32,
-    /// Weight of [`STOP`] out of 2^53 after every round; `None` for a fixed horizon.
+    /// Weight of [`STOP`] out of 2^53 after each round; `None` for a fixed number of rounds.
     stop: Option<u64>,
 }
 
@@ -43,13 +43,13 @@ pub struct IteratedPrisonersDilemma {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Probability that a round is the last, 0 to 1; ignored if `num_repetitions` is set.
+    /// Probability that a round is the last one, 0 to 1; ignored if `num_repetitions` is set.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub termination_probability: f64,
     /// Maximum number of rounds, 1 to 9999; ignored if `num_repetitions` is set.
     #[schemars(range(min = 1, max = 9999))]
     pub max_game_length: u32,
-    /// Exact number of rounds, 1 to 9999, known to all; by default chance decides after every round.
+    /// Exact number of rounds, 1 to 9999, known to both seats. Default: chance decides after each round.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 9999))]
     pub num_repetitions: Option<u32>,
@@ -87,19 +87,20 @@ const MOST_ROUNDS: u32 = 9_999;
 const CONTINUE: Action = 0;
 /// Chance outcome: the episode ends.
 const STOP: Action = 1;
-/// Sum of the chance weights: with 2^53, every probability that is a multiple of 2^-53 is exact.
+/// Sum of the chance weights. With 2^53, every probability that is a multiple of 2^-53 is exact.
 const WHOLE: u64 = 1 << 53;
-/// Number of rounds per word of the history.
+/// Number of rounds in each word of the history.
 const PER_WORD: u32 = 32;
 
-/// A position: two bits per round, and the counts of each pair of moves.
+/// A position: two bits for each round, and the count of each pair of moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Round r is bits 2r and 2r + 1 (from the lowest, 32 rounds per word): bit 0 is set if seat 0 defected, bit 1 if
-    /// seat 1 did. Episodes of up to 96 rounds need no heap.
+    /// Round r is stored in bits 2r and 2r + 1, 32 rounds per word. Bit 2r is set if seat 0 defected, bit 2r + 1 if
+    /// seat 1 defected. Up to 96 rounds need no heap.
     history: SmallVec<[u64; 3]>,
     rounds: u32,
-    /// Counts of each pair of bits; returns are computed from these, so they do not depend on the order.
+    /// Number of rounds with each pair of moves. Returns are sums over these counts, so the order of rounds cannot
+    /// affect rounding.
     counts: [u32; 4],
     phase: Phase,
 }
@@ -117,7 +118,7 @@ pub enum Phase {
 }
 
 impl State {
-    /// Returns the two moves of a round as bits.
+    /// Returns the two moves of round `r` as bits.
     fn round(&self, r: u32) -> u64 {
         let word = self.history.get((r / PER_WORD) as usize).copied().unwrap_or(0);
         word >> (2 * (r % PER_WORD)) & 3
@@ -154,7 +155,7 @@ pub struct View {
 }
 
 impl IteratedPrisonersDilemma {
-    /// Returns the phase after a round.
+    /// Returns the phase that follows a number of finished rounds.
     fn after_round(&self, rounds: u32) -> Phase {
         match self.stop {
             // OpenSpiel has a chance node after the last round too; either outcome then ends the episode.
@@ -164,7 +165,7 @@ impl IteratedPrisonersDilemma {
         }
     }
 
-    /// Writes the last rounds, the most recent first, as pairs of one-hot cells for `first` and the other seat.
+    /// Writes the last rounds, most recent first. Each round has two one-hot pairs: `first`, then the opponent.
     fn last_rounds<T: From<u8>>(&self, s: &State, first: Seat, out: &mut [T]) {
         for (back, cells) in out.chunks_exact_mut(4).enumerate() {
             let r = s.rounds.checked_sub(back as u32 + 1);
@@ -232,7 +233,7 @@ impl Game for IteratedPrisonersDilemma {
             return Err(ParamError::value(
                 "payoffs",
                 payoffs.to_vec(),
-                "[T, S, R, P] with T > R > P > S, each within 1e6",
+                "[T, S, R, P] with T > R > P > S, each from -1e6 to 1e6",
             ));
         }
         let stop = num_repetitions.is_none().then_some((termination_probability * WHOLE as f64 + 0.5) as u64);
@@ -362,7 +363,7 @@ impl GameText for IteratedPrisonersDilemma {
         [head, line(own, mine), line(other, theirs)].join("\n")
     }
 
-    /// In capitals if chance ends the game, otherwise not, as in OpenSpiel's two variants.
+    /// Returns the name of a move. As in OpenSpiel, the name is in capitals if chance ends the game.
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         match (self.stop.is_some(), a & 1) {
             (true, 0) => "COOPERATE",
@@ -373,7 +374,7 @@ impl GameText for IteratedPrisonersDilemma {
         .to_owned()
     }
 
-    /// Also accepts `C` and `D`, `silent` and `testify`, and the bare id.
+    /// Accepts the displayed names, `C` and `D`, `silent` and `testify`, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "cooperate" | "c" | "silent" | "0" => 0,
@@ -444,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn move_notations_are_equivalent() {
+    fn move_notation_variants_parse() {
         let g = game("repeated_game(stage_game=matrix_pd(),num_repetitions=10,recall=3)");
         assert_eq!((g.spec().max_length, g.spec().max_chance, g.spec().max_return), (10, 0, 100.0));
         assert_eq!(
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         let name = |params: &str| {
             let error = crate::load(&format!("iterated_prisoners_dilemma({params})")).err().unwrap();
             error.name.unwrap()

@@ -16,10 +16,10 @@ use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-/// The game for a number of seats.
+/// Kuhn poker with a fixed number of seats.
 pub struct KuhnPoker {
     params: Params,
-    /// Number of seats; the deck has one more card.
+    /// Number of seats; the deck has one card more than seats.
     n: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct KuhnPoker {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Number of seats, 2 to 10; the deck has one more card.
+    /// Number of seats, 2 to 10; the deck has one card more than seats.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
 }
@@ -40,7 +40,7 @@ impl Default for Params {
 
 const MOST: usize = 10;
 
-/// A position: cards in deal order, then passes and bets as bits.
+/// A position: cards in the order of the deal, then passes and bets as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     cards: [u8; MOST],
@@ -51,28 +51,28 @@ pub struct State {
     bets: u32,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The observer's card, once dealt; the highest wins.
+    /// The observer's card; absent until it is dealt. The highest card wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<u8>,
     /// Number of dealt cards.
     pub dealt: u8,
-    /// Moves in order, from seat 0 on: `p` a pass, `b` a bet.
+    /// Moves in order, starting with seat 0: `p` is a pass, `b` is a bet.
     pub bets: String,
     /// Chips in the pot, by seat.
     pub chips: Vec<u8>,
     /// The seat to move; absent during the deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The cards revealed at a showdown, by seat; null for seats that folded.
+    /// The cards revealed at a showdown, by seat; null for a seat that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<u8>>,
-    /// The seat that takes the pot, at the end.
+    /// The seat that wins the pot; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
@@ -90,8 +90,8 @@ impl State {
 }
 
 impl KuhnPoker {
-    /// Returns the number of moves of the episode as known so far: one per seat, and another one per seat up to the
-    /// first bettor.
+    /// Returns the total number of moves of the episode. Without a bet each seat moves once; after a bet, the seats
+    /// before the first bettor move once more.
     fn due(&self, s: &State) -> usize {
         self.n + s.first_bet().unwrap_or(0)
     }
@@ -100,12 +100,12 @@ impl KuhnPoker {
         usize::from(s.length) >= self.due(s)
     }
 
-    /// Returns the chips that `seat` has put into the pot: the ante, and a bet in the first or the second lap.
+    /// Returns the chips that `seat` has put into the pot: the ante, plus one chip for a bet.
     fn chips(&self, s: &State, seat: usize) -> u8 {
         1 + s.bet(seat) + s.bet(self.n + seat)
     }
 
-    /// Returns true if `seat` can still win at the end: all seats without a bet, else those that bet.
+    /// Returns true if `seat` can still win the pot: it has bet, or no seat has bet.
     fn stays(&self, s: &State, seat: usize) -> bool {
         s.bets == 0 || self.chips(s, seat) > 1
     }
@@ -114,7 +114,7 @@ impl KuhnPoker {
         (0..self.n).filter(|&p| self.stays(s, p)).max_by_key(|&p| s.cards[p]).unwrap_or(0)
     }
 
-    /// Returns true at a showdown: the end with more than one seat in.
+    /// Returns true at a showdown: the game has ended with more than one seat in.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && (0..self.n).filter(|&p| self.stays(s, p)).count() > 1
     }
@@ -236,7 +236,7 @@ impl Game for KuhnPoker {
         }
     }
 
-    /// Samples uniformly from all deals of the unknown cards; bets are ignored.
+    /// Samples uniformly from all deals of the unknown cards; the bets do not affect the probabilities.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.dealt = view.dealt.min(self.n as u8);
@@ -311,7 +311,7 @@ impl GameText for KuhnPoker {
         MOVES[(a & 1) as usize].to_owned()
     }
 
-    /// Also accepts `p` and `b`, terms of poker (check and fold pass, call bets), and the bare id.
+    /// Accepts the displayed names, `p` and `b`, poker terms (check and fold pass, call bets), and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "pass" | "p" | "check" | "fold" | "0" => 0,
@@ -323,7 +323,7 @@ impl GameText for KuhnPoker {
 }
 
 impl GameObservation for KuhnPoker {
-    /// A card is visible to its own seat only.
+    /// Hides a dealt card from all seats except its owner.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_views_never_panic() {
+    fn sampling_from_forged_view_does_not_panic() {
         let (game, s) = played(2, &[1, 0], "b");
         let mut view = game.view(&s, Viewer::Seat(0));
         (view.card, view.dealt, view.seat) = (Some(200), 99, Some(77));

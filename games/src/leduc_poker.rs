@@ -16,23 +16,23 @@ use ludex_env::picture::Picture;
 use ludex_env::tensor::{one_hot, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-/// The game for a number of seats.
+/// Leduc poker with fixed parameters.
 pub struct LeducPoker {
     params: Params,
     /// Number of seats at the table.
     n: usize,
 }
 
-/// Parameters of seats, and of the distinction of cards and actions.
+/// Parameters of the seats, the cards and the legal actions.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Number of seats, 2 to 10; the deck has two cards of each of players + 1 ranks.
+    /// Number of seats, 2 to 10. The deck has two cards of each rank, and one rank more than seats.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// If true, all actions are always legal: a fold with nothing to pay and a third raise count as a call.
+    /// If true, all actions are always legal. A fold with nothing to pay and a third raise count as a call.
     pub action_mapping: bool,
-    /// If true, cards are identified by their rank only.
+    /// If true, cards of the same rank are not distinguished by suit.
     pub suit_isomorphism: bool,
     /// The seat that acts first in both rounds.
     #[schemars(range(min = 0, max = 9))]
@@ -47,7 +47,7 @@ impl Default for Params {
 
 const MOST: usize = 10;
 const ANTE: u8 = 1;
-/// Size of a raise, by round.
+/// Size of a raise in chips, by round.
 const RAISE_BY: [u8; 2] = [2, 4];
 const RAISES: u8 = 2;
 /// Maximum number of chips that one seat can put into the pot.
@@ -65,7 +65,7 @@ pub struct State {
     /// Cards of each seat.
     cards: [u8; MOST],
     dealt: u8,
-    /// The card on the board; it starts the second round.
+    /// The card on the board; the second round starts once it is dealt.
     board: Option<u8>,
     /// Chips that each seat has put into the pot.
     chips: [u8; MOST],
@@ -81,21 +81,21 @@ pub struct State {
     length: [u8; 2],
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The observer's card, once dealt.
+    /// The observer's card; absent until it is dealt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<u8>,
     /// Number of cards dealt to seats.
     pub dealt: u8,
-    /// The card on the board, from the second round on.
+    /// The card on the board; absent in the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<u8>,
-    /// The moves of the first and of the second round in order: `f` fold, `c` call, `r` raise.
+    /// The moves of the first and the second round, in order: `f` is a fold, `c` a call, `r` a raise.
     pub moves: [String; 2],
     /// Chips in the pot, by seat.
     pub chips: Vec<u8>,
@@ -104,10 +104,10 @@ pub struct View {
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The cards revealed at a showdown, by seat; null for seats that folded.
+    /// The cards revealed at a showdown, by seat; null for a seat that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<u8>>,
-    /// The seats that take or share the pot, at the end.
+    /// The seats that win or share the pot; empty before the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub winners: Vec<u8>,
 }
@@ -136,7 +136,7 @@ impl State {
 }
 
 impl LeducPoker {
-    /// Returns the number of distinct cards.
+    /// Returns the number of distinguishable cards.
     fn labels(&self) -> usize {
         if self.params.suit_isomorphism { self.n + 1 } else { 2 * (self.n + 1) }
     }
@@ -145,7 +145,7 @@ impl LeducPoker {
         if self.params.suit_isomorphism { card } else { card / 2 }
     }
 
-    /// Returns the maximum number of moves in a round: all call, one raises, the others reply, and once more.
+    /// Returns the maximum number of moves in a round: every seat calls, and all other seats reply to each raise.
     fn most_moves(&self) -> usize {
         3 * self.n - 2
     }
@@ -163,12 +163,12 @@ impl LeducPoker {
         self.count_in(s) == 1 || (s.due == 0 && s.board.is_some())
     }
 
-    /// Returns the first seat from `from` on that has not folded.
+    /// Returns the first seat at or after `from` that has not folded.
     fn next_in(&self, s: &State, from: usize) -> u8 {
         (from..from + self.n).map(|p| wrap(p, self.n)).find(|&p| s.is_in(p)).unwrap_or(0) as u8
     }
 
-    /// Returns the effect of a move: raises beyond the second and folds with nothing to pay are calls.
+    /// Returns the effective move: a raise beyond the second and a fold with nothing to pay count as a call.
     fn effect(&self, s: &State, a: Action) -> Action {
         match a {
             FOLD if s.must_pay() => FOLD,
@@ -202,7 +202,7 @@ impl LeducPoker {
         s.seat = self.next_in(s, self.params.starting_player as usize);
     }
 
-    /// Returns the seats that take the pot: a pair with the board first, then the higher rank.
+    /// Returns the seats that win the pot. A pair with the board beats any single card; otherwise the higher rank wins.
     fn winners(&self, s: &State) -> SeatSet {
         let board = s.board.map(|c| self.rank(c));
         let worth = |p: usize| {
@@ -217,7 +217,7 @@ impl LeducPoker {
         SeatSet(best)
     }
 
-    /// Returns true at a showdown: the end with more than one seat in.
+    /// Returns true at a showdown: the game has ended with more than one seat in.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && self.count_in(s) > 1
     }
@@ -229,12 +229,12 @@ impl LeducPoker {
         }
     }
 
-    /// Formats a card for people.
+    /// Formats a card for display.
     fn name(&self, card: u8) -> String {
         if self.params.suit_isomorphism { format!("{card}") } else { format!("{card} (rank {})", card / 2) }
     }
 
-    /// Writes player, card and board, one cell of each set; returns the rest of `out`.
+    /// Writes one-hot parts for the player, the card and the board; returns the remaining cells of `out`.
     fn head<'a, T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &'a mut [T]) -> &'a mut [T] {
         let (seat, rest) = out.split_at_mut(self.n);
         let (card, rest) = rest.split_at_mut(self.labels());
@@ -380,7 +380,7 @@ impl Game for LeducPoker {
         }
     }
 
-    /// Samples uniformly from all deals of the unknown cards; bets are ignored.
+    /// Samples uniformly from all deals of the unknown cards; the bets do not affect the probabilities.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let known = |p: usize| {
@@ -431,7 +431,7 @@ impl GameMoves for LeducPoker {
         }
     }
 
-    /// Checks if there is nothing to pay, else folds.
+    /// Returns a call if there is nothing to pay, otherwise a fold.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if s.must_pay() { FOLD } else { CALL }
     }
@@ -488,7 +488,7 @@ impl GameText for LeducPoker {
         MOVES.get(a as usize).copied().unwrap_or("Call").to_owned()
     }
 
-    /// Also accepts `f`, `c` and `r`, `check` and `bet`, and the bare id.
+    /// Accepts the displayed names, `f`, `c` and `r`, `check` and `bet`, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "fold" | "f" | "0" => FOLD,
@@ -508,7 +508,7 @@ impl GameText for LeducPoker {
 }
 
 impl GameObservation for LeducPoker {
-    /// A seat's card is visible to that seat only, all else is public.
+    /// Hides a seat's card from all other seats; the board and the moves are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
@@ -580,7 +580,7 @@ impl GameMarks for LeducPoker {}
 mod tests {
     use super::*;
 
-    /// Deals the cards, then plays letters; a digit is the card on the board.
+    /// Deals `cards`, then plays the letters of `moves`; a digit deals the card on the board.
     fn played(params: &str, cards: &[u32], moves: &str) -> Box<dyn ludex_env::DynState> {
         let mut s = crate::load(&format!("leduc_poker({params})")).unwrap().start();
         cards.iter().for_each(|&c| s.play_chance(c).unwrap());
@@ -626,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn raises_are_capped_and_free_folds_illegal() {
+    fn third_raise_and_free_fold_are_illegal() {
         let mut s = played("", &[0, 2], "rr");
         assert!(s.play(0, RAISE).unwrap_err().message.contains("at most 2 raises"));
         let mut s2 = played("", &[0, 2], "");
@@ -636,14 +636,14 @@ mod tests {
     }
 
     #[test]
-    fn mapped_actions_are_calls() {
+    fn action_mapping_turns_illegal_moves_into_calls() {
         let s = played("action_mapping=true", &[0, 2], "frrr");
         assert_eq!(view(&*s, Viewer::Public)["moves"], json!(["crrc", ""]));
         assert_eq!(s.turn(), ToMove::Chance);
     }
 
     #[test]
-    fn starting_player_may_be_another_seat() {
+    fn starting_player_is_configurable() {
         let s = played("players=3,starting_player=2", &[0, 1, 2], "rfc5");
         assert_eq!(s.turn(), ToMove::Seat(2));
         let s = played("players=3,starting_player=2", &[0, 1, 2], "crcf5");
@@ -670,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for params in ["players=1", "players=11", "starting_player=2"] {
             let error = crate::load(&format!("leduc_poker({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

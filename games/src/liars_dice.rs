@@ -16,7 +16,7 @@ use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::{ones, stretches, wrap};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-/// The game for a number of seats and dice.
+/// Liar's dice with a fixed number of seats and dice.
 pub struct LiarsDice {
     params: Params,
     /// Number of seats at the table.
@@ -37,7 +37,7 @@ pub struct Params {
     /// Number of dice per seat, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
     pub numdice: u32,
-    /// Number of sides of a die, at least 2; times all dice at most 256.
+    /// Number of sides of a die, at least 2. The product of sides and all dice is at most 256.
     #[schemars(range(min = 2, max = 128))]
     pub dice_sides: u32,
     /// Order of the bids.
@@ -48,9 +48,9 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BiddingRule {
-    /// A greater quantity with any face, or the same with a higher face.
+    /// A higher bid has a greater quantity of any face, or the same quantity of a higher face.
     ResetFace,
-    /// A higher face with any quantity, or the same with a greater quantity.
+    /// A higher bid has a higher face in any quantity, or the same face in a greater quantity.
     ResetQuantity,
 }
 
@@ -65,41 +65,41 @@ const MOST_EACH: usize = 5;
 const MOST_DICE: usize = MOST * MOST_EACH;
 const MOST_BIDS: usize = 256;
 
-/// A position of the game. Every bid is higher than the one before, so the set of bids determines their order.
+/// A position of the game. Each bid is higher than the previous one, so the set of bids determines their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Faces seat by seat in the order of the rolls; each seat's are sorted after the last roll.
+    /// Faces by seat, in the order of the rolls. After the last roll, the dice of each seat are sorted.
     dice: [u8; MOST_DICE],
     rolled: u8,
     /// Bit set of the bids made.
     bids: [u64; MOST_BIDS / 64],
-    /// The seat that bids or calls next; at the end the seat that called.
+    /// The seat that moves next; at the end, the seat that called.
     seat: u8,
     /// True if the last bid was called.
     called: bool,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The observer's dice; sorted after the last roll.
+    /// The observer's dice, sorted after the last roll.
     pub dice: Vec<u8>,
     /// Number of rolled dice, seat by seat.
     pub rolled: u8,
-    /// Bids in order, from seat 0 on: quantity and face.
+    /// Bids in order, starting with seat 0: quantity and face.
     pub bids: Vec<[u8; 2]>,
     /// True if the last bid was called.
     pub called: bool,
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// All dice by seat, at the end.
+    /// All dice by seat; empty before the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Vec<u8>>,
-    /// The winner and the loser, at the end.
+    /// The winner and the loser; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<[u8; 2]>,
 }
@@ -127,12 +127,12 @@ impl LiarsDice {
         self.n * self.each
     }
 
-    /// Returns the number of bids; the next id is the call.
+    /// Returns the number of possible bids, which is also the action id of the call.
     fn bids(&self) -> usize {
         self.total() * self.sides
     }
 
-    /// Returns quantity and face of a bid.
+    /// Returns the quantity and the face of a bid.
     fn meaning(&self, id: usize) -> [usize; 2] {
         match self.params.bidding_rule {
             BiddingRule::ResetFace => [id / self.sides + 1, id % self.sides + 1],
@@ -161,7 +161,7 @@ impl LiarsDice {
         (0..self.bids()).filter(|&id| s.was_bid(id))
     }
 
-    /// Returns the dice that a seat has rolled.
+    /// Returns the dice that `seat` has rolled so far.
     fn dice<'a>(&self, s: &'a State, seat: usize) -> &'a [u8] {
         let first = seat * self.each;
         let end = (first + self.each).min(usize::from(s.rolled));
@@ -172,12 +172,12 @@ impl LiarsDice {
         who.seat().map_or(&[], |p| self.dice(s, p))
     }
 
-    /// Returns the seat before the next one.
+    /// Returns the seat that made the last bid.
     fn bidder(&self, s: &State) -> usize {
         wrap(usize::from(s.seat) + self.n - 1, self.n)
     }
 
-    /// Returns the actions of the seat to move: higher bids, and the call if a bid exists.
+    /// Returns the legal action ids: all higher bids, and the call if a bid exists.
     fn open(&self, s: &State) -> std::ops::Range<usize> {
         match s.last() {
             Some(last) => last + 1..self.bids() + 1,
@@ -189,7 +189,7 @@ impl LiarsDice {
         s.dice[..self.total()].chunks_exact_mut(self.each).for_each(<[u8]>::sort_unstable);
     }
 
-    /// Returns winner and loser of a called bid.
+    /// Returns the winner and the loser of a called bid; `None` before a call.
     fn result(&self, s: &State) -> Option<[usize; 2]> {
         let [quantity, face] = self.meaning(s.last().filter(|_| s.called)?);
         let fits = |&&die: &&u8| usize::from(die) == face || usize::from(die) == self.sides;
@@ -198,7 +198,7 @@ impl LiarsDice {
         Some(if there >= quantity { [bidder, caller] } else { [caller, bidder] })
     }
 
-    /// Writes seat, dice, the supplied bids, and the call flag, in OpenSpiel's order.
+    /// Writes the seat, its dice, the given bids and the call flag, in OpenSpiel's order.
     fn cells<T: From<u8>>(&self, s: &State, who: Viewer, bids: impl Iterator<Item = usize>, out: &mut [T]) {
         out.iter_mut().for_each(|cell| *cell = T::from(0));
         let dice = self.own(s, who).iter().enumerate();
@@ -243,7 +243,7 @@ impl Game for LiarsDice {
         let Params { players, numdice, dice_sides, .. } = params;
         let most = MOST_BIDS as u32 / (players * numdice);
         if dice_sides > most {
-            let allowed = format!("2 to {most} (times all dice at most {MOST_BIDS})");
+            let allowed = format!("2 to {most} (sides times all dice: at most {MOST_BIDS})");
             return Err(ParamError::value("dice_sides", dice_sides, allowed));
         }
         Ok(LiarsDice { n: players as usize, each: numdice as usize, sides: dice_sides as usize, params })
@@ -335,7 +335,7 @@ impl Game for LiarsDice {
         }
     }
 
-    /// Samples uniformly from all rolls of the unknown dice; bids are ignored.
+    /// Samples uniformly from all rolls of the unknown dice; the bids do not affect the probabilities.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.rolled = view.rolled.min(self.total() as u8);
@@ -410,7 +410,7 @@ impl GameText for LiarsDice {
         self.name(a as usize)
     }
 
-    /// Also accepts `2x5`, `2 5`, `2 dice, 5 value` and the like, `call`, and the bare id.
+    /// Accepts bids such as `2-5`, `2x5`, `2 5` and `2 dice, 5 value`, the word `call`, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let letters = text.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
@@ -430,13 +430,13 @@ impl GameText for LiarsDice {
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match s.last() {
             Some(last) => format!("{} is not higher than the last bid, {}", self.name(a as usize), self.name(last)),
-            None => "no bid to call yet".to_owned(),
+            None => "expected a bid, got a call before the first bid".to_owned(),
         }
     }
 }
 
 impl GameObservation for LiarsDice {
-    /// A die is visible to its own seat, bids and calls are public.
+    /// Hides a die from all seats except its owner; bids and calls are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let roller = usize::from(before.rolled) / self.each;
         match by {
@@ -483,7 +483,7 @@ impl GameObservation for LiarsDice {
         self.cells(s, who, self.past_bids(s), out);
     }
 
-    /// Writes OpenSpiel's array, which has the last bid of each seat only; a call counts as a bid.
+    /// Writes OpenSpiel's array, which has only the last bid of each seat; a call counts as a bid.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         let shown = self.n - usize::from(s.called);
         self.cells(s, Viewer::Seat(seat), self.past_bids(s).rev().take(shown), out);
@@ -495,7 +495,7 @@ impl GameDisplay for LiarsDice {
         picture::picture(self, view)
     }
 
-    /// Bids are cells if they are few enough to draw.
+    /// Returns a click on the cell of a bid if all bids are drawn.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         (picture::draws_all_bids(self) && (a as usize) < self.bids())
             .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
@@ -510,7 +510,7 @@ impl GameMarks for LiarsDice {}
 mod tests {
     use super::*;
 
-    /// Rolls the dice, then plays bids and calls by their texts.
+    /// Rolls `dice`, then plays the bids and calls named in `moves`.
     fn played(params: &str, dice: &[u32], moves: &str) -> Box<dyn ludex_env::DynState> {
         let mut s = crate::load(&format!("liars_dice({params})")).unwrap().start();
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
@@ -532,9 +532,9 @@ mod tests {
     }
 
     #[test]
-    fn bids_increase_and_only_bids_are_called() {
+    fn bids_must_increase_and_call_needs_a_bid() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
-        assert!(s.play(0, 24).unwrap_err().message.contains("no bid to call"));
+        assert!(s.play(0, 24).unwrap_err().message.contains("got a call before the first bid"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
         assert_eq!(s.play(1, 7).unwrap_err().message, "2-2 is not higher than the last bid, 2-3");
         let s = played("numdice=2", &[1, 2, 3, 4], "4-6");
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn bid_notations_are_equivalent() {
+    fn bid_notation_variants_parse() {
         let s = played("numdice=5", &[1; 10], "");
         let legal = s.legal_list(0);
         let view = s.view(Viewer::Seat(0));
@@ -572,13 +572,13 @@ mod tests {
     }
 
     #[test]
-    fn third_seat_is_not_part_of_result() {
+    fn uninvolved_seat_is_not_part_of_result() {
         assert_eq!(played("players=3", &[1, 2, 3], "1-4 2-2 Liar").returns(), [0.0, -1.0, 1.0]);
         assert_eq!(played("players=3", &[1, 2, 6], "1-4 2-2 Liar").returns(), [0.0, 1.0, -1.0]);
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for params in ["players=7", "numdice=0", "numdice=6", "dice_sides=1", "dice_sides=129", "bidding_rule=none"] {
             let error = crate::load(&format!("liars_dice({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

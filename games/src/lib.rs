@@ -1,4 +1,4 @@
-//! The games of Ludex: a module and an entry each. A game's rules, page, manual and tests are in its own files.
+//! The games of Ludex. Each game is one module with its rules, its docs page, its prompt template and its tests.
 //!
 //! ```
 //! use ludex_env::{Draw, Outcomes, ToMove, Viewer};
@@ -15,7 +15,7 @@
 //! println!("{}", state.view(Viewer::Seat(1)).text());
 //! ```
 //!
-//! See `docs/adding-a-game.md` for how to add a game, to this crate or to your own program.
+//! To add a game, to this crate or to your own program, see `docs/adding-a-game.md`.
 #![forbid(unsafe_code)]
 
 use std::sync::LazyLock;
@@ -59,9 +59,10 @@ pub mod tic_tac_toe;
 pub mod tower_defense;
 pub mod undercover;
 
-/// The games of this crate, in documented order.
+/// The games of this crate, in the order of the docs.
 ///
-/// A `static`, not a `const`: a `const` is evaluated in every crate that uses it, which compiles all games there again.
+/// A `static`, not a `const`: a `const` is evaluated in every crate that uses it, which would compile all games again
+/// there.
 static GAMES: &[RegisteredGame] = &[
     RegisteredGame::of::<tic_tac_toe::TicTacToe>(),
     RegisteredGame::of::<connect_four::ConnectFour>(),
@@ -92,7 +93,7 @@ static GAMES: &[RegisteredGame] = &[
     RegisteredGame::of::<elemental_duel::ElementalDuel>(),
 ];
 
-/// Returns the entries of all games, in documented order.
+/// Returns the entries of all games, in the order of the docs.
 pub fn games() -> &'static [RegisteredGame] {
     GAMES
 }
@@ -117,7 +118,7 @@ pub fn load(text: &str) -> Result<GameRef, ParamError> {
     load_with(text, &Params::new())
 }
 
-/// Loads a game like [`load`]; `more` overrides parameters of the string.
+/// Loads a game like [`load`]. Entries of `more` override parameters of the string.
 ///
 /// # Errors
 /// Same as [`Games::load`].

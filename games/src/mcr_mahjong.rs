@@ -46,17 +46,17 @@ pub use view::{Discard, HandResult, Kind, MeldView, Offer, Overridden, SeatFlags
 use state::SEATS;
 use tiles::{ALL_KINDS, COPIES, KINDS, Tile};
 
-/// Names of the seats and of the winds.
+/// Names of the four winds and of the seats, in turn order.
 const WINDS: [&str; SEATS] = ["east", "south", "west", "north"];
 
 /// Source of the tiles that seats draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
-    /// One wall per seat, so that each seat draws the same tiles whatever the others do.
+    /// One wall per seat. The tiles that a seat draws do not depend on the moves of other seats.
     #[default]
     Duplicate,
-    /// One wall for all seats: draws come from the front, replacements from the back.
+    /// One wall for all seats. Draws come from the front, replacement tiles from the back.
     Common,
 }
 
@@ -79,15 +79,15 @@ pub enum Prevalent {
     Round,
 }
 
-/// Treatment of a false HU.
+/// Treatment of a false HU: a declaration of victory without a sufficient hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Errors {
-    /// A false HU is not legal.
+    /// A false HU is illegal.
     #[default]
     Refuse,
-    /// HU is legal for every claim and draw; a false one ends the hand with -30 for its seat and 10 for each other
-    /// seat.
+    /// HU is legal on every claim and draw. A false HU ends the hand: its seat scores -30, and each other seat scores
+    /// 10.
     Botzone,
 }
 
@@ -95,21 +95,21 @@ pub enum Errors {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Source of tiles: a wall per seat, or one common wall.
+    /// Source of the tiles: one wall per seat, or one wall for all seats.
     pub wall: Wall,
-    /// If true, eight flowers are included; needs a common wall.
+    /// If true, the walls include eight flowers; requires `wall=common`.
     pub flowers: bool,
     /// The prevalent wind of each hand.
     pub prevalent: Prevalent,
     /// Hands per episode, 1 to 16; scores are added up.
     #[schemars(range(min = 1, max = 16))]
     pub hands: u32,
-    /// Treatment of a false HU.
+    /// Treatment of a false HU: a declaration of victory without a sufficient hand.
     pub errors: Errors,
-    /// Points without flowers that a winning hand needs, 1 to 88.
+    /// Minimum number of points of a winning hand, not counting flowers, 1 to 88.
     #[schemars(range(min = 1, max = 88))]
     pub minimum: u32,
-    /// Edition of the rules, where texts differ.
+    /// Edition of the rules.
     pub edition: Edition,
 }
 
@@ -127,7 +127,7 @@ impl Default for Params {
     }
 }
 
-/// Mahjong Competition Rules for four seats.
+/// Four-player mahjong under the Mahjong Competition Rules.
 pub struct McrMahjong {
     params: Params,
 }
@@ -148,7 +148,7 @@ impl McrMahjong {
         if self.params.flowers { ALL_KINDS } else { KINDS }
     }
 
-    /// Returns the prevalent wind of a hand, unless chance draws it.
+    /// Returns the prevalent wind of a hand; `None` if chance draws it.
     fn fixed_wind(&self, hand: u8) -> Option<u8> {
         match self.params.prevalent {
             Prevalent::Drawn => None,
@@ -160,7 +160,7 @@ impl McrMahjong {
         }
     }
 
-    /// Returns the seats that act.
+    /// Returns the seats to move.
     fn acting(&self, s: &State) -> SeatSet {
         match s.phase {
             Phase::Turn | Phase::Discard => SeatSet(1 << s.seat),
@@ -173,7 +173,7 @@ impl McrMahjong {
         (0..).zip(&s.hands[seat]).filter(|(_, n)| **n > 0).for_each(|(t, _): (Action, _)| out.put(ids::PLAY + t));
     }
 
-    /// Lists the legal moves of the seat that has drawn.
+    /// Lists the legal moves of the seat that has drawn a tile.
     fn own_moves(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         self.discards_to(s, seat, out);
         if self.may_kong(s, seat as u8) {
@@ -253,7 +253,7 @@ impl Game for McrMahjong {
     fn new(params: Params) -> Result<Self, ParamError> {
         in_range(&params)?;
         if params.flowers && params.wall != Wall::Common {
-            return Err(ParamError::value("flowers", true, "false, or wall=common"));
+            return Err(ParamError::value("flowers", true, "false; true needs wall=common"));
         }
         Ok(McrMahjong { params })
     }
@@ -361,7 +361,8 @@ impl GameMoves for McrMahjong {
         }
     }
 
-    /// Draws the walls tile by tile, each with the weight of its remaining copies, then the wind.
+    /// Lists the outcomes of the next draw. Wall tiles are weighted by their remaining copies; the prevalent wind is
+    /// drawn last.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if s.phase != Phase::Deal {
             return;
@@ -376,7 +377,7 @@ impl GameMoves for McrMahjong {
         (0..).zip(&left[..self.kinds()]).for_each(|(t, &n)| out.put(t, n.into()));
     }
 
-    /// Passes if possible; otherwise discards the drawn tile, or after a claim the highest legal discard.
+    /// Returns a pass if it is legal, otherwise a discard: the drawn tile, or after a claim the highest legal tile.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         match s.phase {
             Phase::Turn => ids::PLAY + Action::from(s.tile),
@@ -405,8 +406,8 @@ impl GameText for McrMahjong {
         ids::text(a, view.offer.as_ref().map(|o| o.tile.0))
     }
 
-    /// Accepts Botzone's notation, also with tiles such as `5W`, `east` or `red`, and a bare `GANG` if only one kong is
-    /// legal.
+    /// Accepts Botzone's notation, also with tiles such as `5W`, `east` or `red`. `GANG` needs no tile if only one kong
+    /// is legal.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.read_action(view, legal, text).ok()
     }
@@ -453,7 +454,7 @@ impl GameObservation for McrMahjong {
 }
 
 impl GameDisplay for McrMahjong {
-    /// Omits the list of moves, which hosts send separately.
+    /// Returns the view as text without the list of legal moves, which hosts send separately.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         let words = self.words(view);
         words.rsplit_once("\nLegal moves: ").map_or(words.as_str(), |(position, _)| position).to_owned()
@@ -463,7 +464,7 @@ impl GameDisplay for McrMahjong {
         picture::picture(view)
     }
 
-    /// A discard is a click on the tile in the hand. Claims and declarations are buttons.
+    /// Returns the tile to click for a discard; claims and declarations are buttons.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         match ids::reading(a) {
             ids::Doing::Play(tile) => Some(Gesture::of([tiles::name(tile)])),

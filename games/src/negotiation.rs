@@ -20,13 +20,13 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::division_marks;
 
-/// The game for one type of pool.
+/// Negotiation over a pool of items, with fixed parameters.
 pub struct Negotiation {
     params: Params,
     items: usize,
-    /// Number of utterances; 0 if they are disabled.
+    /// Number of possible utterances; 0 if utterances are disabled.
     utterances: u32,
-    /// The first position in which a seat moves, if the parameters set the instance.
+    /// The first position in which a seat moves; `None` unless the parameters set the instance.
     given: Option<State>,
 }
 
@@ -34,10 +34,10 @@ pub struct Negotiation {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// OpenSpiel's parameter, without effect: proposals are always enabled.
+    /// Accepted from OpenSpiel and ignored: proposals are always enabled.
     #[serde(skip_serializing)]
     pub enable_proposals: bool,
-    /// If true, every proposal is followed by an utterance of the same player.
+    /// If true, the proposer adds an utterance to every proposal.
     pub enable_utterances: bool,
     /// Number of item kinds, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
@@ -45,14 +45,14 @@ pub struct Params {
     /// Number of symbols for utterances, 1 to 100.
     #[schemars(range(min = 1, max = 100))]
     pub num_symbols: u32,
-    /// Number of symbols in an utterance, 1 to 8; at most 10,000 utterances are possible.
+    /// Number of symbols in an utterance, 1 to 8. At most 10,000 different utterances are allowed.
     #[schemars(range(min = 1, max = 8))]
     pub utterance_dim: u32,
-    /// A fixed instance instead of a drawn one: the pool, seat 0's values, seat 1's values, maximum number of
-    /// proposals, as `2 3 4;7 1 7;7 6 1;6`.
+    /// A fixed instance: the pool, the values of seat 0, the values of seat 1, and the maximum number of proposals,
+    /// such as `2 3 4;7 1 7;7 6 1;6`. Default: chance draws the instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// OpenSpiel's parameter, without effect: seeds belong to episodes.
+    /// Accepted from OpenSpiel and ignored: the episode sets the seed.
     #[serde(skip_serializing)]
     pub rng_seed: Option<i64>,
 }
@@ -72,11 +72,12 @@ impl Default for Params {
 }
 
 const MOST_ITEMS: usize = 5;
-/// Maximum quantity of one item in the pool plus one: the base of encoded proposals.
+/// Maximum quantity of an item in the pool.
 const MOST_EACH: u8 = 5;
+/// Base of encoded proposals, in which each digit is a quantity.
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
-/// Inclusive range from which the limit on the number of proposals is drawn.
+/// Inclusive range of the maximum number of proposals, which chance draws.
 const LIMITS: [u8; 2] = [4, 10];
 const MOST_STEPS: usize = 10;
 
@@ -87,9 +88,9 @@ pub struct State {
     limit: u8,
     pool: [u8; MOST_ITEMS],
     values: [[u8; MOST_ITEMS]; 2],
-    /// Number of draws so far: the limit, the pool by item, the values of seat 0, those of seat 1.
+    /// Number of draws so far. Chance draws the limit, the pool, the values of seat 0, and the values of seat 1.
     drawn: u8,
-    /// Proposals by their id.
+    /// Proposals in order, encoded as action ids.
     proposals: [u16; MOST_STEPS],
     proposed: u8,
     words: [u16; MOST_STEPS],
@@ -97,36 +98,36 @@ pub struct State {
     agreed: bool,
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// Maximum number of proposals, once drawn.
+    /// Maximum number of proposals; absent until it is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u8>,
     /// Quantities of the items drawn so far.
     pub pool: Vec<u8>,
-    /// Values of single items to the observer, drawn so far.
+    /// Values of one of each item to the observer, drawn so far.
     pub values: Vec<u8>,
     /// Number of chance draws so far.
     pub drawn: u8,
-    /// Proposals in order, alternating from seat 0: the number of each item that the proposer keeps.
+    /// Proposals in order, starting with seat 0: the number of each item that the proposer keeps.
     pub proposals: Vec<Vec<u8>>,
-    /// Utterances in the same order.
+    /// Utterances in order, starting with seat 0.
     pub utterances: Vec<Vec<u8>>,
     /// True if the last proposal was accepted.
     pub agreed: bool,
     /// The seat to move; absent during the draw and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// Both seats' values, at the end.
+    /// Values of both seats; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<[Vec<u8>; 2]>,
 }
 
-/// A draw made by chance.
+/// A quantity that chance draws.
 enum Draw {
     Limit,
     Pool(usize),
@@ -151,7 +152,7 @@ impl Negotiation {
         BASE.pow(self.items as u32)
     }
 
-    /// Returns a number as `count` digits in `base`, the most significant first.
+    /// Returns the last `count` digits of a number in `base`, most significant first.
     fn digits(mut number: u32, base: u32, count: usize) -> Vec<u8> {
         let mut out = vec![0; count];
         for digit in out.iter_mut().rev() {
@@ -169,7 +170,7 @@ impl Negotiation {
         Self::digits(utterance, self.params.num_symbols, self.params.utterance_dim as usize)
     }
 
-    /// Returns the number of these digits, if each is below `base`.
+    /// Returns the number with these digits; `None` unless there are `count` digits below `base`.
     fn number(digits: &[u8], base: u32, count: usize) -> Option<u32> {
         let good = digits.len() == count && digits.iter().all(|&d| u32::from(d) < base);
         good.then(|| digits.iter().fold(0, |n, &d| n * base + u32::from(d)))
@@ -199,7 +200,7 @@ impl Negotiation {
         format!("[{}]", list.join(", "))
     }
 
-    /// Returns the values of a seat drawn so far.
+    /// Returns the part of a seat's values that is drawn so far.
     fn values_of(&self, s: &State, seat: usize) -> Vec<u8> {
         let before = 1 + self.items * (1 + seat);
         s.values[seat][..usize::from(s.drawn).saturating_sub(before).min(self.items)].to_vec()
@@ -223,7 +224,7 @@ impl Negotiation {
         list.len() == self.items && list.iter().all(|&n| n <= most)
     }
 
-    /// Returns the parts of the array; OpenSpiel's are the same.
+    /// Returns the layout of the array, which is also OpenSpiel's.
     fn parts(&self) -> TensorSpec {
         let (items, dim) = (self.params.num_items, self.params.utterance_dim * self.params.num_symbols);
         let spoken = if self.utterances > 0 { dim } else { 0 };
@@ -240,7 +241,7 @@ impl Negotiation {
         stretches(&parts, 1.0)
     }
 
-    /// Writes the array of `who`, with the seat to move counted from `from` on; all zero before seats move.
+    /// Writes the array of `who`. Seats are counted from `from`. Before a seat moves, the array is all zero.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, from: usize, out: &mut [T]) {
         out.fill(T::from(0));
         let turn = self.to_move(s);
@@ -294,18 +295,18 @@ impl Game for Negotiation {
     fn new(params: Params) -> Result<Self, ParamError> {
         in_range(&params)?;
         if !params.enable_proposals {
-            return Err(ParamError::value("enable_proposals", false, "true: there are always proposals"));
+            return Err(ParamError::value("enable_proposals", false, "true (proposals cannot be disabled)"));
         }
         let utterances = u64::from(params.num_symbols).pow(params.utterance_dim);
         if utterances > 10_000 {
-            let allowed = "a number for which there are at most 10,000 utterances";
+            let allowed = "at most 10,000 possible utterances (num_symbols to the power of utterance_dim)";
             return Err(ParamError::value("utterance_dim", params.utterance_dim, allowed));
         }
         let utterances = if params.enable_utterances { utterances as u32 } else { 0 };
         let mut game = Negotiation { items: params.num_items as usize, utterances, given: None, params };
         if let Some(text) = &game.params.instance {
-            let allowed =
-                "pool;values;values;limit as 2 3 4;7 1 7;7 6 1;6: at most 5 of an item, values to 10, limit 1 to 10";
+            let allowed = "pool;values of seat 0;values of seat 1;limit, such as 2 3 4;7 1 7;7 6 1;6 \
+                           (quantities up to 5, values up to 10, limit from 1 to 10)";
             let given = game.instance(text).ok_or_else(|| ParamError::value("instance", text.as_str(), allowed))?;
             game.given = Some(given);
         }
@@ -436,7 +437,7 @@ impl Game for Negotiation {
         }
     }
 
-    /// Samples the unknown values from the distribution of chance.
+    /// Samples the values that the viewer does not see, from the distribution of chance.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let mut outcomes = Outcomes::new();
@@ -505,7 +506,7 @@ impl GameMoves for Negotiation {
         }
     }
 
-    /// Proposes to keep nothing, or utters the first utterance.
+    /// Returns the proposal to keep nothing, or the first utterance.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if self.utters(s) { self.agree() + 1 } else { 0 }
     }
@@ -561,7 +562,7 @@ impl GameText for Negotiation {
         }
     }
 
-    /// Also accepts GTBench's angle brackets, `Agree`, bare numbers in order, and the bare id.
+    /// Accepts the displayed text, GTBench's angle brackets, `Agree`, bare numbers in order, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().trim_matches(|c| "<>,".contains(c)).trim().to_ascii_lowercase();
         if let Ok(id) = text.parse() {
@@ -585,7 +586,7 @@ impl GameText for Negotiation {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         match (self.utters(s), a.checked_sub(self.agree())) {
-            (true, _) => "the proposal is made; an utterance is due now".to_owned(),
+            (true, _) => "an utterance is due now, not a proposal".to_owned(),
             (false, Some(0)) => "no proposal to agree to yet".to_owned(),
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
@@ -601,7 +602,7 @@ impl GameText for Negotiation {
 }
 
 impl GameObservation for Negotiation {
-    /// Values are visible to their own seat only.
+    /// Hides the drawn values of a seat from the other seat.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match (by, self.draw(before.drawn.into())) {
             (Mover::Chance, Draw::Value(seat, item)) if who != Viewer::Seat(seat) => {
@@ -639,7 +640,7 @@ impl GameDisplay for Negotiation {
         picture::picture(view)
     }
 
-    /// Returns the accepting seat's share.
+    /// Returns the share that a seat gets by accepting.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let Some(kept) =
             view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))

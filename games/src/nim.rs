@@ -17,23 +17,24 @@ use ludex_protocol::spec::TensorSpec;
 
 use crate::board;
 
-/// The game with given piles.
+/// Nim with fixed parameters.
 pub struct Nim {
     params: Params,
     start: State,
-    /// Number of piles in the game.
+    /// Number of piles at the start.
     n: usize,
     /// Size of the largest initial pile.
     largest: usize,
-    /// Pile (from 0) and number of taken objects, by id; the last id takes nothing.
+    /// Pile (from 0) and number of taken objects of each action id. The last id takes nothing.
     moves: Vec<(u8, u8)>,
 }
 
-/// Parameters of the piles and the winner.
+/// Parameters of the piles and the winning condition.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Objects in each pile: a list, or text such as `1;3;5;7`. 1 to 16 piles of 0 to 255, not all empty.
+    /// Number of objects in each pile, as a list or as text such as `1;3;5;7`: 1 to 16 piles of 0 to 255 objects, not
+    /// all empty.
     #[serde(deserialize_with = "list")]
     #[schemars(length(min = 1, max = 16), inner(range(min = 0, max = 255)))]
     pub pile_sizes: Vec<u32>,
@@ -52,11 +53,11 @@ const MOST_PILES: usize = 16;
 /// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Objects by pile; unused piles are empty.
+    /// Number of objects in each pile; unused piles are empty.
     piles: [u8; MOST_PILES],
     /// Total number of objects.
     left: u16,
-    /// The seat to move; at the end, the seat that would be next.
+    /// The seat to move; at the end, the seat that did not move last.
     seat: u8,
 }
 
@@ -65,21 +66,22 @@ pub struct State {
 pub struct View {
     /// Objects in each pile.
     pub piles: Vec<u8>,
-    /// The seat to move; absent when the game is over.
+    /// The seat to move; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The seat that won, at the end.
+    /// The seat that won; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
 
 impl Nim {
-    /// Returns the winner of a finished game, given the next seat: the other one took the last object.
+    /// Returns the winner of a finished game. `seat` is the seat that would move next; its opponent took the last
+    /// object.
     fn winner(&self, seat: u8) -> u8 {
         if self.params.is_misere { seat & 1 } else { 1 - (seat & 1) }
     }
 
-    /// Returns the seat to move; at the end, the seat that would be next.
+    /// Returns the seat to move; at the end, the seat that did not move last.
     fn next(&self, view: &View) -> u8 {
         // `winner` is its own inverse.
         view.to_move.or(view.winner.map(|p| self.winner(p))).unwrap_or(0) & 1
@@ -94,7 +96,7 @@ impl Nim {
         s
     }
 
-    /// Writes the piles, one cell of each set.
+    /// Writes a one-hot row for each pile; the cell of the pile's size is set to `one`.
     #[inline]
     fn one_hot<T: Copy>(&self, s: &State, out: &mut [T], one: T) {
         for (cells, &size) in out.chunks_exact_mut(self.largest + 1).zip(&s.piles) {
@@ -104,14 +106,14 @@ impl Nim {
         }
     }
 
-    /// Returns the spec of a flat array: `head`, then the piles.
+    /// Returns the layout of an array: the parts of `head`, then the piles.
     fn array(&self, head: &[(&str, u32)]) -> TensorSpec {
         let names: Vec<String> = (1..=self.n).map(|p| format!("pile_{p}")).collect();
         let piles = names.iter().map(|name| (name.as_str(), self.largest as u32 + 1));
         stretches(&head.iter().copied().chain(piles).collect::<Vec<_>>(), 1.0)
     }
 
-    /// Parses pile (from 1) and number of taken objects.
+    /// Parses a pile (from 1) and a number of taken objects.
     fn numbers(words: &[&str]) -> Option<(usize, usize)> {
         let (pile, take) = match words {
             ["pile", pile, "take", take] | [pile, take] => (pile, take),
@@ -269,7 +271,7 @@ impl GameText for Nim {
         format!("pile:{pile}, take:{take};")
     }
 
-    /// Also accepts `2 3` (pile, take), `take 3 from pile 2`, and the bare id.
+    /// Accepts the displayed text, `2 3` (pile, number of objects), `take 3 from pile 2`, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
@@ -286,7 +288,7 @@ impl GameText for Nim {
 
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         if a as usize + 1 >= self.moves.len() {
-            return format!("{a} takes more than any pile ever held");
+            return format!("{a} takes more objects than any pile had at the start");
         }
         let pile = a as usize % self.n;
         let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
@@ -319,7 +321,7 @@ impl GameDisplay for Nim {
         picture::picture(self, view)
     }
 
-    /// The lowest object that is taken; all above it are taken too.
+    /// Returns the lowest object to take; all objects above it are taken with it.
     fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
         let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
@@ -353,7 +355,7 @@ mod tests {
         Nim::new(Params { pile_sizes: sizes.to_vec(), is_misere }).unwrap()
     }
 
-    /// Returns the value for the seat to move under perfect play.
+    /// Returns the value of a position for the seat to move under perfect play.
     fn value(g: &Nim, s: &State) -> f64 {
         let mut legal = Vec::new();
         g.legal(s, usize::from(s.seat), &mut legal);
@@ -370,8 +372,8 @@ mod tests {
         after.fold(-1.0, f64::max)
     }
 
-    /// Bouton's theorem: the side to move wins if the piles do not xor to zero; in misère play, once no pile has more
-    /// than one object, if the number of such piles is even.
+    /// By Bouton's theorem, the side to move wins if the xor of the piles is not zero. In misère play with piles of at
+    /// most one object, the side to move wins if the number of nonempty piles is even.
     #[test]
     fn perfect_play_matches_bouton() {
         for (sizes, is_misere) in (0..4u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn move_notations_are_equivalent() {
+    fn move_notation_variants_parse() {
         let g = game(&[1, 3, 5, 7], true);
         let s = g.start();
         let mut legal = Vec::new();
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn piles_are_parsed_as_list_or_text() {
+    fn pile_sizes_parse_from_list_and_text() {
         let string = |text: &str| crate::load(text).map(|g| g.spec().string.clone());
         let wanted = "nim(pile_sizes=[2,0,9],is_misere=true)";
         for text in ["nim(pile_sizes=2;0;9)", "nim(pile_sizes=[2,0,9])", "nim(pile_sizes=2 0 9,is_misere=True)"] {

@@ -1,4 +1,4 @@
-//! Drawings that several games share: cards, dice, tiles, chess pieces, tables, and pools of items.
+//! Drawings shared by several games: cards, dice, tiles, chess pieces, tables, and pools of items.
 
 pub mod cards;
 pub mod chess;

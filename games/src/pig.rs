@@ -15,12 +15,12 @@ use ludex_env::picture::{Gesture, Picture};
 use ludex_env::tensor::stretches;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
-/// The game for a number of seats and a die.
+/// Pig with fixed parameters.
 pub struct Pig {
     params: Params,
     /// Number of seats at the table.
     n: usize,
-    /// Number of points that wins.
+    /// Number of banked points needed to win.
     goal: u16,
 }
 
@@ -31,16 +31,16 @@ pub struct Params {
     /// Number of seats, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// Number of points that wins, 1 to 1000.
+    /// Number of banked points needed to win, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub winscore: u32,
     /// Number of sides of the die, 2 to 100.
     #[schemars(range(min = 2, max = 100))]
     pub diceoutcomes: u32,
-    /// Maximum number of rolls and stops, 1 to 1000000; the game is then drawn.
+    /// Maximum number of rolls and stops, 1 to 1000000; then the game is a draw.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub horizon: u32,
-    /// If true, every roll except a one counts a single point.
+    /// If true, every roll except a one is worth a single point.
     pub piglet: bool,
 }
 
@@ -58,7 +58,7 @@ const STOP: Action = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     scores: [u16; MOST],
-    /// Points of the current turn that are not banked yet.
+    /// Points of the current turn that are not yet banked.
     total: u16,
     /// The seat whose turn it is.
     seat: u8,
@@ -73,15 +73,15 @@ pub struct State {
 pub struct View {
     /// Banked points, by seat.
     pub scores: Vec<u16>,
-    /// Points of the current turn that are not banked yet.
+    /// Points of the current turn that are not yet banked.
     pub turn_total: u16,
-    /// The seat whose turn it is; at the end, the seat that would be next.
+    /// The seat whose turn it is; at the end, the seat that would move next.
     pub turn: u8,
     /// True if a roll is pending.
     pub rolling: bool,
     /// Number of rolls and stops so far.
     pub moves: u32,
-    /// The seat that won, at the end; absent in a draw.
+    /// The seat that won; absent before the end and in a draw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
@@ -91,14 +91,13 @@ impl Pig {
         s.scores[..self.n].iter().position(|&score| score >= self.goal)
     }
 
-    /// Returns true if the turn's points reach the goal and must be banked.
+    /// Returns true if banking the points of this turn reaches the goal; the seat must then stop.
     fn must_stop(&self, s: &State) -> bool {
         s.scores[usize::from(s.seat)].saturating_add(s.total) >= self.goal
     }
 
-    /// Returns the nearness of `seat` to the goal: the inverse square of its missing points, the current turn included.
-    /// Points at risk count in full, so that a player that looks one roll ahead rolls while the expected gain is
-    /// positive.
+    /// Returns the nearness of `seat` to the goal: the inverse square of its missing points. The points of the current
+    /// turn count in full. A player that looks one roll ahead therefore rolls while the expected gain is positive.
     fn nearness(&self, s: &State, seat: usize) -> f64 {
         let total = if usize::from(s.seat) == seat { s.total } else { 0 };
         let missing = self.goal.saturating_sub(s.scores[seat].saturating_add(total));
@@ -112,8 +111,8 @@ impl Pig {
         s.seat = if usize::from(s.seat) + 1 >= self.n { 0 } else { s.seat + 1 };
     }
 
-    /// Writes the turn total and the scores, `first`'s before the others', as rows of one cell each; values beyond the
-    /// goal are set at the goal.
+    /// Writes one-hot rows for the turn total and for the scores, starting with the score of `first`. Values above the
+    /// goal are capped at the goal.
     fn rows<T: From<u8>>(&self, s: &State, first: usize, out: &mut [T]) {
         let scores = (0..self.n).map(|k| s.scores[(first + k) % self.n]);
         let rows = out.chunks_exact_mut(usize::from(self.goal) + 1);
@@ -278,7 +277,7 @@ impl GameMoves for Pig {
         }
     }
 
-    /// Banks the points of the turn.
+    /// Returns the stop, which banks the points of the turn.
     fn default_action(&self, _s: &State, _seat: Seat) -> Action {
         STOP
     }
@@ -289,7 +288,7 @@ impl GameText for Pig {
         format!("Roll {}", if self.params.piglet { a } else { a.saturating_add(1) })
     }
 
-    /// Returns OpenSpiel's two lines, then the goal or the result.
+    /// Returns OpenSpiel's two text lines, followed by the goal or the result.
     fn text(&self, view: &View) -> String {
         let scores: Vec<String> = view.scores.iter().map(u16::to_string).collect();
         let rolling = if view.rolling { " (rolling)" } else { "" };
@@ -306,7 +305,7 @@ impl GameText for Pig {
         if a == ROLL { "roll" } else { "stop" }.to_owned()
     }
 
-    /// Also accepts `hold` and `bank`, first letters, and the bare id.
+    /// Accepts `roll` and `stop`, `hold` and `bank`, first letters, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "roll" | "r" | "0" => ROLL,
@@ -318,7 +317,7 @@ impl GameText for Pig {
 
     fn why_not(&self, s: &State, _seat: Seat, _a: Action) -> String {
         let (score, total) = (s.scores[usize::from(s.seat)], s.total);
-        format!("{score} banked and {total} of this turn are enough to win with {}: stop to bank them", self.goal)
+        format!("{score} banked points and {total} of this turn reach the goal of {}: stop to bank them", self.goal)
     }
 }
 
@@ -346,14 +345,14 @@ impl GameDisplay for Pig {
         picture::picture(self, view)
     }
 
-    /// The die rolls, the bank stops.
+    /// Returns a click on the die for a roll, or on the bank for a stop.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([if a == ROLL { "roll" } else { "stop" }]))
     }
 }
 
 impl GameSearch for Pig {
-    /// Treats the probability to win as proportional to the seats' nearness to the goal.
+    /// Estimates the probability of winning as proportional to the nearness of each seat to the goal.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat % self.n;
         if self.to_move(s) == ToMove::Over {
@@ -377,7 +376,7 @@ mod tests {
         crate::load(text).unwrap()
     }
 
-    /// Plays moves and rolls in order: `r` and `s`, or the face of the die.
+    /// Plays the letters of `moves` in order: `r` and `s` for roll and stop, a digit for the face of the die.
     fn played(text: &str, moves: &str) -> Box<dyn ludex_env::DynState> {
         let mut s = game(text).start();
         for c in moves.chars() {
@@ -411,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn horizon_draws_unless_last_bank_wins() {
+    fn horizon_ends_game_in_draw_unless_last_stop_wins() {
         assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), ToMove::Seat(0));
         let s = played("pig(winscore=5,horizon=3)", "r2r2r");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn piglet_counts_rolls() {
+    fn piglet_scores_one_point_per_roll() {
         let s = played("pig(piglet=true)", "r2r2s");
         assert_eq!(scores(&*s), serde_json::json!([2, 0]));
         let mut outcomes = Outcomes::new();
@@ -430,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn three_seats_share_loss() {
+    fn losing_seats_share_loss_equally() {
         let s = played("pig(players=3,winscore=5)", "r1r5s");
         assert_eq!(s.returns(), [-0.5, 1.0, -0.5]);
     }
@@ -453,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_invalid_parameter() {
         for name in ["players=11", "winscore=0", "winscore=1001", "diceoutcomes=1", "horizon=0", "preset=hog"] {
             let error = crate::load(&format!("pig({name})")).err().unwrap();
             assert_eq!(error.name.as_deref(), name.split('=').next());

@@ -1,7 +1,7 @@
-//! Plan games: two seats write a plan each, a simulator decides the winner, and over several rounds the plans are revised.
+//! Plan games: two seats write a plan each, and a simulator decides the winner. Plans are revised over several rounds.
 //!
-//! [`PlanGame`] is the game around one [`PlanEngine`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
-//! construction of plans from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
+//! [`PlanGame`] implements the game around a [`PlanEngine`]: rounds, attempts, verdicts, revisions, views, texts, and
+//! plans built from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
 
 mod analyze;
 mod documents;
@@ -42,7 +42,7 @@ use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 use serde_json::{Value, json};
 
-/// Action id that submits the plan built from ids.
+/// Action id that submits the plan built from action ids.
 pub const SUBMIT: Action = 0;
 /// Action id that keeps the current strategy.
 pub const KEEP: Action = 1;
@@ -54,7 +54,7 @@ pub struct PlanGame<C: PlanEngine> {
     params: C::Params,
     engine: C,
     settings: PlanSettings,
-    /// Budget of each side.
+    /// Budgets of side 0 and side 1.
     budgets: [u32; 2],
 }
 
@@ -66,7 +66,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns the engine: data tables, checker and simulator.
+    /// Returns the engine, which supplies data tables, checker and simulator.
     pub fn engine(&self) -> &C {
         &self.engine
     }
@@ -76,14 +76,14 @@ impl<C: PlanEngine> PlanGame<C> {
         self.budgets
     }
 
-    /// Returns the static form of a round's reason.
+    /// Returns the constant that equals `word`, the reason of a round's result.
     fn reason(&self, word: &str) -> &'static str {
         const ALL: [&str; 8] =
             ["breach", "cleared", "cap", "wiped_out", "both_empty", "both_out", "forfeit", "both_forfeit"];
         ALL.into_iter().find(|known| *known == word).unwrap_or("both_forfeit")
     }
 
-    /// Applies the move of one seat that has to submit.
+    /// Applies the move of a seat that must submit.
     fn take(&self, s: &mut State<C::Plan>, seat: Seat, parsed: &ParsedMove) {
         let side = s.side(&self.settings, seat);
         let work = &mut s.work[seat];
@@ -117,7 +117,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s.advance(&self.engine, &self.settings, self.budgets);
     }
 
-    /// Returns the event that seats other than the mover see.
+    /// Returns the event that all seats except the mover see.
     fn aside(&self, seat: Seat, settles: bool) -> EventView {
         let text = settles.then(|| format!("{} has settled", self.seats()[seat & 1]));
         EventView { action: None, text }
@@ -340,7 +340,7 @@ impl<C: PlanEngine> GameObservation for PlanGame<C> {
 }
 
 impl<C: PlanEngine> GameDisplay for PlanGame<C> {
-    /// Omits the rules, which the manual explains in full.
+    /// Returns the view as text without the rules, which the manual explains in full.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         self.words(view).replacen(&format!("{}\n", C::RULES), "", 1)
     }
@@ -349,7 +349,7 @@ impl<C: PlanEngine> GameDisplay for PlanGame<C> {
         picture::picture::<C>(view, self.budgets)
     }
 
-    /// Explains an id after those that its seat has chosen.
+    /// Explains an action id that follows the ids chosen so far for the current piece.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let own = view.seat.map(usize::from) == Some(seat);
         let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));

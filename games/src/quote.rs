@@ -1,6 +1,6 @@
-//! Quoting of players' words for other players.
+//! Quoting of one player's text for other players.
 
-/// Returns the words of a player on one line and in quotes, so that they cannot imitate a line of the position.
+/// Returns a player's text in quotes on a single line, so that it cannot imitate a line of the position.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

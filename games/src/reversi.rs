@@ -25,24 +25,24 @@ use crate::sgf as format;
 
 use lines::{flips, moves};
 
-/// The game under given parameters.
+/// Reversi with fixed parameters.
 pub struct Reversi {
     params: Params,
 }
 
-/// Parameters of the pass.
+/// Parameters of Reversi: only the rule for passing.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// If true, a player without a legal move is skipped; otherwise that player must pass.
+    /// If true, a player without a legal move is skipped; otherwise the player must pass.
     pub auto_pass: bool,
 }
 
-/// A position of the game. A square is the bit `row * 8 + column`, row 0 on top.
+/// A position of the game. Squares are bits `row * 8 + column`, counted from the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     discs: [u64; 2],
-    /// Legal squares of the seat to move; empty if it must pass, or at the end.
+    /// Legal squares of the seat to move; empty if the seat must pass, and at the end.
     moves: u64,
     /// The seat to move; 0 at the end.
     mover: u8,
@@ -56,7 +56,7 @@ pub struct View {
     pub board: [String; 8],
     /// Number of discs of black and of white.
     pub discs: [u32; 2],
-    /// `black` or `white`; absent when the game is over.
+    /// Color to move, `black` or `white`; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
 }
@@ -66,15 +66,15 @@ pub const PASS: Action = 64;
 
 const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['x', 'o'];
-/// White on d4 and e5, black on e4 and d5.
+/// Initial discs of black (e4, d5) and white (d4, e5).
 const START: [u64; 2] = [1 << 28 | 1 << 35, 1 << 27 | 1 << 36];
-/// Number of moves that are ordered in search.
+/// Number of moves that search tries in sorted order.
 const FRONT: usize = 4;
-/// OpenSpiel's bound on the moves of a game, including passes.
+/// OpenSpiel's upper bound on the moves of a game, including passes.
 const LONGEST: u32 = 128;
 
 impl Reversi {
-    /// Returns the position with these discs after a move; `next` is to move, if it can.
+    /// Returns the position with these discs. Seat `next` is to move if it has a legal move.
     #[inline]
     fn settle(&self, discs: [u64; 2], next: usize) -> State {
         let can = |seat: usize| moves(discs[seat], discs[1 - seat]);
@@ -92,8 +92,8 @@ impl Reversi {
     }
 }
 
-/// Returns a game in the Smart Game Format, from the standard position: moves with their seats, ids as in records, and
-/// `properties` (see `sgf::game`).
+/// Returns a game in the Smart Game Format, starting from the standard position. `moves` holds seats and action ids;
+/// for `properties` see `sgf::game`.
 fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, (a < PASS).then_some([a % 8, a / 8]));
     format::game(2, 8, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
@@ -255,7 +255,7 @@ impl GameText for Reversi {
         if a < PASS { square_text(a) } else { "pass".to_owned() }
     }
 
-    /// Also accepts the bare id.
+    /// Accepts square names, `pass`, and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().to_ascii_lowercase();
         let a = match *text.as_bytes() {
@@ -275,7 +275,7 @@ impl GameText for Reversi {
         } else if s.moves == 0 {
             "the only move is to pass"
         } else {
-            "it would turn no disc"
+            "the move flips no disc"
         };
         format!("{a} is {}: {why}", square_text(a))
     }
@@ -308,8 +308,8 @@ impl GameDisplay for Reversi {
 }
 
 impl GameSearch for Reversi {
-    /// Evaluates the lead in corners, stable edges, mobility and few open discs, scaled into (-1, 1); at the end the
-    /// returns.
+    /// Returns the lead of `seat` in corners, stable edges, mobility and enclosed discs, scaled into (-1, 1). At the
+    /// end, returns the result.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         if s.over {
@@ -320,7 +320,7 @@ impl GameSearch for Reversi {
         Some(evaluation::lead(s.discs[me], s.discs[1 - me]))
     }
 
-    /// Orders corners first, then moves that leave the other side few replies.
+    /// Orders corners first, then moves that leave the opponent few replies.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);

@@ -1,4 +1,4 @@
-//! Writer for the Smart Game Format, FF\[4\], shared by Go, Gomoku and Reversi.
+//! Smart Game Format (FF\[4\]) writer, shared by Go, Gomoku and Reversi.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,15 @@ use ludex_protocol::record::{EndReason, Outcome, Record};
 
 use crate::notation::{date, moves, player};
 
-/// A move: the seat (0 is Black) and the point as column and row from the top left, from 0; `None` is a pass.
+/// A move: the seat (0 is Black), and the column and row of the point, counted from 0 at the top left. `None` is a
+/// pass.
 pub type Stone = (Seat, Option<[u32; 2]>);
 
-/// Returns a game as one tree without branches.
+/// Returns a game as a single SGF tree without branches.
 ///
-/// `kind` is the SGF number of the game (`GM`), `size` the number of lines of the board. `properties` follow in the given
-/// order, with SGF names and unescaped values. `set_up` lists the points of Black's setup stones (`AB`).
+/// `kind` is the SGF number of the game (`GM`), and `size` the number of lines of the board. `properties` lists SGF
+/// names and unescaped values, which are written in this order. `set_up` lists the points of Black's setup stones
+/// (`AB`).
 pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2]], moves: &[Stone]) -> String {
     let mut out = format!("(;FF[4]CA[UTF-8]GM[{kind}]SZ[{size}]");
     for (name, value) in properties {
@@ -34,8 +36,8 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
     out
 }
 
-/// Returns a record in SGF, with the moves from `write` and the common properties: program, players, result, date, event and
-/// name. `lead` is Black's lead in the final position, if the board is scored.
+/// Returns a record in SGF. `write` receives the moves and the common properties: program, players, result, date, event
+/// and name. `lead` is Black's lead in the final position; `None` if the board is not scored.
 pub fn record_sgf(
     record: &Record,
     lead: Option<f64>,
@@ -54,7 +56,7 @@ pub fn record_sgf(
     write(&moves(record), &given.map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
 }
 
-/// Returns the result: `B+3.5`, `W+R`, `0`, or `Void` for a match that does not count.
+/// Returns the SGF result, such as `B+3.5`, `W+R` or `0`; `Void` for a match that does not count.
 fn result(record: &Record, lead: Option<f64>) -> String {
     let winner = match record.footer.outcome.first() {
         Some(Outcome::Win) => 'B',
@@ -71,13 +73,13 @@ fn result(record: &Record, lead: Option<f64>) -> String {
     format!("{winner}+{by}")
 }
 
-/// Returns the two letters of a point, `aa` at the top left; empty for a pass.
+/// Returns the two letters of a point, where `aa` is the top left; an empty text for a pass.
 fn point(at: Option<[u32; 2]>) -> String {
     let letter = |n: u32| char::from(b'a' + (n % 26) as u8);
     at.map(|[column, row]| format!("{}{}", letter(column), letter(row))).unwrap_or_default()
 }
 
-/// Escapes brackets and backslashes, and replaces line breaks and other white space by spaces.
+/// Escapes brackets and backslashes, and replaces each line break or other white space by a space.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn game_writes_one_escaped_tree() {
+    fn game_is_written_as_one_escaped_sgf_tree() {
         let moves: Vec<Stone> = vec![(0, Some([0, 0])), (1, None), (0, Some([18, 2]))];
         let text = game(1, 19, &[("PB", "a]b\\c\nd"), ("RE", "B+R")], &[[3, 15], [15, 3]], &moves);
         assert_eq!(text, "(;FF[4]CA[UTF-8]GM[1]SZ[19]PB[a\\]b\\\\c d]RE[B+R]AB[dp][pd]\n;B[aa];W[];B[sc])\n");

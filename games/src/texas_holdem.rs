@@ -28,21 +28,21 @@ pub use table::{Abstraction, Betting, Params, Score};
 use table::{PokerTable, SEATS};
 pub use view::{HandView, MoveView, View};
 
-/// The game for one poker table: stakes, bets, and number of hands.
+/// Texas hold'em at a poker table with fixed stakes, bets, and number of hands.
 pub struct TexasHoldem {
     params: Params,
     table: PokerTable,
 }
 
-/// Minimum number of ids for which legal actions are sent as ranges.
+/// Minimum number of legal action ids that are sent as ranges instead of a list.
 const MANY: u32 = 512;
 
-/// A position of a match: the current hand and the earlier ones.
+/// A position of a match: the current hand and all earlier hands.
 #[derive(Debug)]
 pub struct State {
     now: Deal,
     past: Vec<Deal>,
-    /// The seat of position 0 in the first hand; `None` until it is known.
+    /// The seat of position 0 in the first hand; `None` until it is drawn.
     first: Option<u8>,
     /// Chips won in finished hands, by seat.
     total: [f64; SEATS],
@@ -66,7 +66,7 @@ impl State {
         State { now: Deal::new(t), past: Vec::new(), first, total: [0.0; SEATS] }
     }
 
-    /// Returns the seat of position 0 in hand `k`, from 0.
+    /// Returns the seat of position 0 in hand `k`, counted from 0.
     fn shift(&self, t: &PokerTable, k: usize) -> Option<Seat> {
         self.first.map(|first| (usize::from(first) + k) % t.n)
     }
@@ -81,7 +81,7 @@ impl TexasHoldem {
         if self.to_move(s) == ToMove::Seat(seat) { s.now.options(&self.table) } else { LegalIds::default() }
     }
 
-    /// Adds up a finished hand, and starts the next one.
+    /// Adds the chips of a finished hand to the totals, and starts the next hand.
     fn settle(&self, s: &mut State) {
         let t = &self.table;
         if s.now.next(t) != NextStep::Over {
@@ -95,7 +95,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Converts chips over all hands to the configured score.
+    /// Converts the chips won over all hands to the configured score.
     fn paid(&self, chips: f64) -> f64 {
         match self.table.score {
             Score::Chips => chips,
@@ -266,7 +266,7 @@ impl GameMoves for TexasHoldem {
         o.nth(rng.below(o.count())).unwrap_or(CALL)
     }
 
-    /// Folds, or checks if folding is not legal.
+    /// Returns a fold if it is legal, otherwise a check.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         if self.is_legal(s, seat, FOLD) { FOLD } else { CALL }
     }
@@ -295,7 +295,7 @@ impl GameText for TexasHoldem {
         self.name(a)
     }
 
-    /// Also accepts terms of poker and sizes in many forms; see the manual.
+    /// Accepts the displayed names, poker terms, and bet sizes in many forms; see the manual.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.id(legal, text).filter(|a| legal.binary_search(a).is_ok())
     }
@@ -315,7 +315,7 @@ impl GameText for TexasHoldem {
 }
 
 impl GameObservation for TexasHoldem {
-    /// Hole cards are visible to their own seat; the board and the moves are public.
+    /// Hides hole cards from all seats except their owner; the board and the moves are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let t = &self.table;
         let open = |text: String| EventView { action: Some(a), text: Some(text) };

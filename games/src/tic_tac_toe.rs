@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 
-/// The game on a board of three rows and columns.
+/// Tic-tac-toe on a board of three rows and columns.
 pub struct TicTacToe {
     params: Params,
 }
@@ -25,7 +25,7 @@ pub struct TicTacToe {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
 
-/// Nine cells per side as bits, cell = row * 3 + column from the top left.
+/// A position: the cells of each side as bits `row * 3 + column`, counted from the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     stones: [u16; 2],
@@ -39,7 +39,7 @@ pub struct State {
 pub struct View {
     /// Three rows of `.`, `x` and `o`, the top row first.
     pub board: [String; 3],
-    /// `x` or `o`; absent when the game is over.
+    /// Side to move, `x` or `o`; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
 }
@@ -62,7 +62,7 @@ const fn has_line(stones: u16) -> bool {
 
 const LINES: [u16; 8] = [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 
-/// One bit per set of stones: a lookup among 512 results instead of eight comparisons.
+/// True for each set of stones that contains a line, indexed by the nine bits of the set.
 const WON: [bool; 512] = {
     let mut table = [false; 512];
     let mut i = 0;
@@ -191,7 +191,7 @@ impl GameText for TicTacToe {
         format!("{}({},{})", NAMES[seat & 1], a / 3, a % 3)
     }
 
-    /// Also accepts `a1` (column letter, row from the bottom) and the bare id.
+    /// Accepts the displayed name, `a1` (column letter, row from the bottom), and action ids.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let a = match (board::square(text, &board::LETTERS[..3], 3), text.as_bytes()) {

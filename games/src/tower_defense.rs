@@ -14,13 +14,13 @@ pub use units::{DEMONS, HUMANS};
 pub use crate::plan_game::Rules;
 use crate::plan_game::{PlanGame, plan_params};
 
-/// The tower defense battle of two plans.
+/// Tower defense: a plan game in which human units defend a field against demons.
 pub type TowerDefense = PlanGame<TowerDefenseEngine>;
 
-/// Duration of a tick in milliseconds.
+/// Duration of a tick, in milliseconds.
 pub const TICK: i32 = 50;
 
-/// Units, simulator and ids under given rules.
+/// Engine of the tower defense game, with the edition of its rules.
 pub struct TowerDefenseEngine {
     rules: Rules,
 }
@@ -29,7 +29,7 @@ plan_params! {
     /// Parameters of rounds, revisions, budgets and rules.
     pub struct Params {
         tries = 5;
-        /// Edition of the rules: the paper's, or that of its public repository.
+        /// Edition of the rules: that of the paper, or that of its public repository.
         pub rules: Rules = Rules::Paper,
     }
 }

@@ -30,10 +30,10 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 pub use view::{Clue, GuessedWord, Out, RevealView, View, Vote};
 use words::{Lexicon, lexicon};
 
-/// A word game in which the players with a different word must be found.
+/// A word game in which the players vote out those who have a different word.
 pub struct Undercover {
     params: Params,
-    /// The fixed words of the undercovers and of the others, if the parameters set them.
+    /// Fixed words of the undercovers and of the other players; `None` if chance draws the words.
     given: Option<[String; 2]>,
     /// Number of remaining players at which the undercovers win.
     survive: usize,
@@ -51,18 +51,19 @@ pub struct Params {
     pub undercovers: u32,
     /// Seats of the undercovers.
     pub undercover: Seats,
-    /// If true, chance draws the undercovers' word of the pair; otherwise it is the first one.
+    /// If true, chance draws which word of the pair the undercovers get; otherwise they get the first word.
     pub swap: bool,
-    /// The undercovers win when this many players are left; 0 is 3, with 3 or 4 players 2.
+    /// Number of remaining players at which the undercovers win; 0 means 2 for games of 3 or 4 players, and 3 for
+    /// larger games.
     pub survive: u32,
-    /// Part of the history in text and array.
+    /// Part of the history that text and array include.
     pub memory: Memory,
-    /// If true, a vote may guess the others' words.
+    /// If true, a vote may include guesses of other players' words.
     pub guesses: bool,
     /// Maximum number of characters of a clue, 20 to 1000.
     #[schemars(range(min = 20, max = 1000))]
     pub clue_chars: u32,
-    /// Fixed words of the undercovers and the others instead of a draw: `sun;moon`.
+    /// Fixed words of the undercovers and of the other players, such as `sun;moon`. Default: chance draws the words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
 }
@@ -77,7 +78,7 @@ pub enum Seats {
     Last,
 }
 
-/// Part of the history in text and array.
+/// Part of the history that text and array include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
@@ -109,14 +110,14 @@ const MOST: usize = 10;
 const ROUNDS: usize = 8;
 /// Maximum number of clues in a game.
 const CLUES: usize = 52;
-/// Gives an empty clue.
+/// Action id of an empty clue.
 const BLANK: Action = 0;
-/// Number of stock clues: ids 1 to 64.
+/// Number of stock clues, which have the action ids 1 to 64.
 pub const STOCK_CLUES: usize = 64;
-/// The vote for seat 0.
+/// Action id of the vote for seat 0; the votes for other seats follow.
 const VOTE: Action = 1 + STOCK_CLUES as Action;
 const ACTIONS: u32 = VOTE + MOST as u32;
-/// Marker for no seat, no pair, or a clue that is not a stock clue.
+/// Marker for an absent seat or pair, or for a clue in free text.
 const NONE: u8 = u8::MAX;
 
 /// The current phase of the game.
@@ -125,7 +126,7 @@ const NONE: u8 = u8::MAX;
 pub enum Phase {
     /// Chance draws the pair of words.
     Pair,
-    /// Chance draws the undercovers' word of the pair.
+    /// Chance draws which word of the pair the undercovers get.
     Swap,
     /// Chance draws an undercover.
     Role,
@@ -133,13 +134,13 @@ pub enum Phase {
     Clue,
     /// All players vote simultaneously.
     Vote,
-    /// Chance draws the player to eliminate among those with most votes.
+    /// Chance draws which of the players with the most votes is eliminated.
     Tie,
     /// The game has ended.
     Over,
 }
 
-/// A voter's guesses of words.
+/// Guesses of other players' words that one voter submitted in one round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Guess {
     round: u8,
@@ -159,11 +160,11 @@ pub struct State {
     round: u8,
     /// Number of clues in this round.
     spoken: u8,
-    /// Seat and number of each clue, [`NONE`] for free text.
+    /// Seat and stock clue number of each clue; the number is [`NONE`] for free text.
     clues: ArrayVec<(u8, u8), CLUES>,
-    /// Free texts with their index in `clues`.
+    /// Free-text clues, each with its index in `clues`.
     texts: Vec<(u8, Arc<str>)>,
-    /// Votes by round and seat.
+    /// Targets of the votes, by round and seat.
     votes: [[u8; MOST]; ROUNDS],
     guesses: Vec<Arc<Guess>>,
     /// Eliminated seats in order, one per round.
@@ -177,7 +178,7 @@ impl Undercover {
         self.params.players as usize
     }
 
-    /// Returns the words of a position: the undercovers', the others'.
+    /// Returns the word of the undercovers and the word of the other players.
     fn words_of<'a>(&'a self, s: &State) -> [&'a str; 2] {
         self.words_at(s.pair, s.swap)
     }
@@ -195,12 +196,12 @@ impl Undercover {
         self.words_of(s)[usize::from(!SeatSet(s.undercover).has(seat))]
     }
 
-    /// Returns true if words and roles are drawn.
+    /// Returns true if all words and roles are drawn.
     fn dealt(s: &State) -> bool {
         !matches!(s.phase, Phase::Pair | Phase::Swap | Phase::Role)
     }
 
-    /// Skips draws that the parameters make unnecessary.
+    /// Skips chance draws that the parameters make unnecessary.
     fn settle(&self, s: &mut State) {
         let last = self.params.undercover == Seats::Last;
         loop {
@@ -223,13 +224,13 @@ impl Undercover {
         SeatSet(s.alive).iter().nth(s.spoken.into()).unwrap_or(0)
     }
 
-    /// Iterates over the clues of the current round: seat, number, index in the list.
+    /// Iterates over the clues of the current round: seat, stock clue number, and index in `clues`.
     fn running(s: &State) -> impl Iterator<Item = (u8, u8, usize)> {
         let from = s.clues.len().saturating_sub(s.spoken.into());
         s.clues.iter().enumerate().skip(from).map(|(k, &(seat, id))| (seat, id, k))
     }
 
-    /// Returns the text of a clue by its index.
+    /// Returns the text of the clue at an index in `clues`.
     fn text_of(s: &State, at: usize) -> &str {
         match s.clues.get(at).map(|c| c.1) {
             Some(0) => "",
@@ -239,7 +240,8 @@ impl Undercover {
         }
     }
 
-    /// Returns true if a stock clue may be given: it is unused in this round and does not contain the speaker's word.
+    /// Returns true if the speaker may give this stock clue. A clue must not contain the speaker's word or repeat a
+    /// clue of this round.
     fn may_say(&self, s: &State, id: u8) -> bool {
         let repeated = Self::running(s).any(|(_, other, at)| match other {
             NONE => {
@@ -267,7 +269,7 @@ impl Undercover {
         }
     }
 
-    /// Returns the seats with most votes.
+    /// Returns the seats with the most votes, as a bit set.
     fn most(s: &State) -> u16 {
         let votes = &s.votes[usize::from(s.round).min(ROUNDS - 1)];
         let mut count = [0; MOST];
@@ -297,7 +299,7 @@ impl Undercover {
         s.phase = if over { Phase::Over } else { Phase::Clue };
     }
 
-    /// Returns the side that has won: 1 for the undercovers.
+    /// Returns the winning side once the game has ended: 1 for the undercovers, 0 for the other players.
     fn won(s: &State) -> Option<u16> {
         (s.phase == Phase::Over).then(|| u16::from(s.alive & s.undercover != 0))
     }
@@ -349,7 +351,8 @@ impl Game for Undercover {
         let given = match &params.pair {
             None => None,
             Some(text) => {
-                let allowed = "two words as sun;moon: 1 to 3 parts, 30 characters, none of which holds the other";
+                let allowed = "two words such as sun;moon, each of 1 to 3 parts and at most 30 characters, \
+                               neither containing the other";
                 let wrong = || ParamError::value("pair", text.as_str(), allowed);
                 let (a, b) = text.split_once(';').ok_or_else(wrong)?;
                 let [a, b] = [a, b].map(|w| w.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -583,16 +586,16 @@ impl GameText for Undercover {
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         let target = a.wrapping_sub(VOTE) as usize;
         match s.phase {
-            Phase::Clue if a >= VOTE => "this is the round of clues; the vote comes after it".into(),
+            Phase::Clue if a >= VOTE => "a clue is due now; the vote comes after all clues".into(),
             Phase::Clue if a > 0 && words::holds(lexicon().clues[a as usize - 1].text, self.word(s, seat)) => {
-                "the clue holds your word".into()
+                "the clue contains your word".into()
             }
-            Phase::Clue => "somebody has said this in this round".into(),
-            Phase::Vote if a < VOTE => "this is the vote: name a player".into(),
+            Phase::Clue => "another player has already given this clue in this round".into(),
+            Phase::Vote if a < VOTE => "a vote is due now, not a clue: name a player".into(),
             Phase::Vote if target == seat => "you cannot vote for yourself".into(),
             Phase::Vote if target >= self.players() => format!("player_{target} is not in the game"),
-            Phase::Vote => format!("player_{target} is out"),
-            _ => "no player acts now".into(),
+            Phase::Vote => format!("player_{target} is already eliminated"),
+            _ => "no player is to move".into(),
         }
     }
 
@@ -646,7 +649,8 @@ impl GameObservation for Undercover {
         EventView { action: Some(VOTE + target), text: Some(vote) }
     }
 
-    /// Returns a seat's own word at the start, the role of an eliminated player, and all hidden information at the end.
+    /// Returns a seat's own word before the first clue, the role of an eliminated player, and all hidden information at
+    /// the end.
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
         let mut out = Vec::new();
         if now.phase == Phase::Clue
@@ -682,7 +686,7 @@ impl GameObservation for Undercover {
 }
 
 impl GameDisplay for Undercover {
-    /// Omits the rules, which the manual describes in full.
+    /// Returns the view as text without the rules, which the manual describes in full.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         self.words(view).replacen(&format!("{}\n", self.rules()), "", 1)
     }
@@ -691,7 +695,7 @@ impl GameDisplay for Undercover {
         picture::picture(self, view)
     }
 
-    /// A vote is a click on a seat. Clues are buttons.
+    /// Returns a click on a seat for a vote; clues are buttons.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         a.checked_sub(VOTE).map(|target| Gesture::of([format!("p{target}")]))
     }
@@ -722,19 +726,19 @@ pub fn stock_clue(text: &str) -> Option<Action> {
     lexicon().clues.iter().position(|c| c.text == text).map(|k| k as Action + 1)
 }
 
-/// Returns the category of a word by the first pair that contains it: `fruit`, `tool`, ..
+/// Returns the category of the first pair that contains a word, such as `fruit` or `tool`.
 pub fn category(word: &str) -> Option<&'static str> {
     let lexicon = lexicon();
     let pair = lexicon.pairs.iter().position(|pair| pair.contains(&word))?;
     lexicon.categories.get(pair).copied()
 }
 
-/// Returns all words of the list, sorted.
+/// Returns all words of the word pairs, sorted.
 pub fn all_words() -> &'static [&'static str] {
     &lexicon().words
 }
 
-/// Returns the index of a word in the sorted list.
+/// Returns the index of a word in the sorted list of all words.
 fn place(lexicon: &Lexicon, word: &str) -> Option<usize> {
     lexicon.words.binary_search(&word).ok()
 }

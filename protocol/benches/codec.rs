@@ -1,7 +1,7 @@
-//! Throughput of encoding and decoding messages, in both encodings.
+//! Throughput of encoding and decoding messages, as MessagePack and JSON.
 //!
-//! `cargo bench -p ludex-protocol` reports bytes of the frame per second. Decoding includes the checks of a server or
-//! client.
+//! `cargo bench -p ludex-protocol` reports frame bytes per second. Decoding includes the checks that a server or client
+//! performs.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 const ENCODINGS: [(&str, Encoding); 2] = [("msgpack", Encoding::MsgPack), ("json", Encoding::Json)];
 const DEPTH: u32 = 64;
-/// Number of environments in the batch, which has the columns of connect_four.
+/// Number of connect_four environments in the batch.
 const ROWS: usize = 1_024;
 const ACTIONS: usize = 7;
 const BOARD: [u32; 3] = [2, 6, 7];

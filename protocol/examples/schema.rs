@@ -1,4 +1,4 @@
-//! Prints the JSON Schema of the protocol:
+//! Prints the JSON Schema of the protocol.
 
 fn main() {
     println!("{:#}", ludex_protocol::schema::document());

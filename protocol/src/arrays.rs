@@ -1,7 +1,7 @@
 //! Columns, tensors and masks as arrays of `ndarray` (feature `ndarray`).
 //!
-//! Arrays borrow the packed bytes of the message. They are copied only if the bytes are not aligned for the element type,
-//! which common allocators never produce, or on big-endian machines.
+//! An array borrows the packed bytes of the message. The bytes are copied only if they are misaligned for the element
+//! type (rare in practice) or on big-endian machines.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use crate::message::{Batch, Mask};
 use crate::spec::Dtype;
 use crate::tensor::{Tensor, TensorElement};
 
-/// The error for numbers that cannot be viewed as the requested array.
+/// The error for an array request that does not match the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayError {
-    /// The elements have another type.
+    /// The element type differs from the requested type.
     Dtype {
         /// Element type that the caller requested.
         expected: Dtype,
@@ -30,7 +30,7 @@ pub enum ArrayError {
         /// Number of packed bytes.
         bytes: usize,
     },
-    /// The message has no array of this name.
+    /// The message has no array with the requested name.
     Name {
         /// Name that the caller requested.
         name: String,
@@ -75,7 +75,7 @@ fn view<T: Element, D: Dimension>(
 }
 
 impl Tensor {
-    /// Returns the elements as an array of shape `s`.
+    /// Returns the elements as an array with the tensor's shape.
     ///
     /// # Errors
     /// Fails if the elements are not of type `T`, or their number does not match the shape.
@@ -89,7 +89,7 @@ impl Tensor {
 }
 
 impl<T: Element> Column<T> {
-    /// Returns the numbers as an array of shape `[rows, len / rows]`.
+    /// Returns the column as an array of shape `[rows, len / rows]`.
     ///
     /// # Errors
     /// Fails if `len` is not a multiple of `rows`.
@@ -99,12 +99,13 @@ impl<T: Element> Column<T> {
 }
 
 impl Mask {
-    /// Returns the legal actions as an array of shape `[rows, actions]`, true if legal, from any form of mask.
+    /// Returns the mask as an array of shape `[rows, actions]`, true for legal actions. Accepts every mask encoding.
     ///
-    /// A batch has R rows of masks, or R x P with `observer = all`; `actions` is the number of the game's action ids.
+    /// `rows` is the number of environments, times the number of players with `observer = all`. `actions` is the game's
+    /// number of action ids.
     ///
     /// # Errors
-    /// Fails if the mask has another number of rows or actions.
+    /// Fails if the shape of the mask is not `[rows, actions]`.
     pub fn to_array(&self, rows: usize, actions: usize) -> Result<Array2<bool>, ArrayError> {
         let error = |bytes| ArrayError::Shape { shape: vec![rows, actions], bytes };
         match self {
@@ -131,21 +132,21 @@ impl Mask {
 }
 
 impl Batch {
-    /// Returns the observation `name` of every row: first axis R (axes R, P with `observer = all`), then the axes of the
-    /// game's [`TensorSpec`](crate::spec::TensorSpec).
+    /// Returns the observation `name` of all rows. The shape is `[rows]`, or `[rows, players]` with `observer = all`,
+    /// followed by the shape in the game's [`TensorSpec`](crate::spec::TensorSpec).
     ///
     /// # Errors
-    /// Fails if the batch has no such observation, or its elements are not of type `T`.
+    /// Fails if the batch has no observation `name`, or if the elements are not of type `T`.
     pub fn observation<T: TensorElement>(&self, name: &str) -> Result<CowArray<'_, T, IxDyn>, ArrayError> {
         let tensor = self.obs.as_ref().and_then(|obs| obs.get(name));
         let allowed = || self.obs.iter().flatten().map(|(name, _)| name.clone()).collect();
         tensor.ok_or_else(|| ArrayError::Name { name: name.to_owned(), allowed: allowed() })?.view()
     }
 
-    /// Returns the rewards as an array of shape `[R, P]`.
+    /// Returns the rewards as an array of shape `[rows, players]`.
     ///
     /// # Errors
-    /// Fails if `reward` has not P numbers for each of the R rows.
+    /// Fails if `reward` does not have one number per row and player.
     pub fn rewards(&self) -> Result<CowArray<'_, f32, Ix2>, ArrayError> {
         self.reward.view_rows(self.to_move.len())
     }
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn tensor_view_refuses_another_element_type() {
+    fn tensor_view_refuses_wrong_element_type() {
         let tensor = Tensor::from_slice(&[1], &[1u8]);
         let error = tensor.view::<f32>().unwrap_err();
         assert_eq!(error, ArrayError::Dtype { expected: Dtype::F4, got: Dtype::U1 });
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn tensor_view_refuses_a_wrong_number_of_elements() {
+    fn tensor_view_refuses_wrong_number_of_elements() {
         for shape in [vec![3], vec![u32::MAX; 4]] {
             let tensor = Tensor { d: Dtype::U1, s: shape.clone(), b: vec![1, 2] };
             assert!(matches!(tensor.view::<u8>(), Err(ArrayError::Shape { bytes: 2, .. })), "{shape:?}");
@@ -208,23 +209,23 @@ mod tests {
     }
 
     #[test]
-    fn observation_has_rows_before_the_axes_of_the_game() {
+    fn observation_shape_starts_with_rows() {
         assert_eq!(batch().observation::<f32>("board").unwrap().shape(), [2, 1, 3]);
     }
 
     #[test]
-    fn observation_names_the_arrays_of_the_batch() {
+    fn unknown_observation_error_lists_array_names() {
         let error = batch().observation::<f32>("bord").unwrap_err();
         assert_eq!(error.to_string(), "expected the name of an array, got \"bord\"; allowed: board");
     }
 
     #[test]
-    fn rewards_have_rows_and_seats() {
+    fn rewards_have_shape_rows_by_seats() {
         assert_eq!(batch().rewards().unwrap(), array![[1.0, -1.0], [0.0, 0.5]]);
     }
 
     #[test]
-    fn mask_forms_give_equal_arrays() {
+    fn mask_encodings_give_equal_arrays() {
         let expected = Array2::from_shape_fn((2, 10), |(row, id)| (id + row) % 3 == 0);
         let bytes = expected.iter().map(|&legal| u8::from(legal)).collect();
         let bits = [0b0100_1001, 0b10, 0b0010_0100, 0b1];
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn mask_refuses_a_wrong_number_of_rows_or_actions() {
+    fn mask_refuses_wrong_number_of_rows_or_actions() {
         let ids = Ragged { o: [0, 1].into(), a: [7].into() };
         for (mask, rows, actions) in
             [(Mask::Dense([1, 0, 1].into()), 2, 2), (Mask::Ids(ids.clone()), 2, 8), (Mask::Ids(ids), 1, 7)]

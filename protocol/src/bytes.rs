@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Opaque bytes of a message.
 ///
-/// Serialized as bin in a binary format, and as base64 text (standard alphabet, padded) in a human-readable format. Only the
-/// serializer checks the kind of format. The deserializer accepts bytes, base64 text or a list of integers, because a
-/// buffering deserializer loses the original format.
+/// Serialized as bin in binary formats and as base64 text (standard alphabet, padded) in human-readable formats. Every
+/// format can be deserialized from bytes, base64 text or a list of integers, because buffering in serde loses the
+/// original format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        STANDARD.decode(text).map_err(|e| E::custom(format_args!("not base64: {e}")))
+        STANDARD.decode(text).map_err(|e| E::custom(format_args!("expected base64 text: {e}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
@@ -106,7 +106,7 @@ mod tests {
         bytes: Bytes,
     }
 
-    /// The case in which `is_human_readable` misleads the deserializer: everything is buffered first.
+    /// A tagged enum, which serde buffers before deserialization, so that `is_human_readable` is unreliable.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn deserializer_accepts_every_form_in_both_encodings() {
+    fn bytes_deserialize_from_every_form_in_both_encodings() {
         #[derive(Serialize)]
         struct As<T> {
             bytes: T,

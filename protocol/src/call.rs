@@ -1,4 +1,4 @@
-//! Calls of language models, as run files store them.
+//! Language model calls, as stored in run files.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::record::Tokens;
 
-/// Call as stored in the journal and read from a run. Missing fields have defaults, so that calls of other versions are
-/// readable.
+/// A language model call, as stored in the journal of a run. Missing fields have defaults, so that calls written by
+/// other versions can be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Call {
@@ -20,28 +20,28 @@ pub struct Call {
     pub messages: Vec<ChatMessage>,
     /// Reply text; JSON text if the model called a tool.
     pub answer: String,
-    /// Reasoning before the answer, as reported by the endpoint or from `<think>` in the reply.
+    /// Reasoning text, as reported by the endpoint or found in the `<think>` tags of the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Output tokens used for reasoning, if the endpoint counts them.
+    /// Output tokens used for reasoning; absent if the endpoint does not report the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// Input tokens read from the endpoint's cache, if it counts them.
+    /// Input tokens read from the endpoint's cache; absent if the endpoint does not report the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// Input tokens written to the endpoint's cache, if it counts them.
+    /// Input tokens written to the endpoint's cache; absent if the endpoint does not report the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_written_tokens: Option<u64>,
-    /// Reason for the end of the reply: `stop`, `length`, `content_filter` or an endpoint-specific value.
+    /// Finish reason of the reply: `stop`, `length`, `content_filter` or an endpoint-specific value.
     pub finish: Option<String>,
     /// Input and output tokens as counted by the endpoint.
     pub tokens: Tokens,
-    /// True if the tokens are estimated as a quarter of the characters, because the endpoint did not count them.
+    /// True if the endpoint reported no token counts; `tokens` is then estimated as a quarter of the characters.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
     /// Duration of the successful call in milliseconds.
     pub ms: u64,
-    /// Number of failed calls before it.
+    /// Number of failed attempts before the successful call.
     pub retries: u64,
     /// Cost in US dollars; absent if no price is known.
     pub usd: Option<f64>,
@@ -55,7 +55,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Joins all messages of one role, separated by blank lines.
+    /// Returns the text of all messages of one role, separated by blank lines.
     pub fn messages_of(&self, role: ChatRole) -> String {
         let of_role = self.messages.iter().filter(|m| m.role == role);
         of_role.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
@@ -69,7 +69,7 @@ impl Call {
 pub enum ChatRole {
     /// Instructions for the model.
     System,
-    /// Text of the program.
+    /// Messages of the program.
     User,
     /// Replies of the model.
     Assistant,

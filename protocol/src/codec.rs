@@ -1,12 +1,12 @@
-//! Encoding and decoding of messages, in both encodings.
+//! Encoding and decoding of messages as MessagePack and JSON.
 //!
 //! Decoding takes two passes over the frame. The first stops once it has found `type` and `id`; the second reads the
 //! message.
 //!
-//! A few messages are frequent on servers (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`). They are decoded directly into
-//! their structs, or encoded directly from them: a packed column of a MessagePack frame is copied once without inspection.
-//! Only if decoding fails is the frame decoded again to describe the error. All other messages pass through a tree of
-//! values, so that their code is compiled once instead of once per encoding.
+//! Messages that servers handle frequently (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`) are decoded directly into
+//! their structs or encoded directly from their structs. The bytes of a packed MessagePack column are then copied once,
+//! without inspection. If direct decoding fails, the frame is decoded again to describe the error. All other messages
+//! pass through a tree of values, so that their code is compiled once instead of once per encoding.
 
 use std::borrow::Cow;
 
@@ -18,13 +18,15 @@ pub use crate::frame::{DecodeError, EncodeError, Encoding};
 use crate::limits::Limits;
 use crate::message::{ClientMessage, CloneEnvs, Reset, Restore, ServerMessage, SnapshotEnvs, StepEnvs};
 
-/// Maximum number of values in the tree of a client's message; a tree takes up to forty times the bytes of its frame.
+/// Maximum number of values in the tree of a client's message. A tree uses up to forty times as much memory as its
+/// frame.
 const VALUES: usize = 1 << 18;
 
-/// Messages with one list entry per environment. Their limit is `message_bytes`, and their lists may have `batch` entries.
+/// Types of messages with one list entry per environment. These messages are limited to `message_bytes`, and their
+/// lists to `batch` entries.
 const BULK: [&str; 5] = [Reset::TYPE, StepEnvs::TYPE, Restore::TYPE, CloneEnvs::TYPE, SnapshotEnvs::TYPE];
 
-/// Number of bytes that must contain the head of a long message.
+/// Number of leading bytes that must contain `type` and `id` of a long message.
 const LONG_HEAD: usize = 1 << 10;
 
 impl Encoding {
@@ -36,7 +38,7 @@ impl Encoding {
         message.write(self, id, 256)
     }
 
-    /// Encodes a server's message: a reply with the `id` of its request, an event without one.
+    /// Encodes a server's message. `re` is the `id` of the request for a reply, and `None` for an event.
     ///
     /// # Errors
     /// Fails if a number is not finite.
@@ -44,24 +46,25 @@ impl Encoding {
         message.write(self, re, message.size_hint())
     }
 
-    /// Decodes a client's message and its `id`. The message is complete: a request has an `id`, an `act` exactly one move, a
-    /// `step` either `actions` or `moves`.
+    /// Decodes a client's message and its `id`. Refuses incomplete messages: a request needs an `id`, an `act` needs
+    /// exactly one move, and a `step` needs exactly one of `actions` and `moves`.
     ///
-    /// `depth` limits the nesting of maps and lists, including the message itself (`limits.depth`; at most 127 in JSON).
+    /// `depth` limits the nesting of maps and lists, including the message itself (`limits.depth`; at most 127 in
+    /// JSON).
     ///
     /// # Errors
-    /// `bad_frame` if the bytes are not exactly one value of the encoding; `bad_message` if that value is not a map or its
-    /// `id` is invalid or missing; `unknown_type`; `too_deep`; `bad_field` or `bad_seed` with the `path`.
+    /// Fails with `bad_frame` if the frame is not exactly one value of the encoding, and with `bad_message` if the
+    /// value is not a map or its `id` is missing or invalid. Other codes are `unknown_type`, `too_deep`, and
+    /// `bad_field` or `bad_seed` with the `path`.
     pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }
 
-    /// Like [`decode_client`](Self::decode_client), for servers: refuses parts that exceed `limits`, at the latest after the
-    /// oversized list or text has been read. The cost of a refusal does not grow with the message: if a message exceeds
-    /// `limits.request_bytes`, `type` and `id` must be within the first kilobyte.
+    /// Decodes like [`decode_client`](Self::decode_client), and refuses messages that exceed `limits`. If a message is
+    /// longer than `limits.request_bytes`, its `type` and `id` must be within the first kilobyte.
     ///
     /// # Errors
-    /// Same as [`decode_client`](Self::decode_client), and `too_large`.
+    /// Fails with the codes of [`decode_client`](Self::decode_client) or with `too_large`.
     pub fn read_client(self, frame: &[u8], limits: &Limits) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let size = frame.len() as u64;
         if size > limits.request_bytes {
@@ -72,8 +75,8 @@ impl Encoding {
             };
             let most = if bulk { limits.message_bytes } else { limits.request_bytes.min(limits.message_bytes) };
             if size > most {
-                let error =
-                    Refusal::new(ErrorCode::TooLarge, format!("expected at most {most} bytes in such a message"));
+                let text = format!("expected a message of at most {most} bytes, got {size}");
+                let error = Refusal::new(ErrorCode::TooLarge, text);
                 return Err(DecodeError { id, error: Box::new(error.got(size).allowed(most)) });
             }
         }
@@ -88,7 +91,7 @@ impl Encoding {
     ) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let message = ClientMessage::read(&kind, &reader)?;
         if message.is_request() && reader.id.is_none() {
-            let text = format!("a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`");
+            let text = format!("expected an integer `id` in the message {kind:?}, got none");
             return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path("id")));
         }
         message.complete().map_err(|refusal| reader.reject(refusal))?;
@@ -100,7 +103,7 @@ impl Encoding {
     /// Clients should ignore messages rejected with `unknown_type`: newer servers may send more types.
     ///
     /// # Errors
-    /// Same as [`decode_client`](Self::decode_client).
+    /// Fails with the codes of [`decode_client`](Self::decode_client).
     pub fn decode_server(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ServerMessage), DecodeError> {
         let (kind, reader) = self.head("re", frame, depth, usize::MAX)?;
         let message = ServerMessage::read(&kind, &reader)?;

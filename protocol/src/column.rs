@@ -22,25 +22,26 @@ pub trait Element: Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + s
     const NAME: &'static str;
     /// Size of one element in bytes.
     const SIZE: usize;
-    /// True for floats, which may be infinite or not a number.
+    /// True for float types, whose values may be infinite or NaN.
     const FLOAT: bool;
 
     /// Writes the value, little-endian, into the first [`SIZE`](Self::SIZE) bytes of `to`.
     ///
     /// # Panics
-    /// Panics if `to` is shorter.
+    /// Panics if `to` is shorter than [`SIZE`](Self::SIZE).
     fn put(self, to: &mut [u8]);
 
     /// Reads a little-endian value from the first [`SIZE`](Self::SIZE) bytes of `from`.
     ///
     /// # Panics
-    /// Panics if `from` is shorter.
+    /// Panics if `from` is shorter than [`SIZE`](Self::SIZE).
     fn get(from: &[u8]) -> Self;
 
-    /// Returns the value as a JSON number. Exact for every element type.
+    /// Converts the value to `f64`. Exact for every element type.
     fn as_f64(self) -> f64;
 
-    /// Returns the value equal to `number`, if there is one (for floats: the nearest finite one).
+    /// Converts `number` to this type. Integer types require an exact value; float types round. `None` if the value
+    /// does not fit or is not finite.
     fn from_f64(number: f64) -> Option<Self>;
 }
 
@@ -97,12 +98,12 @@ pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// Iterates over packed numbers. Ignores trailing bytes that are shorter than one element.
+/// Iterates over packed numbers. Ignores an incomplete element at the end.
 pub(crate) fn unpack<T: Element>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
     bytes.chunks_exact(T::SIZE).map(T::get)
 }
 
-/// Returns the position of the first float that is not finite; always `None` for integers, without a scan.
+/// Returns the position of the first float that is not finite; `None` for integer types.
 pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     if !T::FLOAT || unpack::<T>(bytes).all(|x| x.as_f64().is_finite()) {
         return None;
@@ -110,7 +111,7 @@ pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     unpack::<T>(bytes).position(|x| !x.as_f64().is_finite())
 }
 
-/// Returns true if packed numbers are equal.
+/// Returns true if `a` and `b` contain equal numbers.
 pub(crate) fn same<T: Element>(a: &[u8], b: &[u8]) -> bool {
     a == b || (T::FLOAT && a.len() == b.len() && unpack::<T>(a).eq(unpack::<T>(b)))
 }
@@ -128,7 +129,8 @@ impl<T: Element> Serialize for Flat<'_, T> {
     }
 }
 
-/// One number of a list. An `f4` gets the fewest digits that identify it; an integral value becomes an integer.
+/// One number of a list. An `f4` is written with the fewest digits that identify the value, and an integral value as an
+/// integer.
 struct Entry<T>(T);
 
 impl<T: Element> Serialize for Entry<T> {
@@ -143,10 +145,9 @@ impl<T: Element> Serialize for Entry<T> {
 
 /// A column of a batch: packed numbers of one type, row after row.
 ///
-/// Encoding to MessagePack copies the bytes without visiting the elements, except that floats are scanned once: a number
-/// that is not finite is refused. A column can be reused ([`clear`](Self::clear),
-/// [`extend_from_slice`](Self::extend_from_slice), [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches
-/// needs no allocation.
+/// Encoding to MessagePack copies the bytes. Float columns are also scanned once, because numbers that are not finite
+/// are refused. Reuse a column to avoid allocations in a long series of batches; see [`clear`](Self::clear),
+/// [`extend_from_slice`](Self::extend_from_slice) and [`as_bytes_mut`](Self::as_bytes_mut).
 #[derive(Clone)]
 pub struct Column<T> {
     bytes: Vec<u8>,
@@ -176,7 +177,8 @@ impl<T: Element> Column<T> {
         Column { bytes: Vec::with_capacity(rows * T::SIZE), of: PhantomData }
     }
 
-    /// Creates a column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or [`set`](Self::set).
+    /// Creates a column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or
+    /// [`set`](Self::set).
     pub fn zeros(rows: usize) -> Self {
         Column { bytes: vec![0; rows * T::SIZE], of: PhantomData }
     }
@@ -193,14 +195,14 @@ impl<T: Element> Column<T> {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         if !bytes.len().is_multiple_of(T::SIZE) {
             return Err(ColumnError(format!(
-                "{} bytes are not a column of {} ({} bytes each)",
-                bytes.len(),
+                "expected a multiple of {} bytes for a column of {}, got {} bytes",
+                T::SIZE,
                 T::NAME,
-                T::SIZE
+                bytes.len()
             )));
         }
         if let Some(at) = not_finite::<T>(&bytes) {
-            return Err(ColumnError(format!("entry {at} is not finite")));
+            return Err(ColumnError(format!("entry {at}: expected a finite number")));
         }
         Ok(Column { bytes, of: PhantomData })
     }
@@ -224,7 +226,7 @@ impl<T: Element> Column<T> {
     /// Replaces the number at position `at`.
     ///
     /// # Panics
-    /// Panics if `at` is not below [`len`](Self::len).
+    /// Panics if `at` is out of range.
     pub fn set(&mut self, at: usize, value: T) {
         value.put(&mut self.bytes[at * T::SIZE..]);
     }
@@ -285,7 +287,7 @@ impl<T: Element> Default for Column<T> {
     }
 }
 
-/// Compares the numbers, so that 0 equals -0.
+/// Compares numbers instead of bytes, so that 0 equals -0.
 impl<T: Element> PartialEq for Column<T> {
     fn eq(&self, other: &Self) -> bool {
         same::<T>(&self.bytes, &other.bytes)
@@ -336,7 +338,7 @@ impl<T: Element> Serialize for Column<T> {
             return Flat::<T>(&self.bytes, PhantomData).serialize(serializer);
         }
         if let Some(at) = not_finite::<T>(&self.bytes) {
-            return Err(S::Error::custom(format_args!("entry {at} is not finite and is never sent")));
+            return Err(S::Error::custom(format_args!("entry {at}: expected a finite number")));
         }
         serializer.serialize_bytes(&self.bytes)
     }
@@ -370,7 +372,7 @@ impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
         let mut column = Column::with_capacity(list.size_hint().unwrap_or(0).min(1 << 16));
         while let Some(value) = list.next_element::<T>()? {
             if !value.as_f64().is_finite() {
-                return Err(A::Error::custom(format_args!("entry {} is not finite", column.len())));
+                return Err(A::Error::custom(format_args!("entry {}: expected a finite number", column.len())));
             }
             column.push(value);
         }
@@ -409,14 +411,14 @@ mod tests {
     }
 
     #[test]
-    fn json_form_is_flat_list() {
+    fn column_json_form_is_flat_list() {
         let text = serde_json::to_string(&sample()).unwrap();
         assert_eq!(text, r#"{"type":"step","a":[3,-1],"r":[0.1,-1],"b":[0,255]}"#);
         assert_eq!(serde_json::from_str::<Tagged>(&text).unwrap(), sample());
     }
 
     #[test]
-    fn messagepack_form_is_packed_little_endian() {
+    fn column_messagepack_form_is_little_endian_bytes() {
         let frame = rmp_serde::to_vec_named(&sample()).unwrap();
         let bin = [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255];
         assert!(frame.windows(bin.len()).any(|w| w == bin), "{frame:x?}");
@@ -424,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn messagepack_accepts_plain_list() {
+    fn column_deserializes_from_messagepack_list() {
         let frame = rmp_serde::to_vec(&[3i64, -1, 70_000]).unwrap();
         assert_eq!(rmp_serde::from_slice::<Column<i32>>(&frame).unwrap().to_vec(), [3, -1, 70_000]);
         assert!(rmp_serde::from_slice::<Column<i8>>(&frame).is_err());
@@ -449,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn position_beyond_end_is_none() {
+    fn get_beyond_end_returns_none() {
         let mut column = Column::<i16>::from([1, 2]);
         column.set(1, -2);
         assert_eq!(column.get(1), Some(-2));

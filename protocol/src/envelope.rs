@@ -1,4 +1,4 @@
-//! The codec's view of a message, and its envelope: `type` and `id` or `re`, written before the message's own fields.
+//! The trait of all messages, and their envelope: `type`, then `id` or `re`, written before the fields of the message.
 
 use std::fmt::Display;
 
@@ -9,20 +9,20 @@ use serde::{Serialize, Serializer};
 use crate::Id;
 use crate::tree::{FieldError, Node, Writer};
 
-/// The codec's view of a message.
+/// A message of the protocol, with the constants that the codec needs.
 pub(crate) trait Message: Serialize + DeserializeOwned {
     /// Value of the field `type`.
     const TYPE: &'static str;
 
-    /// Values of `type` of the replies to a request, apart from `error`; empty for messages that get no reply.
+    /// Types of the possible replies, without `error`; empty for messages that get no reply.
     const REPLIES: &'static [&'static str] = &[];
 
-    /// True for messages that servers read frequently; their decoder is compiled for each encoding. All others are read from
-    /// a tree of values, which is slightly slower but compiles much faster.
+    /// True for messages that servers read frequently. Their decoders are compiled separately for each encoding. All
+    /// other messages are decoded from a tree of values, which is slightly slower but compiles much faster.
     const READ_OFTEN: bool = false;
 
-    /// True for messages that servers write frequently; their encoder is compiled for each encoding. All others are written
-    /// through a tree of values.
+    /// True for messages that servers write frequently. Their encoders are compiled separately for each encoding. All
+    /// other messages are encoded through a tree of values.
     const WRITTEN_OFTEN: bool = false;
 }
 
@@ -33,18 +33,18 @@ impl<M: Message> Message for Box<M> {
     const WRITTEN_OFTEN: bool = M::WRITTEN_OFTEN;
 }
 
-/// A message with its number. Serialized without buffering.
+/// A message with its `id` or `re`, serialized without buffering.
 pub(crate) struct Envelope<'a, M> {
-    /// Field name of the number: `id` or `re`.
+    /// Name of the id field: `id` or `re`.
     pub id_name: &'static str,
-    /// Number of the message, if it has one.
+    /// Value of the id field, if present.
     pub id: Option<Id>,
-    /// The message that is serialized after the number.
+    /// Message whose fields follow.
     pub message: &'a M,
 }
 
 impl<M: Message> Envelope<'_, M> {
-    /// Returns the complete message as a tree; `as_text` selects the human-readable forms.
+    /// Returns the envelope and the message as one tree, in human-readable form if `as_text`.
     pub fn tree(&self, as_text: bool) -> Result<Node<'static>, FieldError> {
         self.serialize(Writer { as_text })
     }
@@ -71,11 +71,11 @@ impl<S: Serializer> EnvelopeSerializer<S> {
     }
 
     fn unsupported<T>(self) -> Result<T, S::Error> {
-        Err(S::Error::custom("a message is a struct or a map"))
+        Err(S::Error::custom("expected a message: a struct or a map"))
     }
 }
 
-/// Implements the methods for types that are never messages.
+/// Implements the serializer methods for types that cannot be messages.
 macro_rules! refuse {
     ($($method:ident($($arg:ty),*) -> $out:ty;)*) => {
         $(fn $method(self, $(_: $arg),*) -> Result<$out, S::Error> {

@@ -19,7 +19,7 @@ use crate::serde_helpers::or_default;
 pub enum ErrorCode {
     /// The frame is not exactly one message of the connection's encoding.
     BadFrame,
-    /// The frame is not a message: not a map, without a required `id`, or with an `id` that is not an `int`.
+    /// The frame is not a message: it is not a map, lacks a required `id`, or has an `id` that is not an `int`.
     BadMessage,
     /// A field is missing or has an invalid type or value; `path` names the field.
     BadField,
@@ -31,7 +31,7 @@ pub enum ErrorCode {
     TooDeep,
     /// Client and server have no protocol version in common.
     ProtocolVersion,
-    /// Another message preceded `hello`.
+    /// The first message is not `hello`.
     HelloFirst,
     /// The token is invalid, revoked or missing.
     Unauthorized,
@@ -63,21 +63,21 @@ pub enum ErrorCode {
     RateLimited,
     /// Too many requests without a reply.
     WindowFull,
-    /// The session has no such join.
+    /// The session has no join with this id.
     UnknownJoin,
-    /// The server offers no such suite.
+    /// The server offers no suite with this name.
     UnknownSuite,
-    /// Unknown run, or a run of another agent.
+    /// The run is unknown or belongs to a different agent.
     UnknownRun,
-    /// Unknown match, or a match of another session.
+    /// The match is unknown or belongs to a different session.
     UnknownMatch,
-    /// The seat belongs to another session.
+    /// The seat belongs to a different session.
     NotYourSeat,
-    /// The seat is not to move, or the turn or try is ahead of the match.
+    /// The seat is not to move, or `turn` or `try` is greater than the current one.
     NotYourTurn,
     /// The turn already has an accepted move.
     StaleTurn,
-    /// A repeated key with a different move, or a repeated `id` with a different request.
+    /// An `act` was repeated with a different move, or an `id` was reused for a different request.
     Conflict,
     /// The match has ended.
     MatchOver,
@@ -96,7 +96,7 @@ impl ErrorCode {
         self.into()
     }
 
-    /// Returns the default party at fault.
+    /// Returns the party at fault by default.
     pub const fn fault(self) -> Fault {
         match self {
             ErrorCode::Draining | ErrorCode::Internal => Fault::Server,
@@ -104,7 +104,7 @@ impl ErrorCode {
         }
     }
 
-    /// Returns true if by default the same request may succeed later.
+    /// Returns the default of [`Refusal::retry`]: true if the same request may succeed later.
     pub const fn retry(self) -> bool {
         matches!(self, ErrorCode::RateLimited | ErrorCode::WindowFull | ErrorCode::Draining)
     }
@@ -129,9 +129,9 @@ pub enum Fault {
     Server,
 }
 
-/// The reason why a request was refused. The `error` message is a refusal in the envelope of its request.
+/// The refusal of a request, sent to the client as the message `error`.
 ///
-/// Smaller than 128 bytes, so that it can be the error type of any `Result`.
+/// Smaller than 128 bytes, the limit of clippy's `result_large_err`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
@@ -149,24 +149,24 @@ pub struct Refusal {
     /// Path of the invalid field, e.g. `agent.name` or `views[1]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<str>>,
-    /// Position of the invalid entry in its list.
+    /// Index of the invalid entry in the list at `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// Value that was sent, possibly truncated.
+    /// Received value, possibly truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<Box<Value>>,
     /// Allowed values: a list, or a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Box<Value>>,
-    /// Allowed word most similar to the one that was sent.
+    /// Allowed word that is most similar to the received word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Box<str>>,
-    /// Flaws of a document.
+    /// Issues found in the document.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
 }
 
-/// A flaw at one place of a document.
+/// An issue at one location of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issue {
@@ -180,7 +180,7 @@ pub struct Issue {
     pub allowed: Option<Value>,
     /// Human-readable description: one sentence.
     pub message: String,
-    /// Machine-readable kind of the flaw, a word defined on the game's page.
+    /// Machine-readable kind of the issue, defined on the game's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<str>>,
 }
@@ -198,12 +198,12 @@ impl Issue {
         self
     }
 
-    /// Creates the issue of a text without a move; `allowed` describes the notation of moves.
+    /// Creates the issue for a text that contains no move; `allowed` describes the notation of moves.
     pub fn unparsed(got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Self {
         Issue::new("", got, allowed, message).code(ErrorCode::Unparsed.as_str())
     }
 
-    /// Returns true if the issue is that a text contains no move.
+    /// Returns true if the issue reports a text that contains no move.
     pub fn is_unparsed(&self) -> bool {
         self.code.as_deref() == Some(ErrorCode::Unparsed.as_str())
     }
@@ -227,8 +227,8 @@ impl Refusal {
         }
     }
 
-    /// Creates the refusal of an unknown word: with the word, the allowed words, and the nearest one. `what` is the kind of
-    /// thing for the message, such as `game`.
+    /// Creates the refusal of an unknown name, with the allowed names and the nearest of them. `what` is the noun for
+    /// the message, such as `game`.
     pub fn unknown<'a>(code: ErrorCode, what: &str, got: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
@@ -252,7 +252,7 @@ impl Refusal {
         self
     }
 
-    /// Sets the value that was sent.
+    /// Sets the received value.
     pub fn got(mut self, got: impl Into<Value>) -> Self {
         self.got = Some(Box::new(got.into()));
         self
@@ -264,19 +264,19 @@ impl Refusal {
         self
     }
 
-    /// Sets the allowed word nearest to the value that was sent.
+    /// Sets the allowed word that is most similar to the received value.
     pub fn nearest(mut self, word: impl Into<String>) -> Self {
         self.nearest = Some(word.into().into());
         self
     }
 
-    /// Sets the flaws of a document.
+    /// Sets the issues found in a document.
     pub fn issues(mut self, issues: Vec<Issue>) -> Self {
         self.issues = issues;
         self
     }
 
-    /// Sets the time before a retry, in milliseconds; implies `retry`.
+    /// Sets the time before a retry, in milliseconds, and sets `retry` to true.
     pub fn after_ms(mut self, ms: u32) -> Self {
         self.after_ms = Some(ms);
         self.retry = true;
@@ -298,9 +298,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Returns the candidate most similar to `word`, if any is similar enough: by Jaro-Winkler similarity, or at edit distance
-/// one (a swap of neighboring letters counts as one edit), because an edit in a short word lowers that similarity too much.
-/// Rejects candidates more than twice as long or short unless one word is a prefix of the other.
+/// Returns the candidate with the highest Jaro-Winkler similarity to `word`; `None` if no candidate is similar. Words
+/// at edit distance one always count as similar; a swap of neighboring letters is one edit. If the lengths differ by
+/// more than a factor of two, the shorter word must be a prefix of the longer word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -321,8 +321,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// Returns the end of an error message about an unknown name: the nearest known name and all known names. Empty if no names
-/// are known.
+/// Returns the suffix of an error message about an unknown name: the nearest known name, then all known names. Empty if
+/// `known` is empty.
 pub fn did_you_mean(got: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     if names.is_empty() {
@@ -353,7 +353,7 @@ pub enum ResumeRule {
     No,
 }
 
-/// A way to close the WebSocket.
+/// A close code with its name and its consequence for the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close {
     /// Close code of the WebSocket frame.
@@ -388,9 +388,9 @@ pub mod close {
     pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: ResumeRule::No };
     /// The client does not read its messages.
     pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: ResumeRule::Yes };
-    /// The client kept exceeding its limits after `rate_limited`.
+    /// The client continued to exceed its limits after `rate_limited`.
     pub const RATE: Close = Close { code: 4004, name: "rate", resume: ResumeRule::Later };
-    /// No message for `limits.idle_ms`, with neither a seat nor an environment.
+    /// No message for `limits.idle_ms` on a connection without seats and environments.
     pub const IDLE: Close = Close { code: 4005, name: "idle", resume: ResumeRule::No };
 
     /// All close codes, ascending.
@@ -409,7 +409,7 @@ pub mod close {
         IDLE,
     ];
 
-    /// Returns the meaning of a close code, if the protocol defines it.
+    /// Returns the definition of a close code; `None` if the protocol does not define the code.
     pub fn of(code: u16) -> Option<Close> {
         ALL.into_iter().find(|close| close.code == code)
     }
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn instead_lists_nearest_and_all_names() {
+    fn did_you_mean_lists_nearest_and_all_names() {
         assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
         assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");

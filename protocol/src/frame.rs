@@ -1,4 +1,4 @@
-//! Frames: the encodings, and the encoding and decoding of one message of a known type.
+//! Frames: the two encodings, and encoding and decoding of a single message.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use crate::{Id, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK};
 /// Maximum nesting depth of serde_json, which cannot be increased.
 const JSON_DEPTH: u32 = 127;
 
-const TRAILING: &str = "something follows the message";
+const TRAILING: &str = "unexpected data after the message";
 
 /// Encoding of all messages of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub enum Encoding {
     Json,
 }
 
-/// The error for a message that contains a number that is not finite.
+/// The error for a message with a number that is not finite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError(String);
 
@@ -45,7 +45,7 @@ impl std::error::Error for EncodeError {}
 /// A frame that is not a valid message, with the refusal to send back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecodeError {
-    /// The `id` (or `re`) of the frame, if it was readable.
+    /// `id` or `re` of the frame, if readable.
     pub id: Option<Id>,
     /// Refusal to send back.
     pub error: Box<Refusal>,
@@ -115,17 +115,17 @@ impl Encoding {
         };
         // A complete head stops in the middle of the map, which the decoders report as an error.
         if !read && !head.is_complete() {
-            let error = Refusal::new(ErrorCode::BadMessage, "a message is a map with a `type`");
+            let error = Refusal::new(ErrorCode::BadMessage, "expected a message: a map with the field `type`");
             return Err(reader.tree().err().unwrap_or_else(|| reader.reject(error)));
         }
         if head.id.is_some() && reader.id.is_none() {
-            let text = format!("`{id}` is an integer between -{MAX_INT} and {MAX_INT}");
+            let text = format!("`{id}`: expected an integer between -{MAX_INT} and {MAX_INT}");
             return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path(id)));
         }
         match head.kind {
             Some(Scalar::Text(kind)) => Ok((kind, reader)),
             _ => {
-                let error = Refusal::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
+                let error = Refusal::new(ErrorCode::UnknownType, "`type`: expected a string");
                 Err(reader.reject(error.path("type")))
             }
         }
@@ -139,7 +139,7 @@ pub(crate) struct Reader<'a> {
     depth: u32,
     /// Maximum number of values in a tree of the frame.
     values: usize,
-    /// Limits for lists and texts of the tree, and true for messages with one list entry per environment.
+    /// Limits on lists and texts of the tree. The flag is true for messages with one list entry per environment.
     pub(crate) limits: Option<(&'a Limits, bool)>,
     /// Value of `id` or `re`.
     pub(crate) id: Option<Id>,
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         decoder
     }
 
-    /// Runs the second pass: reads the message, and checks that nothing follows it.
+    /// Runs the second pass, which reads the message and refuses trailing data.
     pub(crate) fn read<M: Message>(&self) -> Result<M, DecodeError> {
         let reason = match M::READ_OFTEN {
             true => match self.value(PhantomData::<M>) {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             (Some(message), None) => Ok(message),
             (_, Some(reason)) => Err(self.reject(Refusal::new(ErrorCode::BadField, truncate_text(&reason)))),
             (None, None) => {
-                let text = format!("the message has more than {} values", self.values);
+                let text = format!("expected a message of at most {} values, got more", self.values);
                 Err(self.reject(Refusal::new(ErrorCode::TooLarge, text).allowed(self.values)))
             }
         }
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
             Err(reason) => reason,
         };
         if self.is_too_deep() {
-            let text = format!("maps and lists are nested deeper than {}", self.depth);
+            let text = format!("expected at most {} nested levels of maps and lists, got more", self.depth);
             return Err(self.reject(Refusal::new(ErrorCode::TooDeep, text).allowed(self.depth)));
         }
         let broken = if room.get() > 0 { Some(reason) } else { self.value(PhantomData::<IgnoredAny>).err() };
@@ -199,11 +199,11 @@ impl<'a> Reader<'a> {
             Encoding::MsgPack => "MessagePack",
             Encoding::Json => "JSON",
         };
-        let text = format!("the frame is not one whole {name} value: {reason}");
+        let text = format!("the frame is not exactly one {name} value: {reason}");
         Err(self.reject(Refusal::new(ErrorCode::BadFrame, text)))
     }
 
-    /// Returns the complete frame as one value, or the reason why it is not one.
+    /// Decodes the frame, which must contain exactly one value. Returns the decoder's message on failure.
     fn value<T: DeserializeSeed<'a>>(&self, seed: T) -> Result<T::Value, String> {
         match self.encoding {
             Encoding::MsgPack => {
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
             }
             Encoding::Json => {
                 if nested_json(self.frame) > self.depth.clamp(1, JSON_DEPTH) {
-                    return Err(format!("nested deeper than {}", self.depth));
+                    return Err(format!("nested more than {} levels deep", self.depth));
                 }
                 let mut decoder = serde_json::Deserializer::from_slice(self.frame);
                 let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;
@@ -247,7 +247,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the nesting depth of lists and maps in a JSON text. For invalid JSON, an upper bound up to the error.
+/// Returns the nesting depth of lists and maps in a JSON text. For invalid JSON, returns an upper bound of the depth
+/// before the error.
 fn nested_json(text: &[u8]) -> u32 {
     let (mut depth, mut deepest) = (0u32, 0);
     let (mut quoted, mut escaped) = (false, false);

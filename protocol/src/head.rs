@@ -67,7 +67,7 @@ pub(crate) enum Scalar<'a> {
     Text(Cow<'a, str>),
     /// An integer in the range of `i64`.
     Int(i64),
-    /// A value of any other type, which no head field has.
+    /// A value that is neither a string nor an integer.
     Other,
 }
 

@@ -35,7 +35,7 @@ impl Legal {
         }
     }
 
-    /// Iterates over all ids in ascending order. Ranges are expanded lazily, so a huge range costs nothing by itself.
+    /// Iterates over all ids in ascending order. Ranges are expanded lazily.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
             Legal::Ids(ids) => Box::new(ids.iter().copied()),
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Legal {
     }
 }
 
-/// Deserializes either form; the first entry determines which.
+/// Deserializes ids or ranges; the first entry determines the form.
 struct LegalVisitor;
 
 impl<'de> Visitor<'de> for LegalVisitor {
@@ -101,11 +101,11 @@ impl<'de> Visitor<'de> for EntryVisitor {
     }
 
     fn visit_u64<E: Error>(self, id: u64) -> Result<Entry, E> {
-        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_i64<E: Error>(self, id: i64) -> Result<Entry, E> {
-        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        u32::try_from(id).map(Entry::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, range: A) -> Result<Entry, A::Error> {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legal_distinguishes_ids_and_ranges() {
+    fn legal_deserializes_from_ids_or_ranges() {
         let ids: Legal = serde_json::from_str("[0,4,9]").unwrap();
         let ranges: Legal = serde_json::from_str("[[0,4],[9,9]]").unwrap();
         assert_eq!(ids, Legal::Ids(vec![0, 4, 9]));

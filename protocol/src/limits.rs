@@ -16,11 +16,10 @@ pub struct Limits {
     pub frame_bytes: u64,
     /// Maximum size of one message in bytes; a larger message gets the error `too_large`.
     pub message_bytes: u64,
-    /// Maximum size in bytes of messages without an entry per environment: all except `reset`, `step`, `restore`, `clone`
-    /// and `snapshot`.
+    /// Maximum size in bytes of all messages except `reset`, `step`, `restore`, `clone` and `snapshot`.
     pub request_bytes: u64,
-    /// Maximum number of entries of one list or map in such a message. Lists with one entry per environment are limited by
-    /// `batch`.
+    /// Maximum number of entries of one list or map. Lists with one entry per environment are limited by `batch`
+    /// instead.
     pub list: u32,
     /// Maximum nesting depth of maps and lists, including the message itself.
     pub depth: u32,
@@ -38,7 +37,7 @@ pub struct Limits {
     pub search: u64,
     /// Maximum number of matches that a session plays or watches at the same time.
     pub matches: u32,
-    /// Maximum number of joins per session with matches to come.
+    /// Maximum number of active joins per session.
     pub joins: u32,
     /// Maximum number of environments over all sessions of one owner.
     pub owner_envs: u32,
@@ -50,7 +49,7 @@ pub struct Limits {
     pub owner_said_bytes: u32,
     /// Maximum number of unfinished runs per owner.
     pub owner_runs: u32,
-    /// Maximum size of one text in a message in bytes: the text of a move, a proposal, a name.
+    /// Maximum size in bytes of one text in a message, such as a name, the text of a move or a document.
     pub text_bytes: u32,
     /// Maximum size of the notes of one act, in bytes of JSON.
     pub notes_bytes: u32,
@@ -60,7 +59,7 @@ pub struct Limits {
     pub grace_ms: u64,
     /// Milliseconds within which `hello` must arrive.
     pub hello_ms: u64,
-    /// Maximum number of bytes before `welcome`.
+    /// Maximum number of bytes that a client may send before `welcome`.
     pub hello_bytes: u64,
     /// Maximum number of connections per IP address.
     pub address_connections: u32,
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_limits_default_and_cached_replies_cover_window() {
+    fn absent_limits_have_default_values() {
         let limits: Limits = serde_json::from_str(r#"{"window":8,"new_limit":1}"#).unwrap();
         assert_eq!(limits, Limits { window: 8, ..Limits::default() });
         assert!(Limits::default().replies_kept >= Limits::default().window);

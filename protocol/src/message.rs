@@ -1,7 +1,8 @@
-//! The messages of the protocol: one file per message, and the two lists that collect them.
+//! The messages of the protocol, with one file per message and one list per direction.
 //!
-//! To add a message, write its file, add it to one of the lists below, and describe it in `docs/protocol.md`. The file
-//! contains everything about the message: its fields, its `type`, the required scope, and the limits on its texts.
+//! To add a message, write its file, add the message to a list below, and describe the message in `docs/protocol.md`.
+//! The file contains everything about the message: its fields, its `type`, the required scope, and the limits on its
+//! texts.
 
 mod accepted;
 mod ack;
@@ -97,7 +98,7 @@ pub(crate) trait ClientBody {
         Ok(())
     }
 
-    /// Checks limits that the tree of values does not cover: documents, and the texts of `act`, `step` and `reset`.
+    /// Checks limits that decoding does not check: sizes of documents, and texts of `act`, `step` and `reset`.
     fn check(&self, _: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
@@ -119,7 +120,7 @@ pub(crate) trait ServerBody {
     }
 }
 
-/// Defines one list of messages: the enum, the table of types, and their encoding and decoding.
+/// Defines a message enum, the table of its types, and its encoding and decoding.
 macro_rules! messages {
     ($(#[$about:meta])* $side:ident by $trait:ident, $id:literal: $($(#[$what:meta])* $name:ident($body:ty),)*) => {
         $(#[$about])*
@@ -133,7 +134,8 @@ macro_rules! messages {
             /// All values of `type`, in the order of the list.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
-            /// Values of `type` of the replies to each type, in the order of the list; empty for messages that get no reply.
+            /// Types of the possible replies to each message type, in the order of the list; empty for messages that
+            /// get no reply.
             pub const REPLIES: [&'static [&'static str]; Self::TYPES.len()] = [$(<$body as Message>::REPLIES),*];
 
             /// Returns the value of `type`.
@@ -143,14 +145,14 @@ macro_rules! messages {
                 }
             }
 
-            /// Returns the values of `type` of the replies, apart from `error`.
+            /// Returns the types of the possible replies, without `error`.
             pub fn replies(&self) -> &'static [&'static str] {
                 match self {
                     $($side::$name(_) => <$body as Message>::REPLIES,)*
                 }
             }
 
-            /// Returns the properties defined in the message's file.
+            /// Returns the trait object with the properties of the message.
             fn facts(&self) -> &dyn $trait {
                 match self {
                     $($side::$name(message) => message.facts(),)*
@@ -273,7 +275,7 @@ messages! {
     Accepted(Accepted),
     /// Reply to an `act` that was refused.
     Refused(Box<ActRefused>),
-    /// Event of a match that is visible to the viewer.
+    /// Event of a match, as visible to the viewer.
     Event(Box<MatchEvent>),
     /// Event: a match has ended.
     MatchEnd(Box<MatchEnd>),
@@ -308,8 +310,8 @@ impl ClientMessage {
         !self.replies().is_empty()
     }
 
-    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server
-    /// refuses.
+    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining
+    /// server refuses.
     pub fn starts_work(&self) -> bool {
         self.facts().starts_work()
     }

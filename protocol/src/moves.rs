@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A move as submitted by an agent. The game interprets it.
 ///
-/// Use `Option<Move>` where a seat may make no move: `null` on the wire.
+/// `Option<Move>` represents an optional move; `None` is `null` on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
     /// Action id: an integer on the wire.
@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for MoveVisitor {
     }
 
     fn visit_u64<E: Error>(self, id: u64) -> Result<Move, E> {
-        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("{id} is not an action id")))
+        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("expected an action id, got {id}")))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Move, E> {

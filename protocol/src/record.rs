@@ -1,7 +1,7 @@
 //! Episode records: everything needed to reproduce one play of a game, as one JSON object per line.
 //!
-//! The types that match messages share with the record ([`Clock`], [`IllegalPolicy`], [`Outcome`], [`EndReason`], [`Notes`]) are
-//! defined here too.
+//! Also defines the types that records share with match messages: [`Clock`], [`IllegalPolicy`], [`Outcome`],
+//! [`EndReason`] and [`Notes`].
 
 use std::fmt;
 
@@ -40,12 +40,12 @@ pub enum AgentKind {
 
 /// The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
 ///
-/// A turn may use `move_ms` freely. Additional time is taken from the seat's bank. A seat that exhausts both loses by
-/// `timeout`.
+/// Each turn has `move_ms` of free time. Time beyond `move_ms` is taken from the seat's bank. A seat whose bank runs
+/// out loses by `timeout`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
-    /// Free milliseconds in each turn; 0: a chess clock.
+    /// Free time per turn in milliseconds; 0: all time is taken from the bank, as with a chess clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_ms: Option<u64>,
     /// Milliseconds in the bank at the start.
@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-/// Consequence of the last allowed refusal in a turn.
+/// Consequence of reaching the limit of refusals in a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -88,13 +88,13 @@ pub enum IllegalPolicy {
     Default,
 }
 
-/// Number of refusals allowed in a turn, and the consequence of the last one.
+/// Limit of refusals in a turn, and the consequence of reaching the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusals {
-    /// Consequence of the last refusal.
+    /// Consequence of reaching the limit.
     pub policy: IllegalPolicy,
-    /// Number of refusals in one turn until the policy applies.
+    /// Number of refusals in one turn at which the policy applies.
     pub tries: u32,
 }
 
@@ -102,11 +102,11 @@ pub struct Refusals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IllegalMoveRules {
-    /// Consequence of the last refusal.
+    /// Consequence of reaching the limit.
     pub policy: IllegalPolicy,
-    /// Number of refusals in one turn until the policy applies.
+    /// Number of refusals in one turn at which the policy applies.
     pub tries: u32,
-    /// Separate rule for texts that contain no move; absent: they count as illegal moves.
+    /// Separate rule for texts that contain no move; absent: such texts count as illegal moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unparsed: Option<Refusals>,
 }
@@ -143,7 +143,7 @@ pub enum Outcome {
     Loss,
     /// The match is a draw for the seat.
     Draw,
-    /// No winner or loser; compare the returns.
+    /// The match has no winner or loser, only returns.
     None,
 }
 
@@ -175,7 +175,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Returns true if a rated match with this reason counts.
+    /// Returns true if a rated match that ends for this reason counts.
     pub const fn counts(self) -> bool {
         !matches!(self, EndReason::NoShow | EndReason::InfraError | EndReason::Aborted)
     }
@@ -271,8 +271,8 @@ pub struct ChanceRecord {
     pub action: Option<u32>,
 }
 
-/// A seat's move in a record. At most one of `action` and `said` is present; neither if hidden from the reader of a running
-/// match.
+/// A seat's move in a record. Either `action` or `said` is present. Both are absent if hidden from the reader of a
+/// running match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MoveRecord {
@@ -354,7 +354,7 @@ pub struct Header {
     /// Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
-    /// Number of initial events that form a prescribed opening, chosen neither by an agent nor by the seed.
+    /// Number of events in the prescribed opening, which is not chosen by agents or by the seed.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub start: u32,
     /// Start time, UTC in RFC 3339.
@@ -389,8 +389,8 @@ pub struct Footer {
     /// Milliseconds for which the server was stalled and could not receive messages; excluded from the clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
-    /// Return of each seat when the server's opponent plays every seat on the same seed; recorded if each of the agent's
-    /// matches has its own seed.
+    /// Baseline return of each seat: the server's opponent plays every seat with the same seed. Recorded if each match
+    /// of the agent has a different seed.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -432,7 +432,7 @@ pub struct Record {
 /// The error for a line that is not a valid record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordError {
-    /// Description of the damage.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -455,10 +455,12 @@ fn damaged(error: serde_json::Error) -> RecordError {
 }
 
 impl Record {
-    /// Parses one line and drops unknown fields. To check a digest, which covers them too, parse [`RecordParts`].
+    /// Parses one line and drops unknown fields. The digest covers unknown fields; to check the digest, parse
+    /// [`RecordParts`].
     ///
     /// # Errors
-    /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line number.
+    /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line
+    /// number.
     pub fn parse(line: &str) -> Result<Self, RecordError> {
         RecordParts::parse(line)?.record()
     }
@@ -472,10 +474,10 @@ impl Record {
     }
 }
 
-/// A record as three parts of plain JSON with unknown fields: the input of the digest.
+/// A record as three JSON parts, including unknown fields. The digest is computed from this form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordParts {
-    /// All fields except `events` and those of the footer.
+    /// All fields except `events` and the footer's fields.
     pub header: Map<String, Value>,
     /// Events in order of play.
     pub events: Vec<Value>,
@@ -573,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_preserve_unknown_fields() {
+    fn record_parts_preserve_unknown_fields() {
         let mut value = sample();
         value["later"] = json!(1);
         let parts = RecordParts::parse(&value.to_string()).unwrap();

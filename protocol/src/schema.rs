@@ -7,9 +7,9 @@ use crate::message::{ClientMessage, ServerMessage};
 use crate::record::Record;
 use crate::serde_helpers::MAX_INT;
 
-/// Returns the schema document (draft 2020-12), with `ClientMessage`, `ServerMessage`, `Record` and all their components
-/// under `$defs`. Describes the JSON form as accepted by a reader, including `id` and `re` of the envelope. `x-replies` of a
-/// client's message lists the types of its replies, apart from `error`.
+/// Returns the schema document (draft 2020-12), with `ClientMessage`, `ServerMessage`, `Record` and all their
+/// components under `$defs`. The schema describes the accepted JSON form, including the `id` or `re` of the envelope.
+/// In a client's message, `x-replies` lists the types of the possible replies, without `error`.
 pub fn document() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let int = json!({"type": "integer", "minimum": -MAX_INT, "maximum": MAX_INT});

@@ -24,22 +24,22 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(default))
 }
 
-/// Returns true if a field has its default value and is omitted.
+/// Returns true if a value is the default, so that its field can be omitted.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Returns one, the default of some counts.
+/// Returns 1, the default of optional counts.
 pub(crate) fn one() -> u32 {
     1
 }
 
-/// Returns true if a count is one and is omitted.
+/// Returns true if a count is one, so that its field can be omitted.
 pub(crate) fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// Deserializes a count with default one.
+/// Deserializes a count that is one if absent or `null`.
 pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     or_else(deserializer, one)
 }
@@ -51,7 +51,7 @@ pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
 pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let value = *value;
     if !value.is_finite() {
-        return Err(S::Error::custom(format_args!("{value} is not finite and is never sent")));
+        return Err(S::Error::custom(format_args!("expected a finite number, got {value}")));
     }
     if value.trunc() == value && value.abs() <= MAX_INT as f64 {
         return serializer.serialize_i64(value as i64);

@@ -228,8 +228,8 @@ pub struct Spec {
     pub string: String,
     /// Version of the rules.
     pub rules: u32,
-    /// Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible between
-    /// equal hashes.
+    /// Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible if the
+    /// hashes are equal.
     pub hash: String,
     /// Number of seats under these parameters.
     pub players: u32,

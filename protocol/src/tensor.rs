@@ -11,7 +11,7 @@ use crate::bytes::Bytes;
 use crate::column::{Column, Element, Flat, not_finite, pack, same, unpack};
 use crate::spec::Dtype;
 
-/// Arrays by name, as the `obs` of a batch and the `tensor` of a view.
+/// Arrays by name, such as the field `obs` of a batch or `tensor` of a view.
 pub type Tensors = BTreeMap<String, Tensor>;
 
 /// A number type for tensors.
@@ -58,7 +58,8 @@ impl Tensor {
         self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }
 
-    /// Returns true if the number of bytes matches the shape. Check this before relying on the shape of a received message.
+    /// Returns true if the number of bytes matches the shape. Check this before relying on the shape of a received
+    /// message.
     pub fn is_whole(&self) -> bool {
         self.elements().and_then(|n| n.checked_mul(self.d.size())) == Some(self.b.len())
     }
@@ -88,7 +89,7 @@ impl Serialize for Tensor {
         if self.d == Dtype::F4
             && let Some(at) = not_finite::<f32>(&self.b)
         {
-            return Err(S::Error::custom(format_args!("entry {at} is not finite and is never sent")));
+            return Err(S::Error::custom(format_args!("entry {at}: expected a finite number")));
         }
         let mut map = serializer.serialize_struct("Tensor", 3)?;
         map.serialize_field("d", &self.d)?;
@@ -108,7 +109,7 @@ impl Serialize for Tensor {
     }
 }
 
-/// A tensor in either of its forms.
+/// Wire form of a tensor, with either packed bytes `b` or a flat list `v`.
 #[derive(Deserialize)]
 struct Read {
     d: Dtype,
@@ -123,7 +124,9 @@ impl<'de> Deserialize<'de> for Tensor {
         let b = match (b, v) {
             (Some(Bytes(b)), None) if b.len().is_multiple_of(d.size()) => b,
             (Some(b), None) => {
-                return Err(D::Error::custom(format_args!("{} bytes are not whole elements of {d:?}", b.len())));
+                let (size, got) = (d.size(), b.len());
+                let text = format!("expected a multiple of {size} bytes for type {d:?}, got {got} bytes");
+                return Err(D::Error::custom(text));
             }
             (None, Some(v)) => match d {
                 Dtype::U1 => from_numbers::<u8>(&v),
@@ -134,13 +137,13 @@ impl<'de> Deserialize<'de> for Tensor {
             }
             .map_err(D::Error::custom)?,
             _ => {
-                return Err(D::Error::custom("a tensor has either `b` (bytes) or `v` (a flat list)"));
+                return Err(D::Error::custom("expected a tensor with either `b` (bytes) or `v` (a flat list)"));
             }
         };
         if d == Dtype::F4
             && let Some(at) = not_finite::<f32>(&b)
         {
-            return Err(D::Error::custom(format_args!("entry {at} is not finite")));
+            return Err(D::Error::custom(format_args!("entry {at}: expected a finite number")));
         }
         Ok(Tensor { d, s, b })
     }
@@ -149,7 +152,9 @@ impl<'de> Deserialize<'de> for Tensor {
 fn from_numbers<T: TensorElement>(numbers: &Column<f64>) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; numbers.len() * T::SIZE];
     for ((at, number), to) in numbers.iter().enumerate().zip(bytes.chunks_exact_mut(T::SIZE)) {
-        T::from_f64(number).ok_or_else(|| format!("entry {at}: {number} is not a {}", T::NAME))?.put(to);
+        let value = T::from_f64(number)
+            .ok_or_else(|| format!("entry {at}: expected a number of type {}, got {number}", T::NAME))?;
+        value.put(to);
     }
     Ok(bytes)
 }
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_element_type_round_trips_in_both_encodings() {
+    fn tensor_of_every_element_type_round_trips() {
         for tensor in samples() {
             assert!(tensor.is_whole());
             let sample = Tagged::Batch { obs: BTreeMap::from([("board".to_owned(), tensor)]) };
@@ -209,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn messagepack_form_is_bin() {
+    fn tensor_messagepack_form_is_bin() {
         let frame = rmp_serde::to_vec_named(&samples()[2]).unwrap();
         assert!(frame.ends_with(&[0xa1, b'b', 0xc4, 4, 0xd0, 0x8a, 0x30, 0x75]), "{frame:x?}");
     }

@@ -1,7 +1,7 @@
-//! Values of either encoding, as a tree.
+//! Trees of values, independent of the encoding.
 //!
-//! Most messages are decoded from such a tree and encoded through one. Their code is therefore compiled once instead of once
-//! per encoding, and a decoding error is described on the spot: path, value, allowed values.
+//! Most messages are decoded from a tree and encoded through a tree, so that their code is compiled once instead of
+//! once per encoding. A decoding error contains the path, the value and the allowed values.
 
 mod bounds;
 mod problem;
@@ -22,7 +22,7 @@ pub(crate) use write::Writer;
 
 use crate::error::truncate_text;
 
-/// A value of either encoding.
+/// A MessagePack or JSON value.
 #[derive(Debug)]
 pub(crate) enum Node<'a> {
     Null,
@@ -30,13 +30,13 @@ pub(crate) enum Node<'a> {
     Int(i64),
     Unsigned(u64),
     Float(f64),
-    /// Only for encoding; decoding produces [`Float`](Node::Float).
+    /// A single-precision float. Used only for encoding; decoding produces [`Float`](Node::Float).
     Single(f32),
     Text(Cow<'a, str>),
     Bytes(Cow<'a, [u8]>),
     List(Vec<Node<'a>>),
     Map(Vec<(Node<'a>, Node<'a>)>),
-    /// A MessagePack extension, which no message contains.
+    /// A MessagePack extension, which is invalid in messages.
     Extension,
 }
 
@@ -54,7 +54,7 @@ impl Node<'_> {
         }
     }
 
-    /// Returns the text, if the value is one.
+    /// Returns the text; `None` if the value is not a text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Node::Text(text) => Some(text),
@@ -62,7 +62,7 @@ impl Node<'_> {
         }
     }
 
-    /// Returns a value for an error reply: a number, word or flag, with texts truncated.
+    /// Returns a number, flag or truncated text for display in an error; `None` for all other values.
     fn short_value(&self) -> Option<Value> {
         match self {
             Node::Bool(value) => Some(Value::from(*value)),
@@ -107,12 +107,12 @@ impl<'de> Deserialize<'de> for Node<'de> {
     }
 }
 
-/// A reader for trees with a limited number of values; a tree takes up to forty times the bytes of its frame.
+/// A reader for trees with a limited number of values. A tree uses up to forty times as much memory as its frame.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeBudget<'r>(pub &'r Cell<usize>);
 
 impl NodeBudget<'_> {
-    /// Consumes one value of the limit.
+    /// Counts one value against the limit.
     fn take<E: Error>(self) -> Result<(), E> {
         let left = self.0.get().checked_sub(1).ok_or_else(|| E::custom("too many values"))?;
         self.0.set(left);

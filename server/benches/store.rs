@@ -1,5 +1,5 @@
-//! Durable moves per second: 64 concurrent writers, each of which awaits the commit of its move
-//! before it sends the next, as rated matches do.
+//! Benchmark of durable moves per second. As in rated matches, each of 64 concurrent writers waits
+//! for the commit of a move before it sends the next move.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ fn durable_moves(criterion: &mut Criterion) {
     runtime.block_on(store.close()).expect("a clean end");
 }
 
-/// Returns the share of `moves` that writer `k` makes.
+/// Returns the number of moves that writer `k` of `writers` makes.
 fn share(moves: u64, writers: u64, k: u64) -> u64 {
     moves / writers + u64::from(k < moves % writers)
 }

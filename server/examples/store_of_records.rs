@@ -1,4 +1,4 @@
-//! Creates a store of rated matches from a file of records, to measure a server with many of them:
+//! Creates a store with rated matches from a file of records, to measure servers with many matches:
 //! `cargo run -p ludex-server --example store_of_records -- records.jsonl FOLDER`
 
 use std::fs::File;
@@ -17,7 +17,7 @@ const TOGETHER: usize = 500;
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
     let (Some(records), Some(folder)) = (args.next(), args.next()) else {
-        anyhow::bail!("expected a file of records and a folder")
+        anyhow::bail!("expected two arguments: a file of records and a folder")
     };
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let store = Store::open(Path::new(&folder)).await?;
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
     })
 }
 
-/// Converts a record to a rated and released match.
+/// Converts a record to the writes that store it as a rated, released match.
 fn rated(line: &str) -> anyhow::Result<[Write; 3]> {
     let mut parts = RecordParts::parse(line)?;
     parts.header.insert("rated".to_owned(), true.into());

@@ -1,8 +1,9 @@
 //! Tokens, their scopes and their agent names.
 //!
-//! A token is 32 random bytes. It is displayed once; the store holds only its SHA-256. Lookup is by
-//! hash, so its timing reveals nothing about any token. A server that listens on loopback and never
-//! had a token admits anyone; any other server requires a token.
+//! A token is 32 random bytes. It is displayed once, and the store holds only its SHA-256. Tokens
+//! are looked up by hash, so the timing of a lookup reveals nothing about any token. A server that
+//! listens on loopback and never had a token admits every client. Any other server requires a
+//! token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,11 +16,11 @@ pub use crate::token::{BadHash, BadScope, Scopes, TokenHash};
 /// Prefix of every token, by which people and secret scanners recognize it.
 const PREFIX: &str = "lx_";
 
-/// Reason to refuse a client or the creation of a token.
+/// Error of a token check, or of the creation or revocation of tokens.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// A missing token where one is required.
+    /// A missing token on a server that requires one.
     #[error("this server requires a token; ask its operator for one (ludex admin token add)")]
     Required,
     /// A token that this server did not create.
@@ -29,7 +30,7 @@ pub enum AuthError {
     Revoked,
     #[error("the token has expired")]
     Expired,
-    /// An agent name that the token does not cover.
+    /// An agent name that the token does not allow.
     #[error("the token does not allow the agent name {name}; allowed: {}", .allowed.join(", "))]
     Name {
         name: String,
@@ -51,12 +52,12 @@ pub enum AuthError {
     BadLine {
         /// Line number, from 1.
         line: u64,
-        /// Description of the fault.
+        /// Description of the error.
         message: String,
     },
-    /// A hash prefix that fits several tokens.
+    /// A hash prefix that matches several tokens.
     #[error(
-        "expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex admin token list)"
+        "expected a prefix of one token, got {prefix} ({count} tokens match); use more digits (ludex admin token list)"
     )]
     Ambiguous {
         /// Hash prefix as supplied.
@@ -103,18 +104,18 @@ impl Grant {
         self.names.iter().map(String::as_str).find(|name| !name.ends_with('*'))
     }
 
-    /// Returns the prefix for agent names from the token's first pattern. Empty if any name is
-    /// allowed.
+    /// Returns the prefix of the token's first agent name pattern. Empty if the token allows any
+    /// name, or has no pattern.
     pub fn prefix(&self) -> &str {
         self.names.iter().find_map(|name| name.strip_suffix('*')).unwrap_or_default()
     }
 
-    /// Checks an agent name.
+    /// Checks that the token allows an agent name.
     ///
     /// # Errors
     ///
     /// [`AuthError::BadName`] if the name is invalid, [`AuthError::Name`] if the token does not
-    /// cover it.
+    /// allow the name.
     pub fn check_name(&self, name: &str) -> Result<(), AuthError> {
         if !is_agent_name(name) {
             return Err(AuthError::BadName { got: name.to_owned() });
@@ -133,9 +134,8 @@ impl Grant {
 
 /// Checks a client's token and returns its permissions.
 ///
-/// A client without a token is admitted as a guest only if the server listens on loopback
-/// (`loopback`) and never had a token. Revoking or losing the last token does not admit guests
-/// again.
+/// A client without a token is admitted as a guest if the server listens on loopback (`loopback`)
+/// and never had a token. Guests stay excluded after the last token is revoked or lost.
 ///
 /// # Errors
 ///
@@ -172,8 +172,8 @@ pub struct NewToken {
     pub expires_ms: Option<i64>,
 }
 
-/// Creates all of the tokens or none, and returns their secret texts in the order of `wanted`. The
-/// tokens are stored when this returns; their secret texts cannot be retrieved later.
+/// Creates either all tokens in `wanted` or none. Returns their secret texts in the order of
+/// `wanted`, once the tokens are stored. A secret text cannot be retrieved later.
 ///
 /// # Errors
 ///
@@ -203,12 +203,12 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
     Ok(shown)
 }
 
-/// Revokes tokens and returns those that were active before. `which` is a token, the first digits
-/// of its hash, or an owner, all of whose tokens are revoked.
+/// Revokes the tokens that `which` selects: a token, the first digits of a token's hash, or the
+/// name of an owner. Returns the tokens that were not revoked before.
 ///
 /// # Errors
 ///
-/// [`AuthError::Unknown`] if nothing matches, [`AuthError::Ambiguous`] if several hashes share the
+/// [`AuthError::Unknown`] if no token matches, [`AuthError::Ambiguous`] if several hashes share the
 /// prefix, or [`AuthError::Store`].
 pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<TokenRow>, AuthError> {
     let all = store.tokens().await?;
@@ -231,10 +231,10 @@ pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<Token
     Ok(fresh)
 }
 
-/// Parses a list of tokens to create. The list is CSV; its header names the columns `owner`,
-/// `scopes`, `names` and `expires`, of which only `owner` is required. Spaces separate scopes and
-/// names within a field. The default scopes are gym, play and spectate; the default names are those
-/// of [`default_names`]. `expires` is a time such as `2027-01-31T00:00:00Z`.
+/// Parses a CSV list of tokens to create. The header names the columns `owner`, `scopes`, `names`
+/// and `expires`; only `owner` is required. Within a field, spaces separate scopes and names. The
+/// default scopes are gym, play and spectate. The default names are those of [`default_names`].
+/// `expires` is a time such as `2027-01-31T00:00:00Z`.
 ///
 /// # Errors
 ///
@@ -285,7 +285,7 @@ pub fn default_names(owner: &str) -> Vec<String> {
     vec![owner.to_owned(), format!("{owner}.*")]
 }
 
-/// Returns true if `text` is an agent name, or the prefix of one followed by `*`.
+/// Returns true if `text` is an agent name, or a prefix of agent names followed by `*`.
 fn is_name_pattern(text: &str) -> bool {
     match text.strip_suffix('*') {
         Some(prefix) => prefix.is_empty() || is_agent_name(prefix),

@@ -13,7 +13,7 @@ use crate::gym::internal;
 
 /// Search terms for a game's material, with their synonyms.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
-/// Number of mentions in the rules from which a game is listed under a material.
+/// Minimum number of mentions in a game's rules for a material to be assigned to the game.
 const NAMED: usize = 3;
 
 /// Games that one server offers.
@@ -21,9 +21,9 @@ const NAMED: usize = 3;
 pub struct Catalogue {
     games: Games,
     entries: Vec<GameEntry>,
-    /// Canonical string of each game with its default parameters, by game id.
+    /// Canonical game strings with default parameters, by game id.
     usual: BTreeMap<&'static str, String>,
-    /// Material of each game, by game id.
+    /// Materials of games, by game id.
     materials: BTreeMap<&'static str, &'static str>,
 }
 
@@ -92,13 +92,14 @@ impl Catalogue {
         &self.entries
     }
 
-    /// Returns a game's material, such as cards or dice, if its rules mention one often enough.
+    /// Returns the material of a game, such as cards or dice. `None` if the rules mention no
+    /// material often enough.
     pub(crate) fn material(&self, id: &str) -> Option<&'static str> {
         self.materials.get(id).copied()
     }
 
-    /// Returns the display name of a canonical game string: the title, and the parameters that
-    /// differ from the defaults.
+    /// Returns the display name of a canonical game string: the game's title, and the parameters
+    /// that differ from the defaults.
     pub(crate) fn called(&self, string: &str) -> String {
         let id = id_of(string);
         let Some(title) = self.entries.iter().find(|e| e.game == id).map(|e| &e.title) else {
@@ -130,7 +131,7 @@ impl Default for Catalogue {
     }
 }
 
-/// Returns the first material that the rules mention often enough.
+/// Returns the first material that the rules mention at least [`NAMED`] times.
 fn material(rules: &str) -> Option<&'static str> {
     let named = |names: &[&str]| {
         let words = rules.split(|c: char| !c.is_alphabetic());

@@ -25,7 +25,7 @@ const BLOCKING: usize = 512;
 /// Maximum number of started jobs, each on a thread of its own: those that are paused too.
 const STARTED: usize = 1_024;
 
-/// Number of owners from which idle owners are removed.
+/// Number of owners at which idle owners are removed.
 const SWEEP: usize = 1_024;
 
 /// Duration after which a job returns its turn.
@@ -287,7 +287,7 @@ struct Turns {
 }
 
 struct State {
-    /// Number of free turns.
+    /// Number of free turns for any piece.
     free: usize,
     /// Number of started jobs.
     started: usize,
@@ -305,7 +305,7 @@ struct State {
 
 #[derive(Default)]
 struct Owner {
-    /// Compute time used so far.
+    /// Compute time used so far, at least the virtual time at which the owner became active.
     had: Duration,
     /// Duration of the last slice; zero before the first.
     last: Duration,
@@ -337,7 +337,8 @@ impl State {
         }
     }
 
-    /// Returns the owner, and marks it as active.
+    /// Returns the owner `name`, creating it if necessary. An idle owner's compute time is raised
+    /// to the virtual time.
     fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
         if self.owners.len() >= SWEEP {
             let clock = self.clock;
@@ -457,8 +458,8 @@ impl Turns {
     }
 }
 
-/// Runs `f`, logs a panic and converts it to an error. State that `f` borrowed is invalid
-/// afterwards.
+/// Runs `f`. If `f` panics, logs the panic and returns an error. State that `f` borrowed must not
+/// be used after a panic.
 ///
 /// # Errors
 ///
@@ -651,7 +652,8 @@ mod tests {
         assert!(state.next().unwrap().start.is_some());
     }
 
-    /// An owner that computed alone owes nothing to later owners, and gains nothing by leaving.
+    /// An owner that computed alone is not penalized when a second owner arrives, and gains nothing
+    /// by leaving.
     #[test]
     fn new_owner_gets_an_equal_share_from_its_arrival() {
         let mut state = State::new(1);

@@ -22,7 +22,7 @@ pub struct Config {
     /// True if the rate limit also applies to loopback clients.
     pub limit_loopback: bool,
     pub games: Games,
-    /// Available agents and the rules for seating them.
+    /// Agents of the server, and the limits for clients that seat them.
     pub opponents: Opponents,
     /// PEM files of the TLS certificate and key.
     pub tls: Option<TlsFiles>,
@@ -32,7 +32,7 @@ pub struct Config {
     /// Additional host names for a server that listens on loopback, besides `localhost`,
     /// `127.0.0.1` and `[::1]`: `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
-    /// Default for pairing matches when the client states none.
+    /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
     pub humans: Humans,
@@ -42,41 +42,41 @@ pub struct Config {
     pub run_time: Duration,
     pub seasons: Vec<SuiteSeasons>,
     pub ladders: Vec<LadderTerms>,
-    /// Time for matches to finish during shutdown.
+    /// Maximum time for running matches to finish during shutdown.
     pub drain: Duration,
 }
 
-/// Matches that are paired by default: two matches with one seed and swapped seats.
+/// Matches that are paired by default. A pair is two matches with one seed and swapped seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairMode {
     Off,
-    /// Only matches that are rated.
+    /// Rated matches only.
     #[default]
     Rated,
     All,
 }
 
 impl PairMode {
-    /// Returns true if matches are paired by default, given `rated`.
+    /// Returns true if matches with this value of `rated` are paired by default.
     pub(crate) fn default_of(self, rated: bool) -> bool {
         self == PairMode::All || self == PairMode::Rated && rated
     }
 }
 
-/// Rating mode for people, which play as the kind `human`.
+/// Rating mode for people, whose agent kind is `human`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Humans {
-    /// On the same scale as agents.
+    /// One rating scale for people and agents.
     #[default]
     Together,
-    /// On a separate scale. Standing ladders then admit no people.
+    /// A separate rating scale for people. Standing ladders then admit only programs.
     Apart,
 }
 
 /// PEM files for TLS.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// Certificate, followed by its chain.
+    /// Path of the certificate file, which also contains the certificate's chain.
     pub cert: PathBuf,
     /// Path of the private key file.
     pub key: PathBuf,

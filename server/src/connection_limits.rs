@@ -1,5 +1,5 @@
-//! Limits on the number of connections: per address and in total, for all connections and for those
-//! still before the handshake.
+//! Limits on the number of connections, per address and in total. Connections that have not
+//! completed the handshake have separate limits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ pub(crate) struct ConnectionLimits {
     inside: Mutex<Inside>,
 }
 
-/// Maximum per address and in total.
+/// Maximum number of connections, per address and in total.
 #[derive(Debug)]
 struct Most {
     address: u32,
@@ -29,14 +29,14 @@ struct Inside {
     by_address: HashMap<IpAddr, [u32; 2]>,
 }
 
-/// Counter to use: all connections, or those before the handshake.
+/// Counter of connections: all open ones, or those before the handshake.
 #[derive(Clone, Copy, Debug)]
 enum Count {
     Open = 0,
     New = 1,
 }
 
-/// Permit of one connection; released on drop.
+/// Permit for one connection; released on drop.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     doors: Arc<ConnectionLimits>,
@@ -53,7 +53,7 @@ impl ConnectionLimits {
         Arc::new(ConnectionLimits { most, inside: Mutex::default() })
     }
 
-    /// Admits a connection if the limits allow it.
+    /// Admits a connection from an address; `None` if a limit is reached.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut inside = self.inside.lock();
         let of = inside.by_address.get(&address).copied().unwrap_or_default();
@@ -106,14 +106,14 @@ mod tests {
         let (a, b) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let first = doors.enter(a).unwrap();
         let second = doors.enter(a).unwrap();
-        assert!(doors.enter(a).is_none(), "two of them have not said hello");
+        assert!(doors.enter(a).is_none(), "two connections before the handshake");
         first.welcome();
         let third = doors.enter(a).unwrap();
         drop(second);
         let fourth = doors.enter(a).unwrap();
         assert!(doors.enter(a).is_none(), "three connections of one address");
         let fifth = doors.enter(b).unwrap();
-        assert!(doors.enter(b).is_none(), "four in all");
+        assert!(doors.enter(b).is_none(), "four connections in total");
         drop((first, third, fourth, fifth));
         assert!(doors.inside.lock().by_address.is_empty());
         assert_eq!(doors.inside.lock().all, [0, 0]);

@@ -6,7 +6,7 @@ use ludex_protocol::message::SeatView;
 use ludex_protocol::{Encoding, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-/// Encoded message, shared with the socket's buffer.
+/// Encoded message. Its bytes are shared with the socket's buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct WireFrame {
     pub encoding: Encoding,
@@ -22,8 +22,7 @@ impl WireFrame {
         WireFrame { encoding, message }
     }
 
-    /// Returns the same message in another encoding, for a session that resumed with a different
-    /// one.
+    /// Returns the message in `encoding`, since a session may resume with a different encoding.
     pub fn speaking(&self, encoding: Encoding, depth: u32) -> WireFrame {
         if self.encoding == encoding {
             return self.clone();
@@ -44,8 +43,8 @@ impl WireFrame {
 /// Events to send in one batch.
 pub type EventBatch = Arc<[Arc<Broadcast>]>;
 
-/// Event for many watchers. Each encoding is computed once, by the first connection that needs it,
-/// and shared.
+/// Event for many watchers. The first connection that needs an encoding computes it, and all
+/// connections share the result.
 #[derive(Debug)]
 pub struct Broadcast {
     message: ServerMessage,
@@ -63,7 +62,7 @@ impl Broadcast {
         matches!(&self.message, ServerMessage::Event(event) if event.view.as_ref().is_some_and(|view| view.picture.is_some()))
     }
 
-    /// Removes the picture. The event must not be encoded yet.
+    /// Removes the picture. Must be called before the event is encoded.
     pub(crate) fn leave_out_picture(&mut self) {
         let ServerMessage::Event(event) = &mut self.message else { return };
         let mut view = event.view.take().unwrap_or_default();

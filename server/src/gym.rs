@@ -1,8 +1,8 @@
 //! The gym plane: environments that one session owns.
 //!
-//! The session's task owns them, so calls need no lock and no other task. A call that is expected
-//! to take longer than two milliseconds moves to the compute pool with its handle. Meanwhile,
-//! requests to that handle are queued, and all others are processed.
+//! The task of a session owns its environments, so most calls need neither a lock nor a second
+//! task. If a call is expected to take longer than two milliseconds, the call and its handle move
+//! to the compute pool. Further requests to this handle are queued until the call returns.
 
 mod handle;
 mod open;
@@ -31,18 +31,21 @@ use handle::{EnvHandle, HandleTask, TaskKind};
 use seating::GymSeating;
 pub(crate) use seating::check_search;
 
-/// Expected duration above which a call moves to the compute pool.
+/// Maximum expected duration of a call on the session's task. Longer calls move to the compute
+/// pool.
 const INLINE: Duration = Duration::from_millis(2);
-/// Initial estimate of the time per environment and call, in nanoseconds, until it is measured.
+/// Initial estimate of the time per environment and call, in nanoseconds.
 const GUESS_NS: f64 = 500.0;
-/// Initial estimate for snapshots and restores, which replay the episode, in nanoseconds.
+/// Initial estimate of the time per environment for snapshots and restores, which replay the
+/// episode, in nanoseconds.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
-/// Initial estimate for `view`, in nanoseconds.
+/// Initial estimate of the time per environment for `view`, in nanoseconds.
 const GUESS_READ_NS: f64 = 10_000.0;
-/// Initial estimate for calls in which the server's agents move, in nanoseconds.
+/// Initial estimate of the time per environment for calls in which the server's agents move, in
+/// nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// Factor below the largest measured batch from which measurements are ignored, since fixed
-/// overhead dominates them.
+/// Divisor of the largest measured batch size. Measurements of batches below the quotient are
+/// ignored, since fixed overhead dominates such measurements.
 const FEW: usize = 8;
 
 /// Parts of the server that the gym plane uses.
@@ -61,14 +64,14 @@ pub struct Context {
 pub struct GymReply {
     /// Id of the request.
     pub id: Id,
-    /// Handle of the request, if it names one.
+    /// Environment handle that the request names, if any.
     pub env: Option<u32>,
     pub frame: Vec<u8>,
-    /// Encoding of the bytes.
+    /// Encoding of the reply.
     pub encoding: Encoding,
-    /// Code of the error, if the request failed.
+    /// Error code, if the request failed.
     pub error: Option<ErrorCode>,
-    /// Records of finished episodes, to be stored.
+    /// Records of finished episodes, which the caller must store.
     pub records: Vec<Write>,
 }
 
@@ -83,9 +86,9 @@ impl GymReply {
 /// Environments of one session.
 pub struct Gym {
     context: Context,
-    /// Client as it appears in records.
+    /// Client, as listed in episode records.
     client: RecordSeat,
-    /// Account charged for the environments.
+    /// Quota account charged for the environments.
     account: Arc<Account>,
     places: BTreeMap<u32, HandleSlot>,
     last: u32,
@@ -102,18 +105,18 @@ struct HandleSlot {
     costs: Costs,
 }
 
-/// Estimated times of the tasks of one handle.
+/// Estimated durations of the tasks of one handle.
 struct Costs {
     /// True if the server's agents move in these tasks.
     agents: bool,
     kinds: [Cost; TaskKind::ALL.len()],
 }
 
-/// Estimated time of one kind of task.
+/// Estimated duration of one kind of task.
 struct Cost {
     /// Estimated nanoseconds per environment.
     ns: f64,
-    /// Last measurement of `ns`.
+    /// Last measured value of `ns`.
     last: Option<f64>,
     /// Number of environments in the largest measured task.
     most: usize,
@@ -167,7 +170,7 @@ enum JobResult {
     Called(RunTask),
 }
 
-/// Executed task, with the handle that it used.
+/// Completed task, with the handle that it used.
 struct RunTask {
     handle: Box<EnvHandle>,
     called: Called,
@@ -179,12 +182,12 @@ struct RunTask {
 /// Result of a task.
 struct Called {
     reply: GymReply,
-    /// New handle, for `clone`.
+    /// Handle created by a `clone` request.
     clone: Option<Box<EnvHandle>>,
 }
 
 impl Gym {
-    /// Creates a gym without environments. `client` appears as the owner in records.
+    /// Creates a gym without environments. Episode records list `client` as the owner.
     pub(crate) fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
         Gym { context, client, account, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
@@ -204,8 +207,7 @@ impl Gym {
         self.places.contains_key(&env)
     }
 
-    /// Processes a gym request, or queues it while its handle is in use. Replies are appended to
-    /// `out`.
+    /// Processes a gym request, or queues it while its handle is in use. Appends replies to `out`.
     pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<GymReply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
@@ -229,7 +231,8 @@ impl Gym {
         }
     }
 
-    /// Waits for the next finished job and appends its replies; pending while no job runs.
+    /// Waits for the next job to finish and appends its replies to `out`. The future stays pending
+    /// while no job runs.
     pub async fn finished(&mut self, out: &mut Vec<GymReply>) {
         let Some(Finished { id, env, encoding, result }) = self.jobs.next().await else {
             return std::future::pending().await;
@@ -302,7 +305,7 @@ impl Gym {
         switches.for_each(if suspended { JobSwitch::suspend } else { JobSwitch::resume });
     }
 
-    /// Checks that another handle may be opened.
+    /// Checks that the session may open one more handle.
     fn room(&self) -> Result<(), Box<Refusal>> {
         let most = self.context.limits.envs as usize;
         if self.places.len() < most {
@@ -317,7 +320,7 @@ impl Gym {
         self.places.insert(env, HandleSlot { handle: Some(handle), job: None, waiting: VecDeque::new(), costs });
     }
 
-    /// Starts a task on a handle that is not in use.
+    /// Starts a task on a handle that no job uses.
     fn start(&mut self, id: Id, env: u32, mut task: HandleTask, encoding: Encoding, out: &mut Vec<GymReply>) {
         if let HandleTask::Clone(_, number) = &mut task {
             if let Err(error) = self.room() {
@@ -396,7 +399,7 @@ fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec
     encoding.encode_server(Some(id), &(*internal()).into()).unwrap_or_default()
 }
 
-/// Returns the error for a fault of the server.
+/// Returns the refusal for an internal error of the server.
 pub fn internal() -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Internal, "internal error; see the server log"))
 }
@@ -429,22 +432,22 @@ mod tests {
     }
 
     #[test]
-    fn single_slow_call_keeps_the_estimate_of_rules() {
+    fn one_slow_call_does_not_raise_the_estimate() {
         let (quick, slow) = (Duration::from_micros(200), Duration::from_millis(20));
         let mut costs = Costs::guess(false);
-        assert!(!stays(&costs, 16_384), "nothing is known yet");
+        assert!(!stays(&costs, 16_384), "before the first measurement");
         costs.measure(STEP, 4_096, quick);
         assert!(stays(&costs, 16_384));
         costs.measure(STEP, 4_096, slow);
-        assert!(stays(&costs, 16_384), "once");
+        assert!(stays(&costs, 16_384), "after one slow call");
         costs.measure(STEP, 4_096, slow);
-        assert!(!stays(&costs, 4_096), "twice");
+        assert!(!stays(&costs, 4_096), "after two slow calls");
         costs.measure(STEP, 4_096, quick);
-        assert!(stays(&costs, 4_096), "quick again");
+        assert!(stays(&costs, 4_096), "after a fast call");
     }
 
     #[test]
-    fn small_batch_does_not_change_the_estimate_of_large_ones() {
+    fn small_batch_does_not_change_the_estimate_of_large_batches() {
         let mut costs = Costs::guess(false);
         costs.measure(STEP, 4_096, Duration::from_micros(200));
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! HTTP on the server's single port: WebSocket upgrades, read-only JSON for programs, and pages for people.
+//! HTTP on the server's single port: WebSocket upgrades, a read-only JSON API, and web pages.
 
 mod guard;
 mod json_api;
@@ -32,14 +32,14 @@ use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};
 
-/// Maximum size of a request's head in bytes.
+/// Maximum size of a request head in bytes.
 const HEAD: usize = 16 << 10;
 
 /// Future that serves a connection after its WebSocket upgrade.
 pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Serves the requests of one connection. If the last one opened a WebSocket, returns a future to run as a separate
-/// task, so that the HTTP state can be freed.
+/// Serves the HTTP requests of one connection. If a request opens a WebSocket, returns a future that serves the
+/// WebSocket. The caller runs this future as a separate task, so that the HTTP state can be freed.
 pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
@@ -83,13 +83,13 @@ where
         .with_upgrades()
         .await;
     if let Err(e) = served {
-        tracing::debug!("{}: {e}", peer.ip);
+        tracing::debug!(ip = %peer.ip, error = %e, "HTTP connection failed");
     }
     let (upgraded, encoding, peer) = opened.take()?;
     Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
 }
 
-/// Serves the WebSocket after the upgrade.
+/// Serves a WebSocket after the HTTP upgrade.
 async fn socket<S>(upgraded: OnUpgrade, encoding: Encoding, peer: Peer, shared: Arc<ServerState>)
 where
     S: session::Io + Send + 'static,
@@ -110,7 +110,7 @@ where
 
 type Answer = Response<Body>;
 
-/// Returns the response to a request for a WebSocket, or its rejection; `None` for other requests.
+/// Returns the response to a WebSocket request, or its rejection; `None` for other requests.
 fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(Encoding, Answer), GuardRejection>> {
     let headers = request.headers();
     let says = |name, word: &str| {
@@ -158,7 +158,8 @@ fn refuse(
     answer
 }
 
-/// Returns the response that opens a WebSocket, with the first encoding in the client's list that the server supports.
+/// Returns the response that opens a WebSocket. The encoding is the first one in the client's list that the server
+/// supports.
 fn open(headers: &HeaderMap, key: &HeaderValue) -> (Encoding, Answer) {
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|v| v.to_str().ok());
     let chosen = offered.flat_map(|v| v.split(',')).find_map(|name| Encoding::from_subprotocol(name.trim()));

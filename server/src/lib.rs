@@ -16,16 +16,15 @@
 //! # }
 //! ```
 //!
-//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) define the offered games and agents. You can
-//! add your own to the built-in ones.
+//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) define the offered games and agents. You
+//! can add your own games and agents to the built-in ones.
 //!
 //! Invariants:
-//! - The server contains no rules. It calls the configured games and agents, and each match is a task around a match
-//!   machine of `ludex-play`.
+//! - The server contains no game rules. Each match is a task that drives a match machine of `ludex-play`.
 //! - Every output of a rated match is durable before it is delivered.
-//! - Hidden information stays hidden until the last match on the same seed has ended.
-//! - A repeated request is not executed again once its reply is cached.
-//! - Each session has one connection, each match one task, and the store one writer.
+//! - Hidden information of a match stays hidden until every match with its seed has ended.
+//! - A request whose reply is cached is never executed again.
+//! - Each session has one connection, each match has one task, and the store has one writer.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 

@@ -1,4 +1,4 @@
-//! Rate limits, and limits as command-line options.
+//! Rate limits, and the parsing of limits from command-line options.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,13 +14,13 @@ use ludex_protocol::error::did_you_mean;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Averaging period of the rate, in seconds.
+/// Period over which the request rate is averaged, in seconds.
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
-/// Number of addresses from which those without connections are removed.
+/// Number of addresses at which addresses without connections are removed.
 const SWEEP: usize = 1024;
 
-/// Request budget of one address, shared by its connections. Its burst is the number of requests of four seconds.
+/// Request budget of one address, shared by its connections. A burst may use the requests of four seconds.
 #[derive(Debug)]
 pub struct Bucket<C: Clock = DefaultClock> {
     limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
@@ -33,7 +33,8 @@ impl<C: Clock> Bucket<C> {
         Bucket { limiter: RateLimiter::direct_with_clock(quota, clock) }
     }
 
-    /// Takes one request from the budget; if it is empty, returns the time until the next one, in milliseconds.
+    /// Takes one request from the budget. If the budget is empty, returns the time in milliseconds until the next
+    /// request is allowed.
     pub fn take(&self) -> Option<u32> {
         let until = self.limiter.check().err()?;
         let wait = until.wait_time_from(self.limiter.clock().now());
@@ -41,7 +42,7 @@ impl<C: Clock> Bucket<C> {
     }
 }
 
-/// Request budgets of all addresses.
+/// Request budgets, by address.
 #[derive(Debug)]
 pub struct Rates {
     per_s: u32,
@@ -73,7 +74,7 @@ impl Rates {
 ///
 /// # Errors
 ///
-/// A description of the first contradiction.
+/// A description of the first contradiction between limits.
 pub fn sane(limits: &Limits) -> Result<(), String> {
     if limits.replies_kept < limits.window {
         return Err(format!(
@@ -102,7 +103,7 @@ pub fn sane(limits: &Limits) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// An unknown name, with the nearest one, or a value that is not a number.
+/// A name that is not a limit, with the nearest limit, or a value that is not a number.
 pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, got {text:?}"))?;
     let mut all = serde_json::to_value(&*limits).map_err(|e| e.to_string())?;
@@ -124,7 +125,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn rate_limit_allows_bursts_up_to_the_average() {
+    fn rate_limit_allows_bursts_within_the_average_rate() {
         let clock = FakeRelativeClock::default();
         let bucket = Bucket::new(10, clock.clone());
         assert_eq!((0..50).filter(|_| bucket.take().is_none()).count(), 40);

@@ -1,7 +1,7 @@
 //! Connection acceptor, worker threads and orderly shutdown.
 //!
-//! Each worker is a thread with its own runtime. A connection stays with one worker for its whole life, so processing a
-//! request needs no shared state and wakes no other core.
+//! Each worker is a thread with its own runtime. A connection stays on one worker until it closes, so requests are
+//! processed without shared state and without waking another core.
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -33,10 +33,10 @@ use crate::token_expiry;
 /// Time for connections to close after the server has closed them.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Interval at which histograms are aggregated into their buckets.
+/// Interval at which histogram samples are aggregated into buckets.
 const TIDY: Duration = Duration::from_secs(5);
 
-/// Serves `listener` until `shutdown` resolves, then finishes the running matches for at most `config.drain`.
+/// Serves `listener` until `shutdown` resolves. Then waits at most `config.drain` for running matches to finish.
 ///
 /// # Errors
 ///
@@ -66,8 +66,8 @@ pub async fn run_then(
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Ready<'a> = Box<dyn FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send + 'a>;
 
-/// Runs the body of [`run_then`]. It is boxed, so that it is compiled in this crate rather than in every crate that
-/// starts a server.
+/// Returns the boxed future of [`run_then`]. Because of the box, the future is compiled once in this crate, instead of
+/// in every crate that starts a server.
 fn boxed<'a>(
     listener: TcpListener,
     config: Config,
@@ -134,7 +134,7 @@ async fn serve_until(
     watch.iter().for_each(tokio::task::JoinHandle::abort);
     shared.hub.sessions.broadcast(|| Control::Close(close::RESTART));
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
-    ended.await.context("waiting for the workers")??;
+    ended.await.context("waiting for the workers failed")??;
     shared.hub.settle().await;
     shared.hub.close_ladders().await;
     shared.gym.compute.close().await;
@@ -142,7 +142,7 @@ async fn serve_until(
     Ok(())
 }
 
-/// Serves `listener` while `work` runs with the match plane, then shuts down in order.
+/// Serves `listener` until the future of `work` resolves, then shuts down in order. `work` receives the match plane.
 ///
 /// # Errors
 ///
@@ -174,7 +174,7 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     served.and(worked)
 }
 
-/// Returns warnings for an operator whose server is reachable from other machines.
+/// Returns warnings for the operator of a server that other machines can reach.
 fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
     let clear = "server is reachable from other machines without TLS, so tokens are sent unencrypted; \
                  set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy";
@@ -182,7 +182,7 @@ fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
     (!tls).then_some(clear).into_iter().chain((!tokens).then_some(closed))
 }
 
-/// Refuses new environments and matches, and returns when the running matches have ended or the drain time is over.
+/// Refuses new environments and matches. Returns when the running matches have ended or the drain time is over.
 async fn drain(shared: &ServerState) {
     shared.drain();
     let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
@@ -192,7 +192,7 @@ async fn drain(shared: &ServerState) {
     }
 }
 
-/// Thread that serves connections.
+/// Worker thread that serves connections.
 struct Worker {
     streams: mpsc::UnboundedSender<(TcpStream, SocketAddr)>,
     load: Arc<AtomicUsize>,
@@ -222,7 +222,7 @@ impl Worker {
     }
 }
 
-/// Counter of open connections; decremented on drop.
+/// Guard that counts one open connection of a worker until it is dropped.
 struct Load(Arc<AtomicUsize>);
 
 impl Drop for Load {
@@ -271,7 +271,7 @@ async fn serve(
     let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
 }
 
-/// Returns the WebSocket future of a connection whose HTTP task has ended.
+/// Returns the WebSocket future of a connection whose HTTP task has ended, if the connection opened a WebSocket.
 fn next(ended: Result<Option<(http::Socket, Load)>, tokio::task::JoinError>) -> Option<(http::Socket, Load)> {
     ended.unwrap_or_else(|e| {
         if e.is_panic() {
@@ -291,7 +291,7 @@ async fn connection(
     // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {
-        tracing::debug!("{peer}: {e}");
+        tracing::debug!(%peer, error = %e, "setting TCP_NODELAY failed");
     }
     let ip = peer.ip().to_canonical();
     let Some(entry) = shared.doors.enter(ip) else {

@@ -1,4 +1,4 @@
-//! Mailbox of a connection.
+//! Bounded mailbox of a connection.
 
 use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
@@ -11,8 +11,8 @@ use crate::stall_monitor::StallMonitor;
 /// Message or command for a connection.
 #[derive(Clone, Debug)]
 pub enum MailboxItem {
-    /// Message; a reply carries the `id` of its request. Boxed, since each idle connection reserves room for many
-    /// items.
+    /// Message for the client. A reply carries the `id` of its request. Boxed, since each idle connection reserves room
+    /// for many items.
     Message(Option<Id>, Box<ServerMessage>),
     /// Events shared by many connections.
     Broadcast(EventBatch),
@@ -20,8 +20,8 @@ pub enum MailboxItem {
     Close(Close),
 }
 
-/// Sending end of a connection's bounded mailbox. If the mailbox is full because the client does not read, the sender
-/// drops its end and the connection closes itself.
+/// Sending end of a connection's bounded mailbox. If the client does not read and the mailbox fills up, the sender
+/// drops its end, and the connection closes.
 #[derive(Clone, Debug)]
 pub struct Mailbox {
     sender: mpsc::Sender<MailboxItem>,
@@ -38,7 +38,7 @@ pub enum Undelivered {
 }
 
 impl Mailbox {
-    /// Creates the mailbox of a connection on this thread.
+    /// Creates the mailbox of a connection that the current thread serves.
     pub(crate) fn new(sender: mpsc::Sender<MailboxItem>) -> Self {
         Mailbox { sender, pulse: StallMonitor::here() }
     }
@@ -48,7 +48,7 @@ impl Mailbox {
         &self.pulse
     }
 
-    /// Posts an item that must not be lost: if the mailbox is full, the connection is closed and its client resumes.
+    /// Posts an item that must not be lost. If the mailbox is full, the connection is closed, and the client resumes.
     ///
     /// # Errors
     ///
@@ -87,12 +87,13 @@ impl Mailbox {
         })
     }
 
-    /// Replies to a request. A client that does not read loses its connection with the reply, and repeats the request.
+    /// Replies to a request. If the mailbox is full, the connection is closed with the reply undelivered, and the
+    /// client repeats the request.
     pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
         let _ = self.post(MailboxItem::Message(Some(re), Box::new(message.into())));
     }
 
-    /// Returns true if the mailbox is more than half empty, so that a slow reader has caught up.
+    /// Returns true if more than half of the mailbox is free.
     pub fn roomy(&self) -> bool {
         self.sender.capacity() * 2 > self.sender.max_capacity()
     }

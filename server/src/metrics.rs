@@ -17,7 +17,7 @@ const COMMIT_JOBS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500
 /// Histogram bounds of the turn latency, in seconds.
 const TURN_SECONDS: &[f64] = &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
 
-/// Metrics of the store's commits. The default discards them.
+/// Metrics of the store's commits. The default value discards all samples.
 #[derive(Clone)]
 pub(crate) struct Commits {
     /// Duration of each commit in seconds.
@@ -32,8 +32,8 @@ impl Default for Commits {
     }
 }
 
-/// Metrics of one server, in a separate recorder, since several servers may run in one process. Each counter is
-/// resolved once, so that counting is one atomic addition.
+/// Metrics of one server. The recorder is separate, since several servers may run in one process. Each counter is
+/// resolved once, so that counting costs one atomic addition.
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     pub waiting: Gauge,
     pub envs: Gauge,
     pub begun: Counter,
-    /// Latency in seconds from a client's move until its results are sent; in a rated match this includes the durable
+    /// Time in seconds from a client's move until its results are sent. In a rated match, the time includes the durable
     /// write.
     pub turns: Histogram,
     pub commits: Commits,
@@ -62,7 +62,7 @@ impl Metrics {
     ///
     /// # Errors
     ///
-    /// Never, as long as the bounds above are not empty.
+    /// Fails only if a list of histogram bounds above is empty.
     pub fn new() -> anyhow::Result<Self> {
         let bounds = |builder: PrometheusBuilder, name: &str, of: &[f64]| {
             builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), of)
@@ -114,13 +114,13 @@ impl Metrics {
         }
     }
 
-    /// Counts a connection that the server closed, by the name of the close code.
+    /// Counts a connection that the server closed, by the name of its close code.
     pub fn closed(&self, name: &'static str) {
         let key = Key::from_parts("ludex_closed_total", vec![Label::new("with", name)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Sets the amount of a resource that an owner uses.
+    /// Sets the amount of the resource `goods` that an owner uses.
     pub fn owner(&self, owner: &str, goods: &'static str, held: u32) {
         let labels = vec![Label::new("owner", owner.to_owned()), Label::new("of", goods)];
         self.recorder.register_gauge(&Key::from_parts("ludex_owner_held", labels), &METADATA).set(f64::from(held));
@@ -132,13 +132,13 @@ impl Metrics {
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Counts a refusal by subject and reason.
+    /// Counts a refusal by subject (`what`) and reason (`why`).
     pub fn count_refusal(&self, what: &'static str, why: &'static str) {
         let key = Key::from_parts("ludex_refused_total", vec![Label::new("what", what), Label::new("why", why)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Aggregates histogram samples into their buckets. Until then, every sample is stored.
+    /// Aggregates histogram samples into buckets. Samples use memory until they are aggregated.
     pub fn tidy(&self) {
         self.handle.run_upkeep();
     }

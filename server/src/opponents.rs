@@ -1,4 +1,4 @@
-//! Agents of the server: which ones clients may seat, and their search limits.
+//! Agents of the server: the agents that clients may seat, and their search limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -43,36 +43,36 @@ impl Default for SearchLimits {
     }
 }
 
-/// Agents that clients may seat: every agent that plays in-process within the limits, the anchors of the game, and
-/// those that the operator named, without limits.
+/// Agents that clients may seat. These are in-process agents within the search limits, the anchors of the game, and all
+/// agents that the operator has named.
 #[derive(Clone)]
 pub struct Opponents {
     pub agents: Roster,
-    /// Specs by the operator's names.
+    /// Agent specs, by the names that the operator chose.
     pub named: BTreeMap<String, String>,
-    /// Limits for agents without an operator's name.
+    /// Search limits for agents that the operator has not named.
     pub search: SearchLimits,
-    /// Time in milliseconds that an agent has per turn in a match without a clock.
+    /// Time limit per turn of an agent in a match without a clock, in milliseconds.
     pub agent_ms: u64,
 }
 
 /// Agent that is ready to play.
 #[derive(Clone)]
 pub struct Opponent {
-    /// Name in lists of seats: the operator's name, else the canonical spec.
+    /// Name in lists of seats: the operator's name for the agent, else the canonical spec.
     pub name: String,
-    /// Complete spec, for records.
+    /// Complete agent spec, for records.
     pub spec: AgentSpec,
     pub agent: Arc<dyn Agent>,
     pub pace: Arc<Pace>,
 }
 
-/// Reply time of an agent. The replies of a fast agent are computed without switching threads.
+/// Estimated reply time of an agent, in nanoseconds. Replies of a fast agent are computed without switching threads.
 #[derive(Debug)]
 pub struct Pace(AtomicU64);
 
 impl Pace {
-    /// Reply time in nanoseconds up to which an agent counts as fast.
+    /// Maximum reply time of a fast agent, in nanoseconds.
     const QUICK_NS: u64 = 20_000;
 
     /// Returns true if the next reply is expected to be fast.
@@ -80,8 +80,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// Records the duration of a reply. A slow reply raises the estimate at once, fast ones lower it slowly: an agent
-    /// may not search in every turn.
+    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower it slowly, since
+    /// an agent may not search in every turn.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl Pace {
 }
 
 impl Default for Pace {
-    /// Returns the pace of an agent without replies, which counts as slow.
+    /// Returns the pace of an agent that has not replied yet. The agent counts as slow.
     fn default() -> Self {
         Pace(AtomicU64::new(u64::MAX))
     }
@@ -110,12 +110,13 @@ impl Default for Opponents {
 }
 
 impl Opponents {
-    /// Returns the agent that `text` denotes in `game`. `rated` matches admit no agent that sees hidden information.
+    /// Returns the agent that `text`, a name or a spec, selects in `game`. If `rated` is true, refuses agents that see
+    /// hidden information.
     ///
     /// # Errors
     ///
     /// `unknown_agent` with the nearest name, `forbidden` for agents that only the operator may offer and for peeking
-    /// agents in rated matches, `limit` for too much search.
+    /// agents in rated matches, `limit` for search beyond the limits.
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
@@ -134,7 +135,7 @@ impl Opponents {
         }
         let agent = self.agents.build_spec(&spec, game).map_err(|e| self.for_clients(written, e))?;
         if agent.is_batched() {
-            let message = "expected an agent without batch requests, whose replies take hours";
+            let message = "expected an agent without batch requests; replies to batch requests take hours";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
@@ -172,11 +173,12 @@ impl Opponents {
 
     fn not_offered(&self, agent: &str) -> Box<Refusal> {
         let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
-        let message = format!("{agent} agents must be offered by the operator under a name (serve --agent NAME=SPEC)");
+        let message = format!("expected an agent offered by the operator (serve --agent NAME=SPEC), got {agent}");
         Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
-    /// Converts a refusal of the spec `text` for clients: for an unknown name, it lists the operator's names.
+    /// Adapts a refusal of the spec `text` for clients. For an unknown agent name, the operator's names are added to
+    /// the allowed values.
     fn for_clients(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
         // Paths refer to command arguments, which clients do not have.
         refusal.path = None;
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn pace_rises_at_once_and_falls_slowly() {
+    fn pace_estimate_rises_at_once_and_falls_slowly() {
         let (pace, quick) = (Pace::default(), Duration::from_micros(5));
         assert!(!pace.is_quick());
         pace.measure(quick);
@@ -265,7 +267,7 @@ mod tests {
         let code = |text: &str, rated| opponents.seat(text, &game, rated).map(|o| o.name).map_err(|e| e.code);
         assert_eq!(code("house", true), Ok("house".into()));
         assert_eq!(code("random", true), Ok("random".into()));
-        assert_eq!(code("late", false), Err(ErrorCode::Forbidden), "its answers take hours");
+        assert_eq!(code("late", false), Err(ErrorCode::Forbidden), "batch replies take hours");
         for text in ["uci cmd=stockfish", "botzone cmd=./bot", "llm model=x base_url=http://localhost", "human"] {
             assert_eq!(code(text, false), Err(ErrorCode::Forbidden), "{text}");
         }

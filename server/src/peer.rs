@@ -9,16 +9,17 @@ use crate::connection_limits::ConnectionPermit;
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub ip: IpAddr,
-    /// True if the port listens on loopback only.
+    /// True if the port accepts connections on loopback only.
     pub local: bool,
-    /// Token of the `Authorization` header.
+    /// Token from the `Authorization` header.
     pub bearer: Option<String>,
-    /// Permit that counts the connection.
+    /// Permit for the connection.
     pub entry: Arc<ConnectionPermit>,
 }
 
 impl Peer {
-    /// Returns true if clients without a token are admitted while the server has no tokens.
+    /// Returns true if clients without a token are admitted until the server's first token is
+    /// created.
     pub fn guests_welcome(&self) -> bool {
         self.local && self.ip.is_loopback()
     }

@@ -1,4 +1,4 @@
-//! Quotas on the resources that all sessions of one owner use together. Session limits apply in addition.
+//! Quotas on the resources that all sessions of one owner use. Session limits apply in addition.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,14 +7,14 @@ use std::sync::{Arc, Weak};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 use parking_lot::Mutex;
 
-/// Number of accounts from which those without sessions are removed.
+/// Number of accounts at which accounts without sessions are removed.
 const SWEEP: usize = 1_024;
 
 /// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Envs,
-    /// Concurrent matches of joins.
+    /// Concurrent matches that joins have started.
     Matches,
     Joins,
     /// Bytes of documents in environments.
@@ -24,7 +24,7 @@ pub(crate) enum Resource {
 impl Resource {
     pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Said];
 
-    /// Returns the name in metrics and errors.
+    /// Returns the resource's name in metrics and errors.
     pub fn name(self) -> &'static str {
         match self {
             Resource::Envs => "environments",
@@ -44,16 +44,16 @@ impl Resource {
     }
 }
 
-/// Usage of one owner.
+/// Resource usage of one owner.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// Name of the owner; for a guest the session id.
+    /// Name of the owner, or the session id of a guest.
     pub name: Arc<str>,
     held: [AtomicU32; Resource::ALL.len()],
     all: Arc<[AtomicU32; Resource::ALL.len()]>,
 }
 
-/// Part of an owner's usage; released on drop.
+/// Reserved part of an owner's quota; released on drop.
 #[derive(Debug)]
 pub(crate) struct Share {
     account: Arc<Account>,
@@ -70,7 +70,7 @@ impl Account {
         })
     }
 
-    /// Reserves `count` more.
+    /// Reserves `count` more units of a resource.
     ///
     /// # Errors
     ///
@@ -91,14 +91,14 @@ impl Account {
         }
     }
 
-    /// Returns the amount in use.
+    /// Returns the amount of a resource in use.
     pub fn used(&self, goods: Resource) -> u32 {
         self.held[goods as usize].load(Ordering::Relaxed)
     }
 }
 
 impl Share {
-    /// Changes the amount without checking the quota.
+    /// Changes the reserved amount without checking the quota.
     pub fn set(&mut self, count: u32) {
         for held in [&self.account.held, &*self.account.all] {
             let held = &held[self.goods as usize];
@@ -118,7 +118,7 @@ impl Drop for Share {
     }
 }
 
-/// Accounts of the owners with sessions.
+/// Accounts of all owners that have sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     accounts: Mutex<HashMap<String, Weak<Account>>>,
@@ -142,12 +142,12 @@ impl Owners {
         account
     }
 
-    /// Returns the total usage of all owners.
+    /// Returns the amount of a resource in use by all owners.
     pub fn used(&self, goods: Resource) -> u32 {
         self.all[goods as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the accounts of the owners with sessions.
+    /// Returns the accounts of all owners that have sessions.
     pub fn all(&self) -> Vec<Arc<Account>> {
         self.accounts.lock().values().filter_map(Weak::upgrade).collect()
     }

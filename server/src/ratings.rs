@@ -1,7 +1,7 @@
 //! Ratings for the read-only pages, computed by the referee.
 //!
-//! Verified records are cached, so that a new record costs only its own verification. Each game has a separate cache,
-//! so one game's table does not wait for the records of another.
+//! Verified records are cached, so that each record is verified only once. Each game has its own cache, so the table of
+//! one game does not wait for the records of another game.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::compute::Compute;
 use crate::config::Humans;
 use crate::store::{MatchFilter, RecordRow, Store};
 
-/// Number of records read from the store at a time: one piece of work on the ratings thread.
+/// Number of records that are read from the store at a time.
 const PAGE: u32 = 500;
 
-/// Number of records from which a table is cached for [`AWHILE`], even if newer records exist.
+/// Minimum number of records in a table that is cached for [`AWHILE`], even if newer records exist.
 const MANY: usize = 1_000;
 
 /// Maximum age of a table with many records.
@@ -33,16 +33,16 @@ const AWHILE: Duration = Duration::from_secs(60);
 
 /// Ratings of one server.
 pub(crate) struct RatingsCache {
-    /// Separate thread: matches and searches do not wait for ratings, one piece runs at a time, and games take turns.
+    /// Separate compute thread. Games take turns on this thread, and matches and searches do not wait for it.
     thread: Compute,
     verifier: Arc<Verifier>,
     humans: Humans,
-    /// Caches by game id.
+    /// Caches of verified records, by game id.
     shelves: Quick<HashMap<String, Arc<Mutex<Shelf>>>>,
-    /// Tables by requested game (empty: all games). The lock of a table is held while it is computed, so that
-    /// concurrent requests share the work.
+    /// Tables by requested game; the empty key stands for all games. The lock of a table is held while the table is
+    /// computed, so that concurrent requests share the work.
     tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
-    /// Previous result by requested game, available while the next one is computed.
+    /// Previous result by requested game, available while a new result is computed.
     last: Quick<HashMap<String, Arc<RatingsSnapshot>>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct RatingsCache {
 struct Shelf {
     games: Vec<Arc<GameResult>>,
     refused: usize,
-    /// Release number up to which records have been processed.
+    /// Number of the last release whose record has been processed.
     last: u64,
 }
 
@@ -71,7 +71,7 @@ struct Table {
 }
 
 impl Table {
-    /// Returns true if the table may be served when the store holds this many records.
+    /// Returns true if the table may be served when the store holds `records` records.
     fn serves(&self, records: usize) -> bool {
         self.records == records || self.is_kept()
     }
@@ -83,7 +83,7 @@ impl Table {
 }
 
 impl RatingsCache {
-    /// Creates an empty cache; records of `games` count.
+    /// Creates an empty cache. Only records of `games` count.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl RatingsCache {
         self.last.lock().get(game.unwrap_or_default()).cloned()
     }
 
-    /// Returns the ratings over the rated, released episodes of the store, for one game (an id or a canonical string)
-    /// or all. Only verified records count.
+    /// Returns the ratings over the rated, released episodes in the store, for all games or for one game (an id or a
+    /// canonical string). Only verified records count.
     ///
     /// # Errors
     ///
@@ -158,7 +158,8 @@ impl RatingsCache {
         Ok(of)
     }
 
-    /// Adds the records released up to number `last` to a cache, and returns the number of processed records.
+    /// Adds the records up to the release number `last` to the cache of a game. Returns the number of processed
+    /// records.
     async fn fill(&self, store: &Store, id: &str, shelf: &mut Shelf, last: u64) -> anyhow::Result<usize> {
         let filter = MatchFilter { rated: Some(true), game: Some(id.to_owned()), ..MatchFilter::default() };
         let owner = Arc::from(id);
@@ -180,7 +181,7 @@ impl RatingsCache {
     }
 }
 
-/// Rates games. If people are rated separately, the scales of their matches are marked `people` and come last.
+/// Rates games. If people are rated separately, the scales of matches with people are marked `people` and come last.
 fn snapshot(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsSnapshot {
     // Fewer resamples than in a report, since this page is recomputed often.
     let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
@@ -199,7 +200,7 @@ fn snapshot(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> Rati
     RatingsSnapshot { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
 }
 
-/// Returns the results of the valid records.
+/// Verifies records and returns the results of the valid ones.
 fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
     let source = Source { file: "store".to_owned(), line: 0 };
     let one = |row: &RecordRow| verifier.verify_line(&row.record, source.clone()).ok();
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
     use crate::store::{EndRow, MatchRow, Write};
 
-    /// Returns rated matches of a game with invalid records.
+    /// Returns the writes of rated matches with invalid records.
     fn matches(game: &str, numbers: std::ops::Range<usize>) -> Vec<Write> {
         let one = |n: usize| {
             let id = format!("{game}_{n}");
@@ -263,7 +264,7 @@ mod tests {
         let busy = shelf.lock().await;
         assert_eq!(ratings.of(&store, Some("pig")).await.unwrap().page["refused"], 3);
         let nim = ratings.of(&store, Some("nim"));
-        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
+        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "the cache is being filled");
         drop(busy);
         assert_eq!(ratings.of(&store, Some("nim")).await.unwrap().page["refused"], 2);
         store.close().await.unwrap();
@@ -281,7 +282,7 @@ mod tests {
         let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
         let busy = shelf.lock().await;
         let next = ratings.of(&store, Some("nim"));
-        assert!(tokio::time::timeout(Duration::from_millis(20), next).await.is_err(), "its shelf is being filled");
+        assert!(tokio::time::timeout(Duration::from_millis(20), next).await.is_err(), "the cache is being filled");
         assert!(Arc::ptr_eq(&ratings.last(Some("nim")).unwrap(), &made));
         drop(busy);
         let made = ratings.of(&store, Some("nim")).await.unwrap();

@@ -1,8 +1,8 @@
-//! Runs that agents play as clients: they enroll, play the due matches, disconnect, resume, and get a report.
+//! Runs that agents play as clients. Agents enroll, play the due matches, may disconnect and resume, and get a report.
 //!
-//! A run is stored in a directory like any other, and the referee plans and evaluates it the same way. In addition,
-//! `enrolment.json` holds the request, the entrants and the result. An unfinished match of a run is in the store, like
-//! every match, and stays there while its agent is away.
+//! A run is stored in a directory, as runs of local agents are, and the referee plans and evaluates both in the same
+//! way. In addition, `enrolment.json` holds the request, the entrants and the result. An unfinished match of a run
+//! stays in the store while its agent is away.
 
 mod contest;
 mod enrol;
@@ -30,27 +30,27 @@ use self::host::Host;
 pub(crate) struct Runs {
     /// Open runs by name.
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
-    /// Finished runs of seasons that are not over, by name.
+    /// Finished runs of seasons that have not ended, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
     /// Ids of the secrets of seasons whose seeds are public.
     shown: Mutex<BTreeSet<String>>,
-    /// Senders for runs that wait for the end of a match, by match id.
+    /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
-    /// True if no more runs start.
+    /// True once no more runs may start.
     halted: AtomicBool,
-    /// Lock held during an enrolment, so that two agents do not create the same run.
+    /// Lock held during an enrolment, so that two agents cannot create the same run.
     enrolling: tokio::sync::Mutex<()>,
 }
 
 impl Runs {
-    /// Reports a match whose end is durable.
+    /// Passes the record of an ended match, whose end is durable, to the run that waits for it.
     pub(crate) fn ended(&self, record: &Record) {
         let waits = self.waiting.lock().remove(&record.header.episode);
         // If the waiting run has stopped meanwhile, it finds the record in the store.
         waits.into_iter().for_each(|waits| drop(waits.send(record.clone())));
     }
 
-    /// Reports that a match has no task any more. If it is not over, it stays in the store.
+    /// Notifies a waiting run that a match no longer has a task. An unfinished match stays in the store.
     pub(crate) fn on_match_gone(&self, id: &str) {
         self.waiting.lock().remove(id);
     }
@@ -61,13 +61,13 @@ impl Runs {
         self.waiting.lock().clear();
     }
 
-    /// Stops waiting for the matches of a run that are not live.
+    /// Stops waiting for those matches of a run that are not `live`.
     pub(crate) fn pause(&self, run: &str, live: impl Fn(&str) -> bool) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         self.waiting.lock().retain(|id, _| !of_run(id) || live(id));
     }
 
-    /// Returns the matches of a run that it waits for.
+    /// Returns the ids of the matches that a run waits for.
     fn under_way(&self, run: &str) -> Vec<String> {
         let of_run = |id: &&String| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         self.waiting.lock().keys().filter(of_run).cloned().collect()
@@ -77,7 +77,7 @@ impl Runs {
         self.halted.load(Ordering::Relaxed)
     }
 
-    /// Returns a receiver for the end of a match. It fails if the match is suspended.
+    /// Returns a receiver for the record of a match. The receiver fails if the match is suspended.
     fn wait_for(&self, id: &str) -> oneshot::Receiver<Record> {
         let (tell, told) = oneshot::channel();
         self.waiting.lock().insert(id.to_owned(), tell);

@@ -11,10 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Season {
     /// Name of the season.
     pub name: String,
-    /// Start in milliseconds since the Unix epoch; in a settings file, a time such as `2026-11-01T00:00:00Z`.
+    /// Start time in milliseconds since the Unix epoch. A settings file may also use a text such as
+    /// `2026-11-01T00:00:00Z`.
     #[serde(default, deserialize_with = "moment")]
     pub begin: i64,
-    /// End time; `None` if the season ends at the next server start with another season.
+    /// End time in milliseconds since the Unix epoch. `None`: the season ends when the server restarts with a different
+    /// season.
     #[serde(default, deserialize_with = "some_moment")]
     pub end: Option<i64>,
 }
@@ -25,7 +27,7 @@ pub struct Season {
 pub struct SuiteSeasons {
     /// Name of the suite.
     pub suite: String,
-    /// Seasons in order of time.
+    /// Seasons in chronological order.
     #[serde(rename = "season")]
     pub seasons: Vec<Season>,
 }
@@ -41,7 +43,7 @@ impl SuiteSeasons {
     ///
     /// # Errors
     ///
-    /// Invalid or contradictory text.
+    /// Invalid or contradictory settings.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let seasons: Self = toml::from_str(text)?;
         anyhow::ensure!(!seasons.seasons.is_empty(), "suite {}: expected at least one [[season]]", seasons.suite);
@@ -50,11 +52,11 @@ impl SuiteSeasons {
     }
 }
 
-/// Checks the order of seasons.
+/// Checks the names and the order of seasons.
 ///
 /// # Errors
 ///
-/// Seasons with the same name, that overlap, or that end before they start.
+/// Seasons that share a name, overlap, or end before they start.
 pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
     for (k, season) in seasons.iter().enumerate() {
         let name = &season.name;
@@ -65,13 +67,13 @@ pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
         anyhow::ensure!(end <= season.begin, "season {name} begins before {} ends", before.name);
         anyhow::ensure!(
             seasons[..k].iter().all(|other| other.name != *name),
-            "expected different season names, got {name} twice"
+            "expected unique season names, got {name} twice"
         );
     }
     Ok(())
 }
 
-/// Time as text, or in milliseconds.
+/// Time as RFC 3339 text, or in milliseconds since the Unix epoch.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Moment {

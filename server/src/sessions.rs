@@ -1,5 +1,5 @@
-//! All sessions, with their client, connection and seats. A session outlives its connections and, through the store,
-//! the server process.
+//! All sessions, with their clients, connections and seats. A session outlives its connections. Sessions are stored, so
+//! that they also survive a restart of the server.
 
 pub(crate) mod match_handle;
 pub(crate) mod reply_cache;
@@ -26,7 +26,7 @@ use crate::token::TokenHash;
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
 
-/// Number of finished matches per session that are still available to it. Older ones are removed early.
+/// Maximum number of finished matches per session that remain available to the client. Older ones are removed early.
 pub(crate) const ENDED: usize = 128;
 
 /// Command for the task of a connection.
@@ -38,7 +38,8 @@ pub(crate) enum Control {
     Close(Close),
 }
 
-/// Data of a session besides its seats. The task of its connection owns it; between connections the session does.
+/// Data of a session, except its seats. The data belong to the task of the session's connection or, between
+/// connections, to the session.
 pub(crate) struct SessionData {
     pub replies: Replies,
     pub gym: Gym,
@@ -68,31 +69,32 @@ pub(crate) struct ClientInfo {
 pub struct Session {
     pub id: String,
     pub(crate) about: ClientInfo,
-    /// Quota usage of the owner.
+    /// Quota account of the session's owner.
     pub(crate) account: Arc<Account>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// Hash of the resume key; `None` if the session is missing in the store: then only `reclaim` finds it.
+    /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find it.
     key: Option<String>,
-    /// Previous key, valid until the first message after `welcome`, since the client may not have received the new one.
+    /// Hash of the previous resume key. This key stays valid until the first message after `welcome`, since the client
+    /// may not have received the new key.
     old_key: Option<String>,
     place: Place,
-    /// Number of the last connection or wait; reports of older ones are ignored.
+    /// Number of the latest connection or wait. Reports from earlier ones are ignored.
     generation: u64,
     mailbox: Option<Mailbox>,
-    /// Token of its connection; `None` for a guest.
+    /// Token of the session's connection; `None` for a guest.
     token: Option<TokenHash>,
     seats: BTreeMap<String, (MatchHandle, Seat)>,
-    /// Finished matches, oldest first.
+    /// Ids of finished matches, oldest first.
     ended: VecDeque<String>,
 }
 
 enum Place {
     /// Owned by a connection.
     Live(mpsc::UnboundedSender<Control>),
-    /// Waiting for its client, without data after a restart.
+    /// Waiting for its client. The data are `None` after a restart.
     Waits(Option<Box<SessionData>>),
     /// Being handed over to another connection.
     Moving,
@@ -132,12 +134,12 @@ impl Session {
         Session { id, about, account, state: Mutex::new(state) }
     }
 
-    /// Returns the agent name for matches.
+    /// Returns the agent name to use in matches.
     pub(crate) fn name(&self) -> &str {
         if self.about.agent.is_empty() { "anonymous" } else { &self.about.agent }
     }
 
-    /// Returns the mailbox of its connection, if connected.
+    /// Returns the mailbox of the session's connection; `None` if the client is disconnected.
     pub(crate) fn mailbox(&self) -> Option<Mailbox> {
         self.state.lock().mailbox.clone()
     }
@@ -147,7 +149,7 @@ impl Session {
         self.state.lock().mailbox.is_some()
     }
 
-    /// Assigns the session to a connection with a new key. The key used to resume stays valid until
+    /// Assigns the session to a connection with a new resume key. The previous key stays valid until
     /// [`settle`](Self::settle).
     pub(crate) fn hold(&self, key: &str, line: SessionConnection) {
         let SessionConnection { control, mailbox, generation, token } = line;
@@ -157,12 +159,13 @@ impl Session {
         (s.mailbox, s.generation, s.token) = (Some(mailbox), generation, token);
     }
 
-    /// Invalidates the previous key, since the client has used the new one.
+    /// Invalidates the previous resume key, since the client has used the new one.
     pub(crate) fn settle(&self) {
         self.state.lock().old_key = None;
     }
 
-    /// Marks the connection `generation` as lost and notifies its seats. False if a newer one exists.
+    /// Marks the connection `generation` as lost and notifies the session's matches. Returns false if a newer
+    /// connection exists.
     pub(crate) fn disconnect(&self, generation: u64) -> bool {
         let mut s = self.state.lock();
         if s.generation != generation {
@@ -175,7 +178,7 @@ impl Session {
         true
     }
 
-    /// Returns the row of the store.
+    /// Returns the session as a row of the store.
     ///
     /// # Errors
     ///
@@ -208,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Marks one of its matches as ended. The oldest ended matches above the limit are removed.
+    /// Marks a match of the session as ended. If too many matches have ended, the oldest ones are removed.
     pub(crate) fn ended(&self, id: &str) {
         let mut s = self.state.lock();
         s.ended.push_back(id.to_owned());
@@ -220,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Removes its seat in a match.
+    /// Removes the session's seat in a match.
     pub(crate) fn leave_seat(&self, id: &str) {
         let mut s = self.state.lock();
         s.seats.remove(id);
@@ -230,7 +233,8 @@ impl Session {
         }
     }
 
-    /// Sends the missed frames: events after `seen`, or a resync for matches missing in `seen` or if `anew`.
+    /// Sends the frames that the client missed in each match: the frames after the number in `seen`, or a resync if
+    /// `seen` lacks the match. If `anew` is true, every match gets a resync.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>, anew: bool) {
         let s = self.state.lock();
         let Some(mailbox) = &s.mailbox else { return };
@@ -245,18 +249,19 @@ impl Session {
         self.state.lock().seats.values().cloned().collect()
     }
 
-    /// Returns its seat in a match.
+    /// Returns the session's seat in a match.
     pub(crate) fn seat(&self, id: &str) -> Option<(MatchHandle, Seat)> {
         self.state.lock().seats.get(id).cloned()
     }
 
-    /// Returns the number of its running matches.
+    /// Returns the number of the session's running matches.
     pub(crate) fn running(&self) -> usize {
         let s = self.state.lock();
         s.seats.len() - s.ended.len().min(s.seats.len())
     }
 
-    /// Moves its seats in the matches selected by `of` to another session; returns the matches and seats.
+    /// Moves the session's seats in the matches selected by `of` to the session `to`. Returns the ids and seats of
+    /// these matches.
     pub(crate) fn give_seats(&self, to: &Arc<Session>, of: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
         let (seats, ended) = {
             let mut s = self.state.lock();
@@ -286,7 +291,7 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Table {
     all: HashMap<String, Arc<Session>>,
-    /// Ids by agent name and owner.
+    /// Session ids by agent name and owner.
     named: HashMap<(String, Option<String>), Vec<String>>,
 }
 
@@ -302,7 +307,7 @@ fn name_of(session: &Session) -> (String, Option<String>) {
 }
 
 impl Sessions {
-    /// Returns a number above all earlier ones.
+    /// Returns a new connection or wait number, above all earlier ones.
     pub fn generation(&self) -> u64 {
         self.generations.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -315,7 +320,7 @@ impl Sessions {
         session
     }
 
-    /// Adds a session from before a restart, which waits for its client; `key` is `None` if the session is missing in
+    /// Adds a session from before a restart, which waits for its client. `key` is `None` if the session is missing in
     /// the store.
     pub fn restore(&self, id: String, about: ClientInfo, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
@@ -334,7 +339,7 @@ impl Sessions {
         self.table.lock().all.get(id).cloned()
     }
 
-    /// Returns the sessions of an agent name and owner.
+    /// Returns the sessions with this agent name and owner.
     pub fn by_agent(&self, agent: &str, owner: Option<&str>) -> Vec<Arc<Session>> {
         let table = self.table.lock();
         let ids = table.named.get(&(agent.to_owned(), owner.map(str::to_owned)));
@@ -348,8 +353,8 @@ impl Sessions {
         (live, table.all.len() - live)
     }
 
-    /// Takes the session `id`, if `key` matches and it belongs to `owner`: from its wait, or from an older connection,
-    /// which has the time `wait` to hand it over. The caller then assigns it with [`hold`](Session::hold).
+    /// Takes the session `id` if it belongs to `owner` and `key` matches. An older connection must hand the session
+    /// over within the time `wait`. The caller then assigns the session with [`hold`](Session::hold).
     pub async fn take(&self, id: &str, key: &str, owner: Option<&str>, wait: Duration) -> Option<ResumedSession> {
         let session = self.get(id).filter(|s| s.about.owner.as_deref() == owner)?;
         let shown = hash(key);
@@ -378,8 +383,8 @@ impl Sessions {
         Some(ResumedSession { session, work: Some(work) })
     }
 
-    /// Parks the session after its connection was lost, or hands it over to the connection that requested it meanwhile.
-    /// If parked, returns the number to [expire](Self::expire) it by.
+    /// Parks the session of a lost connection and returns the wait number for [`expire`](Self::expire). If a newer
+    /// connection has requested the session, hands it over to that connection and returns `None`.
     pub fn park(
         &self,
         session: &Session,
@@ -401,12 +406,12 @@ impl Sessions {
         Some(s.generation)
     }
 
-    /// Returns the wait number of a session without a connection.
+    /// Returns the current wait number of a session without a connection.
     pub fn wait_of(&self, session: &Session) -> u64 {
         session.state.lock().generation
     }
 
-    /// Removes the session if it still waits as `number`; returns true if so. See [`remove`](Self::remove).
+    /// Removes the session if it still waits under `number`. Returns true if the session was [removed](Self::remove).
     pub fn expire(&self, session: &Session, number: u64) -> bool {
         let waits = {
             let s = session.state.lock();
@@ -415,7 +420,7 @@ impl Sessions {
         waits && self.remove(session)
     }
 
-    /// Removes a session; false if it was already removed.
+    /// Removes a session. Returns false if the session was already removed.
     pub fn remove(&self, session: &Session) -> bool {
         let removed = {
             let mut table = self.table.lock();

@@ -1,5 +1,5 @@
-//! Detection of blocked threads. While a thread is blocked, by a long task or a busy machine, it reads no sockets, and
-//! received messages would count as late although only the server was.
+//! Detection of blocked threads. A long task or a busy machine may block a thread, which then reads no sockets. Without
+//! this detection, messages that arrive meanwhile would count as late.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 /// Interval of the heartbeat.
 const BEAT: Duration = Duration::from_millis(25);
-/// Time without a heartbeat from which a thread counts as stalled.
+/// Time without a heartbeat after which a thread counts as stalled.
 const SLOW: Duration = Duration::from_millis(100);
 
 thread_local! {
     static HERE: RefCell<StallMonitor> = RefCell::default();
 }
 
-/// Stall monitor of a thread. The default one has no heartbeat and never stalls.
+/// Stall monitor of a thread. The default monitor has no heartbeat and never reports a stall.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StallMonitor(Arc<Mutex<Beats>>);
 
@@ -27,7 +27,7 @@ struct Beats {
 }
 
 impl Beats {
-    /// Returns the total stall time, including a current stall.
+    /// Returns the total stall time, including an ongoing stall.
     fn total_stall(&self, now: Instant) -> Duration {
         let gap = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
         if gap > SLOW { self.lost + gap } else { self.lost }
@@ -40,12 +40,12 @@ impl Beats {
 }
 
 impl StallMonitor {
-    /// Returns the monitor of this thread.
+    /// Returns the monitor of the current thread.
     pub fn here() -> Self {
         HERE.with_borrow(StallMonitor::clone)
     }
 
-    /// Sends the heartbeat of this thread; run it as a task while the thread serves connections.
+    /// Runs the heartbeat of the current thread. Must run as a task while the thread serves connections.
     pub async fn keep() {
         let pulse = StallMonitor::default();
         HERE.set(pulse.clone());
@@ -56,13 +56,13 @@ impl StallMonitor {
         }
     }
 
-    /// Returns the total stall time of the thread in milliseconds. It never decreases.
+    /// Returns the total stall time of the thread in milliseconds. The total never decreases.
     pub fn lost_ms(&self) -> u64 {
         u64::try_from(self.0.lock().total_stall(Instant::now()).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
-/// Guard that ends monitoring, since a thread that has ended is not stalled.
+/// Guard that stops monitoring on drop, since a thread that has ended is not stalled.
 struct Stops(StallMonitor);
 
 impl Drop for Stops {
@@ -80,11 +80,11 @@ mod tests {
         let (mut beats, start) = (Beats::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
         let lost = |beats: &Beats, ms| beats.total_stall(at(ms)).as_millis();
-        assert_eq!(lost(&beats, 9_000), 0, "it has not begun");
+        assert_eq!(lost(&beats, 9_000), 0, "before the first heartbeat");
         beats.beat(at(0));
         beats.beat(at(100));
         assert_eq!(lost(&beats, 200), 0);
-        assert_eq!(lost(&beats, 1_100), 1_000, "while it lasts");
+        assert_eq!(lost(&beats, 1_100), 1_000, "during the stall");
         beats.beat(at(1_200));
         assert_eq!((lost(&beats, 1_200), lost(&beats, 1_300)), (1_100, 1_100));
         beats.beat(at(2_000));

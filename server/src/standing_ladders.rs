@@ -1,7 +1,8 @@
 //! Standing ladders: their settings, tables and stored data.
 //!
-//! The matches of a ladder are ordinary rated matches whose rows name the ladder and its season. The table is computed
-//! from their records in order of release, so it can be rebuilt from the store. `matches/ladder.rs` runs the matches.
+//! The matches of a ladder are ordinary rated matches whose rows in the store name the ladder and its season. The table
+//! is computed from the records of these matches in order of release, so it can be rebuilt from the store.
+//! `matches/ladder.rs` runs the matches.
 
 mod config;
 mod count_records;
@@ -36,12 +37,12 @@ use crate::opponents::{Opponent, Opponents};
 use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 
-/// Name of the queue of ladders.
+/// Queue name of joins that enter a ladder.
 pub(crate) const QUEUE: &str = "ladder";
-/// Prefix of the label of a ladder's matches. No run name starts like this.
+/// Prefix of the labels of ladder matches. No run name starts with this prefix.
 const LABEL: &str = "ladder:";
 
-/// Returns true if the run column of a row names a ladder.
+/// Returns true if the value of a match's run column is the label of a ladder.
 pub(crate) fn is_label(run: &str) -> bool {
     run.starts_with(LABEL)
 }
@@ -50,7 +51,7 @@ pub(crate) fn is_label(run: &str) -> bool {
 pub(crate) struct StandingLadder {
     pub(crate) name: String,
     pub(crate) game: GameRef,
-    /// Anchors that play when no agent waits, with their ratings.
+    /// Anchors with their ratings. An anchor plays if a waiting agent finds no suitable opponent.
     anchors: Vec<(Opponent, f64)>,
     terms: LadderTerms,
     folder: PathBuf,
@@ -59,17 +60,18 @@ pub(crate) struct StandingLadder {
 }
 
 struct State {
-    /// Seasons that are not frozen, in order.
+    /// Seasons that are not frozen, in chronological order.
     seasons: Vec<Season>,
     kept: Option<SeasonState>,
-    /// True if the state has changed since the last write of its file.
+    /// True if the state has changed since it was last written to its file.
     changed: bool,
-    /// Number of seats filled since the server started, and their total waiting time.
+    /// Number of seats filled since the server started. The field `waited_ms` holds the total waiting time of these
+    /// seats.
     seats: u64,
     waited_ms: u64,
 }
 
-/// Waiting agent, as known to the lobby.
+/// Agent that waits for a match, as known to the lobby.
 pub(crate) struct Seeker {
     pub(crate) agent: String,
     pub(crate) owner: String,
@@ -81,12 +83,12 @@ pub(crate) struct Seeker {
 pub(crate) enum LadderTask {
     Nothing,
     Play,
-    /// Freeze the season, which is over, once its last match is counted.
+    /// Freeze the season, which has ended, once its last match is counted.
     End,
 }
 
 impl StandingLadder {
-    /// Opens a ladder with the data of its directory.
+    /// Opens a ladder and loads the data from its directory.
     ///
     /// # Errors
     ///
@@ -135,13 +137,12 @@ impl StandingLadder {
         Clock::per_move(self.terms.move_ms)
     }
 
-    /// Returns the label of the season's matches, stored in the run column; `None` between seasons.
+    /// Returns the label of the current season's matches, which is stored in their run column; `None` between seasons.
     pub(crate) fn label(&self) -> Option<String> {
         self.state.lock().kept.as_ref().map(|kept| label(&self.name, &kept.season.name))
     }
 
-    /// Returns true if an agent name may be used by this owner. The name belongs to the first owner that plays under
-    /// it.
+    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under it.
     pub(crate) fn admits(&self, agent: &str, owner: Option<&str>) -> bool {
         if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
             return false;
@@ -158,7 +159,8 @@ impl StandingLadder {
         admitted
     }
 
-    /// Opens the season at this time, in milliseconds since the Unix epoch, and returns the pending task.
+    /// Opens the season that is current at `now_ms`, in milliseconds since the Unix epoch, and returns the pending
+    /// task.
     ///
     /// # Errors
     ///
@@ -179,7 +181,7 @@ impl StandingLadder {
         Ok(if over { LadderTask::End } else { LadderTask::Play })
     }
 
-    /// Returns the pairings of this round.
+    /// Returns the matches to start in this pairing round.
     pub(crate) fn meetings(&self, seekers: &[Seeker], now_ms: i64) -> Vec<Meeting> {
         let mut state = self.state.lock();
         let Some(kept) = &state.kept else { return Vec::new() };
@@ -209,7 +211,7 @@ impl StandingLadder {
             .collect()
     }
 
-    /// Returns the anchor at an index of the [`meetings`](Self::meetings).
+    /// Returns the anchor with this index in the [`meetings`](Self::meetings).
     pub(crate) fn anchor(&self, place: usize) -> Option<Opponent> {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
@@ -253,7 +255,7 @@ impl StandingLadder {
         MatchFilter { run: Some(label(&self.name, season)), ..MatchFilter::default() }
     }
 
-    /// Writes the changed state.
+    /// Writes the state of the ladder to its file, if it has changed.
     ///
     /// # Errors
     ///
@@ -276,7 +278,7 @@ impl StandingLadder {
     ///
     /// # Errors
     ///
-    /// Those of the store, or a failed write. The season is then not over yet.
+    /// Those of the store, or a failed write. The season is then not frozen.
     pub(crate) async fn freeze(&self, store: &Store, now_ms: i64) -> anyhow::Result<()> {
         let Some(mut kept) = self.state.lock().kept.clone() else { return Ok(()) };
         let records =
@@ -345,7 +347,7 @@ fn label(ladder: &str, season: &str) -> String {
     format!("{LABEL}{ladder}:{season}")
 }
 
-/// Opens the ladders of the operator's settings.
+/// Opens the ladders in the operator's settings.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@
 //! one transaction and acknowledges them after the commit has reached the disk, so that many matches share the cost of
 //! one `fsync`. Reads use a small connection pool and never wait for the writer.
 //!
-//! The store knows no rules: bodies are JSON text that it returns unchanged.
+//! The store does not know the rules of games. Bodies are JSON text, which the store returns unchanged.
 
 mod apply;
 mod connection;
@@ -35,10 +35,10 @@ pub use rows::{
 };
 use writer::{Completion, Job};
 
-/// Handle of the store; clones are cheap and share all state.
+/// Handle of the store. Clones are cheap and share all state.
 ///
 /// Handles may be used from any tokio runtime whose timer is enabled. Call [`close`](Self::close) before the program
-/// ends: asynchronous writes still queued when the process exits are lost.
+/// ends, since asynchronous writes that are still queued at exit are lost.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -48,13 +48,13 @@ struct Shared {
     path: PathBuf,
     jobs: mpsc::Sender<Job>,
     readers: Readers,
-    /// Next number of each counter; `None` in a store opened with [`open_shared`](Self::open_shared).
+    /// Next number of each counter, by counter name; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
 
 impl Store {
-    /// Opens the store in `folder` as its owner. Creates missing directories and files. A
-    /// lock excludes other owners until this one is closed or its process ends.
+    /// Opens the store in `folder` as its owner, and creates missing directories and files. A lock excludes other
+    /// owners until this store is closed or its process ends.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Store {
         Self::open_measured(folder, Commits::default()).await
     }
 
-    /// Opens the store like [`open`](Self::open); `commits` records metrics of the writer.
+    /// Opens the store like [`open`](Self::open), and records metrics of the writer in `commits`.
     ///
     /// # Errors
     ///
@@ -76,8 +76,8 @@ impl Store {
         Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
-    /// Opens an existing store without owning it, possibly while a server does, for commands that read it or manage
-    /// tokens.
+    /// Opens an existing store without owning it, even while a server owns it. For commands that read the store or
+    /// manage tokens.
     ///
     /// # Errors
     ///
@@ -102,19 +102,19 @@ impl Store {
         &self.shared.path
     }
 
-    /// Stores all of `writes` or none, and returns when they are on disk.
+    /// Stores either all of `writes` or none, and returns once they are on disk.
     ///
     /// # Errors
     ///
     /// [`StoreError::Full`] if the disk is full, [`StoreError::Conflict`] if a write contradicts stored data,
-    /// [`StoreError::Broken`] for log rows after a lost one, [`StoreError::Closed`], or an SQLite error. None of
-    /// `writes` is stored then.
+    /// [`StoreError::Broken`] for a log row after a lost row of its match, [`StoreError::Closed`], or an SQLite error.
+    /// After an error, none of `writes` is stored.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.submit(writes).await?.await
     }
 
-    /// Queues `writes`, all or none, and returns a receipt that resolves when they are on disk. Writes are stored in
-    /// the order in which they were queued. Waits only while the queue is full.
+    /// Queues `writes`, of which either all or none are stored, and returns a receipt that resolves once they are on
+    /// disk. Writes are stored in the order in which they were queued. Waits only while the queue is full.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Store {
         Ok(Receipt(receipt))
     }
 
-    /// Queues `writes` without a receipt. They are stored soon and in order, but a crash may lose the last of them. A
+    /// Queues `writes` without a receipt. They are stored soon and in order, but a crash may lose the last ones. A
     /// failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Store {
         self.queue(writes, Completion::Behind).await
     }
 
-    /// Returns when everything queued before is on disk.
+    /// Waits until all writes queued so far are on disk.
     ///
     /// # Errors
     ///
@@ -146,12 +146,11 @@ impl Store {
         Receipt(receipt).await
     }
 
-    /// Stores everything queued and releases the directory. All other handles return [`StoreError::Closed`] from now
-    /// on.
+    /// Stores all queued writes and releases the directory. All other handles then return [`StoreError::Closed`].
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush); the directory is released even then.
+    /// Those of [`flush`](Self::flush). The directory is released even after an error.
     pub async fn close(self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
         // Readers close first: the last connection to close removes the log file.
@@ -164,8 +163,8 @@ impl Store {
         self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Returns the next number of a counter, from 0, and the write that reserves it. If the number is used only after
-    /// that write is on disk, no number is returned twice, even after a crash.
+    /// Returns the next number of a counter, from 0, and the write that reserves this number. A number that is used
+    /// only after its write is on disk is never returned again, even after a crash.
     ///
     /// # Errors
     ///
@@ -191,11 +190,11 @@ impl Store {
         Ok(number)
     }
 
-    /// Returns 32 random bytes by name, drawn on first use and stored.
+    /// Returns the 32 random bytes stored under `name`. They are drawn and stored on first use.
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write); [`StoreError::Io`] if the system has no random numbers.
+    /// Those of [`write`](Self::write), and [`StoreError::Io`] if the system has no random numbers.
     pub async fn secret(&self, name: &str) -> Result<[u8; 32], StoreError> {
         let key = format!("secret:{name}");
         let text = match self.meta(&key).await? {
@@ -213,8 +212,8 @@ impl Store {
         Ok(secret)
     }
 
-    /// Marks a ticket as used and returns its join: `join` at the first use, and the same one at every later use. The
-    /// caller must check first that the ticket exists and belongs to the agent.
+    /// Marks a ticket as used and returns its join. The first use stores `join`; every later use returns the stored
+    /// join. The caller must first check that the ticket exists and belongs to the agent.
     ///
     /// # Errors
     ///
@@ -227,15 +226,15 @@ impl Store {
     }
 }
 
-/// Opens the store on a thread that may block.
+/// Opens the store on a blocking thread.
 async fn opened(folder: &Path, access: open::Access) -> Result<open::OpenStore, StoreError> {
     let path = folder.to_owned();
     let opened = tokio::task::spawn_blocking(move || open::open(&path, access)).await;
     opened.map_err(|e| StoreError::io(folder, std::io::Error::other(e)))?
 }
 
-/// Value that cannot be serialized, with the reason. It must not be stored in part, since a restart could not detect
-/// that.
+/// Error for a value that cannot be serialized. Such a value must not be stored in part, since a restart could not
+/// detect the missing part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unkept(pub String);
@@ -244,7 +243,7 @@ pub(crate) struct Unkept(pub String);
 ///
 /// # Errors
 ///
-/// Values that JSON cannot represent, such as maps with keys other than text.
+/// Values that JSON cannot represent, such as maps whose keys are not text.
 pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
     serde_json::to_string(value).map_err(|e| Unkept(e.to_string()))
 }
@@ -268,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unserializable_values_are_refused() {
+    fn values_that_json_cannot_represent_are_refused() {
         assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
         // Fails at once, or after a part that could have been stored.
         let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
@@ -295,9 +294,9 @@ mod tests {
         Write::Act { id: id.to_owned(), n, body: "x".repeat(size) }
     }
 
-    /// SQLite's page limit yields the same error as a full disk (`SQLITE_FULL`).
+    /// Limits the file with SQLite's page limit, which yields the same error as a full disk (`SQLITE_FULL`).
     #[tokio::test]
-    async fn full_disk_fails_all_waiting_writes_only() {
+    async fn full_disk_fails_only_the_queued_writes() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
         opened.writer.execute_batch("PRAGMA max_page_count = 100").unwrap();

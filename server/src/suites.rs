@@ -18,11 +18,11 @@ pub(crate) struct OfferedSuite {
     pub(crate) alone: Alone,
 }
 
-/// Part of a suite that one agent can play without assigning other agents to roles.
+/// Parts of a suite that one agent can play without assigning other agents to roles.
 pub(crate) struct Alone {
-    /// True if it can play the suite without selecting parts.
+    /// True if the agent can play the suite without selecting parts.
     pub(crate) whole: bool,
-    /// Parts of the suite that it can play.
+    /// Parts of the suite that the agent can play alone.
     pub(crate) parts: Vec<SuitePart>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Alone {
 #[derive(Clone, Default)]
 pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
 
-/// Built once, since it loads every game of every suite.
+/// Built-in suites. They are built only once, since this loads every game of every suite.
 static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
     let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
     // A built-in suite that a client cannot play, for example against language models, is not offered.
@@ -43,11 +43,11 @@ impl Suites {
         BUILTIN.clone()
     }
 
-    /// Adds a suite; it replaces one with the same name.
+    /// Adds a suite, or replaces the suite of this name.
     ///
     /// # Errors
     ///
-    /// Invalid text, or a suite whose opponents this server cannot play.
+    /// Invalid text, or a suite with opponents that this server cannot play.
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(text, &ludex_games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
@@ -74,7 +74,7 @@ impl Suites {
         }
         if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
             let id = &part.id;
-            anyhow::bail!("suite {name}: expected parts without cached answers (once), got {id:?}");
+            anyhow::bail!("suite {name}: part {id:?}: expected no cached answers (`once`)");
         }
         let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
         anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");
@@ -113,7 +113,7 @@ impl Suites {
         self.0.get(name)
     }
 
-    /// Returns the names of the suites with a part of this name that plays this game.
+    /// Returns the names of the suites that have a part with this name and game.
     pub(crate) fn with_part(&self, name: &str, game: &str) -> Vec<&str> {
         let has =
             |offer: &&Arc<OfferedSuite>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);

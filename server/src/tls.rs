@@ -9,7 +9,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
 
-/// Returns the acceptor that turns a TCP stream into a TLS stream.
+/// Returns an acceptor that turns TCP streams into TLS streams.
 ///
 /// # Errors
 ///

@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 bitflags::bitflags! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Scopes: u8 {
-        /// Scope to use environments of the gym plane.
+        /// Permission to use environments of the gym plane.
         const GYM = 1;
-        /// Scope to play in matches.
+        /// Permission to play in matches.
         const PLAY = 2;
-        /// Scope to watch matches of others.
+        /// Permission to watch matches of other clients.
         const SPECTATE = 4;
-        /// Access to hidden information and server administration.
+        /// Permission to see hidden information and to administer the server.
         const ADMIN = 8;
         /// Scopes of a guest on loopback.
         const OPEN = Self::GYM.bits() | Self::PLAY.bits() | Self::SPECTATE.bits();
@@ -46,7 +46,7 @@ impl From<Scope> for Scopes {
 }
 
 impl fmt::Display for Scopes {
-    /// Formats the names separated by commas: `gym,play`.
+    /// Formats the scope names separated by commas, such as `gym,play`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names().join(","))
     }
@@ -61,7 +61,7 @@ pub struct BadScope {
 impl FromStr for Scopes {
     type Err = BadScope;
 
-    /// Parses names separated by commas or spaces. An empty list is [`Scopes::NONE`].
+    /// Parses scope names separated by commas or spaces. An empty text yields [`Scopes::NONE`].
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl TokenHash {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// Returns a short id for lists and revocation: the first 12 hex digits.
+    /// Returns the first 12 hex digits of the hash, as a short id for lists and revocation.
     pub fn id(&self) -> String {
         hex::encode(&self.0[..6])
     }
@@ -112,7 +112,7 @@ impl FromStr for TokenHash {
     ///
     /// # Errors
     ///
-    /// Any other text.
+    /// Text that is not 64 hex digits.
     fn from_str(text: &str) -> Result<Self, BadHash> {
         let mut hash = [0; 32];
         hex::decode_to_slice(text, &mut hash).map_err(|_| BadHash)?;

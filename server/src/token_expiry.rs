@@ -8,8 +8,8 @@ use crate::server_state::ServerState;
 /// Interval between checks of the tokens of open connections.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Closes connections whose token was revoked or has expired, while the server lives. A command in another process may
-/// revoke tokens, so the store is queried.
+/// Closes connections whose token was revoked or has expired, until the server stops. Queries the store, since a
+/// command in another process may revoke tokens.
 pub(crate) async fn watch(shared: Weak<ServerState>) {
     let mut failed = false;
     loop {

@@ -1,5 +1,5 @@
-//! A client that plays: it keeps the messages of each match, checks the numbers of the frames, and resumes after every cut as
-//! `docs/protocol.md` says.
+//! Playing client that records the messages of each match, checks the sequence numbers of frames, and resumes after
+//! every cut as described in `docs/protocol.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 
-/// Longest time of attempts to reach a server.
+/// Maximum total time for attempts to reach a server.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The frames of one match.
+/// Frames of one match.
 #[derive(Debug, Default)]
 pub struct BotMatch {
-    /// The number of the last frame.
+    /// Sequence number of the last frame.
     pub last: u64,
     /// Frame of type `match_start`.
     pub start: Value,
-    /// The events, in order.
+    /// Events of the match, in order.
     pub events: Vec<Value>,
-    /// The last `turn` frame.
+    /// Last `turn` frame received.
     pub turn: Value,
-    /// The `match_end` frame; null while the match runs.
+    /// `match_end` frame; null while the match runs.
     pub end: Value,
     /// Number of received resyncs.
     pub resyncs: u32,
@@ -31,34 +31,34 @@ pub struct BotMatch {
     pub accepted: BTreeMap<u64, Value>,
 }
 
-/// A bot that records all frames of its matches.
+/// Client that records all frames of its matches.
 pub struct Bot {
     address: SocketAddr,
     hello: Value,
     subprotocol: Option<&'static str>,
-    /// The raw connection of the bot.
+    /// Raw connection of the client.
     pub client: Client,
     /// Frames of each match, by match id.
     pub matches: BTreeMap<String, BotMatch>,
-    /// Requests without an answer, as they were sent.
+    /// Requests without a reply, as they were sent, by id.
     pub unanswered: BTreeMap<i64, Value>,
-    /// True for each `welcome` after the first that resumed the session.
+    /// One entry per `welcome` after the first: true if it resumed the session.
     pub resumed: Vec<bool>,
 }
 
 impl Bot {
-    /// A bot of this name that speaks JSON.
+    /// Connects under this agent name, in JSON.
     ///
     /// # Panics
-    /// If the server refuses it.
+    /// Panics if the server refuses the client.
     pub async fn new(address: SocketAddr, name: &str) -> Self {
         Self::with(address, None, json!({"agent": {"name": name}})).await
     }
 
-    /// A bot with more fields in its hello.
+    /// Connects with additional fields in the `hello`.
     ///
     /// # Panics
-    /// If the server refuses it.
+    /// Panics if the server refuses the client.
     pub async fn with(address: SocketAddr, subprotocol: Option<&'static str>, hello: Value) -> Self {
         let client = Client::greet(address, subprotocol, hello.clone()).await;
         Bot {
@@ -72,20 +72,20 @@ impl Bot {
         }
     }
 
-    /// Reads a message and keeps what it says of a match.
+    /// Reads a message and records it if it belongs to a match.
     ///
     /// # Panics
-    /// If none comes, or its number is not the next one.
+    /// Panics if no message arrives or its sequence number is out of order.
     pub async fn next(&mut self) -> Value {
         let message = self.client.hear().await;
         self.note(&message);
         message
     }
 
-    /// Reads up to the next message of a type.
+    /// Reads messages until one has the type `kind`, and returns it.
     ///
     /// # Panics
-    /// As [`next`](Self::next).
+    /// Panics as [`next`](Self::next) does.
     pub async fn wait(&mut self, kind: &str) -> Value {
         loop {
             let message = self.next().await;
@@ -98,35 +98,36 @@ impl Bot {
     /// Sends a request and waits for its reply.
     ///
     /// # Panics
-    /// If none comes.
+    /// Panics if no reply arrives.
     pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let reply = self.client.call(kind, fields).await;
         self.note(&reply);
         reply
     }
 
-    /// Joins, and returns the name of the join.
+    /// Sends a `join` and returns its id.
     ///
     /// # Panics
-    /// If that is refused.
+    /// Panics if the server refuses the join.
     pub async fn join(&mut self, fields: Value) -> String {
         let joined = self.call("join", fields).await;
         assert_eq!(joined["type"], "joined", "{joined}");
         joined["join"].as_str().expect("a name").to_owned()
     }
 
-    /// Answers a turn; `mv` is one of `action`, `text` and `proposal`, with any other fields of the act.
+    /// Answers a turn; `mv` has one of the fields `action`, `text` and `proposal`, and optional further fields of the
+    /// act.
     ///
     /// # Panics
-    /// Panics without a reply.
+    /// Panics if no reply arrives.
     pub async fn act(&mut self, turn: &Value, mv: Value) -> Value {
         self.call("act", act(turn, mv)).await
     }
 
-    /// Keeps a message of a match, and checks its number.
+    /// Records a message of a match and checks its sequence number.
     ///
     /// # Panics
-    /// If it is not the next one.
+    /// Panics if the sequence number is out of order.
     pub fn note(&mut self, message: &Value) {
         if let Some(re) = message["re"].as_i64() {
             self.unanswered.remove(&re);
@@ -167,7 +168,7 @@ impl Bot {
     /// Drops the connection without a close frame and resumes the session.
     ///
     /// # Panics
-    /// If the server is not reached in time.
+    /// Panics if the server cannot be reached in time.
     pub async fn cut(&mut self) {
         let seen: BTreeMap<&String, u64> = self.matches.iter().map(|(id, seen)| (id, seen.last)).collect();
         let welcome = &self.client.welcome;
@@ -194,7 +195,7 @@ impl Bot {
         }
     }
 
-    /// Sends a request that is sent again after a cut until it is answered.
+    /// Sends a request and, after each cut, sends it again until the reply arrives.
     pub async fn ask(&mut self, kind: &str, mut fields: Value) {
         let id = self.client.last_id() + 1;
         self.client.go_on_from(id);
@@ -204,10 +205,11 @@ impl Bot {
         self.unanswered.insert(id, fields);
     }
 
-    /// The next message, whatever happens to the connection; `None` after a cut.
+    /// Returns the next message. After a lost connection, resumes the session and returns `None`.
     ///
     /// # Panics
-    /// If the server is not reached in time, or an error comes that is not due to a race with the end.
+    /// Panics if the server cannot be reached in time, or if it sends an error. Errors from a race with the end of the
+    /// match are ignored.
     pub async fn go_on(&mut self) -> Option<Value> {
         let Some(message) = self.client.try_hear().await else {
             self.cut().await;
@@ -217,7 +219,7 @@ impl Bot {
         Some(message)
     }
 
-    /// Answers the turn in a message, if there is one that waits for an answer, by `choose`.
+    /// Answers the pending turn in a message, if any, with the move that `choose` returns.
     pub async fn answer(&mut self, message: &Value, choose: &mut impl FnMut(&Value) -> Value) {
         let turn = match message["type"].as_str() {
             Some("turn") => message,
@@ -234,10 +236,10 @@ impl Bot {
         }
     }
 
-    /// Plays by `choose` until `matches` of its matches are over and nothing waits for an answer.
+    /// Plays the moves that `choose` returns until `matches` matches have ended and every request has a reply.
     ///
     /// # Panics
-    /// As [`go_on`](Self::go_on).
+    /// Panics as [`go_on`](Self::go_on) does.
     pub async fn play(&mut self, matches: usize, mut choose: impl FnMut(&Value) -> Value) {
         while self.over() < matches || !self.unanswered.is_empty() {
             if let Some(message) = self.go_on().await {
@@ -251,10 +253,10 @@ impl Bot {
         self.matches.values().filter(|seen| !seen.end.is_null()).count()
     }
 
-    /// The only match.
+    /// Returns the id and the frames of the only match.
     ///
     /// # Panics
-    /// If there are more or fewer.
+    /// Panics if there is not exactly one match.
     pub fn only(&self) -> (&str, &BotMatch) {
         assert_eq!(self.matches.len(), 1);
         self.matches.iter().next().map(|(id, seen)| (id.as_str(), seen)).expect("a match")
@@ -276,19 +278,19 @@ impl BotMatch {
             assert!(self.start["rated"] != true || self.accepted.range(turn..).next().is_none(), "lost: {resync}");
         }
         if self.start["rated"] != true {
-            // Unrated matches may fall back.
+            // Unrated matches may lose their last moves in a crash.
             let own = self.of_kind("move").filter(|e| e["seat"] == self.start["seat"]).count() as u64;
             self.accepted.retain(|&turn, _| turn < own);
         }
     }
 
-    /// The events of a kind.
+    /// Returns the events of a kind.
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.events.iter().filter(move |e| e["kind"] == kind)
     }
 }
 
-/// The fields of an act that answers `turn` with `mv`.
+/// Returns the fields of an act that answers `turn` with `mv`.
 pub fn act(turn: &Value, mv: Value) -> Value {
     let mut fields = json!({"match": turn["match"], "turn": turn["turn"], "try": turn["try"]});
     if let (Some(fields), Value::Object(mv)) = (fields.as_object_mut(), mv) {
@@ -297,7 +299,7 @@ pub fn act(turn: &Value, mv: Value) -> Value {
     fields
 }
 
-/// The first legal action.
+/// Returns the first legal action of a turn as the move of an act.
 pub fn first(turn: &Value) -> Value {
     json!({"action": turn["legal"][0]})
 }

@@ -1,4 +1,4 @@
-//! A client without any of our code: a raw WebSocket and JSON written by hand.
+//! Raw WebSocket client that writes its JSON by hand and uses no code of this project.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// Longer than anything takes; a test that waits this long has failed.
+/// Timeout that no successful operation reaches; a test that waits this long fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A raw WebSocket connection with JSON frames.
@@ -20,34 +20,34 @@ pub struct Client {
     ws: WebSocketStream<TcpStream>,
     binary: bool,
     next: i64,
-    /// Messages that came while another was waited for.
+    /// Messages that arrived while the client waited for a different message.
     early: VecDeque<Value>,
     /// The server's `welcome` frame.
     pub welcome: Value,
 }
 
-/// The end of a connection.
+/// Way in which a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ClientEnd {
-    /// A close frame with code and reason.
+    /// Close frame with this code and reason.
     Closed(u16, String),
-    /// The socket went without one.
+    /// Socket closed without a close frame.
     Lost,
 }
 
 impl Client {
-    /// A connection without a hello, speaking JSON.
+    /// Opens a JSON connection without sending `hello`.
     ///
     /// # Panics
-    /// If the upgrade fails.
+    /// Panics if the upgrade fails.
     pub async fn mute(address: SocketAddr) -> Self {
         Self::open(address, None, &[]).await.expect("an upgrade")
     }
 
-    /// A connection with a sub-protocol and more header fields.
+    /// Opens a connection with a subprotocol and additional header fields, without sending `hello`.
     ///
     /// # Errors
-    /// If the upgrade fails.
+    /// Fails if the upgrade fails.
     pub async fn open(
         address: SocketAddr,
         subprotocol: Option<&'static str>,
@@ -67,18 +67,18 @@ impl Client {
         Ok(Client { ws, binary, next: 0, early: VecDeque::new(), welcome: Value::Null })
     }
 
-    /// A connection that has said hello.
+    /// Opens a connection and sends `hello`.
     ///
     /// # Panics
-    /// If the server refuses it.
+    /// Panics if the server refuses the client.
     pub async fn hello(address: SocketAddr) -> Self {
         Self::greet(address, None, json!({})).await
     }
 
-    /// A connection that has said hello with these fields too.
+    /// Opens a connection and sends `hello` with additional fields.
     ///
     /// # Panics
-    /// If the server refuses it.
+    /// Panics if the server refuses the client.
     pub async fn greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Self {
         let mut client = Self::open(address, subprotocol, &[]).await.expect("an upgrade");
         let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
@@ -91,7 +91,8 @@ impl Client {
         client
     }
 
-    /// The same, if there is a server that lets it in.
+    /// Opens a connection and sends `hello` with additional fields. `None` if no server is running or it refuses the
+    /// client.
     pub async fn try_greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Option<Self> {
         let mut client = Self::open(address, subprotocol, &[]).await.ok()?;
         let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
@@ -103,10 +104,10 @@ impl Client {
         (client.welcome["type"] == "welcome").then_some(client)
     }
 
-    /// Resumes the session of another connection; the ids continue.
+    /// Resumes the session of an earlier connection, given its `welcome`; request ids continue after `next`.
     ///
     /// # Panics
-    /// If the server refuses it.
+    /// Panics if the server refuses the client.
     pub async fn resume(address: SocketAddr, welcome: &Value, next: i64) -> Self {
         let resume = json!({"session": welcome["session"], "key": welcome["key"]});
         let mut client = Self::greet(address, None, json!({"resume": resume})).await;
@@ -114,25 +115,25 @@ impl Client {
         client
     }
 
-    /// The last `id` that was used.
+    /// Returns the id of the last request.
     pub fn last_id(&self) -> i64 {
         self.next
     }
 
-    /// The next request's `id` is the one after this.
+    /// Makes the next request use the id after `id`.
     pub fn go_on_from(&mut self, id: i64) {
         self.next = id;
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     ///
     /// # Panics
-    /// When the connection is gone.
+    /// Panics if the connection is lost.
     pub async fn say(&mut self, message: &Value) {
         assert!(self.try_say(message).await, "the connection is gone");
     }
 
-    /// Sends a message; false when the connection is gone.
+    /// Sends a message. Returns false if the connection is lost.
     pub async fn try_say(&mut self, message: &Value) -> bool {
         let frame = match self.binary {
             true => Message::binary(rmp_serde::to_vec_named(message).expect("MessagePack")),
@@ -141,7 +142,7 @@ impl Client {
         self.ws.send(frame).await.is_ok()
     }
 
-    /// The next message; `None` when the connection is gone.
+    /// Returns the next message, or `None` if the connection is lost.
     pub async fn try_hear(&mut self) -> Option<Value> {
         match self.early.pop_front() {
             Some(message) => Some(message),
@@ -149,21 +150,21 @@ impl Client {
         }
     }
 
-    /// Sends a frame as it is.
+    /// Sends a raw frame.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// Fails if the connection is lost.
     pub async fn frame(&mut self, frame: Message) -> Result<(), Box<Error>> {
         Ok(self.ws.send(frame).await?)
     }
 
-    /// Sends a request under the next `id`, which it returns.
+    /// Sends a request under the next `id` and returns that `id`.
     ///
     /// # Panics
-    /// When the connection is gone.
+    /// Panics if the connection is lost.
     pub async fn ask(&mut self, kind: &str, fields: Value) -> i64 {
         self.next += 1;
-        // The head comes first: in a long message a server looks for it there.
+        // `type` and `id` come first: in a long message, a server reads only the start to find them.
         let mut message = json!({"type": kind, "id": self.next});
         if let (Some(message), Value::Object(fields)) = (message.as_object_mut(), fields) {
             message.extend(fields);
@@ -175,16 +176,16 @@ impl Client {
     /// Sends a request and waits for its reply.
     ///
     /// # Panics
-    /// If none comes.
+    /// Panics if no reply arrives.
     pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let id = self.ask(kind, fields).await;
         self.reply(id).await
     }
 
-    /// The reply to request `id`.
+    /// Waits for the reply to request `id`.
     ///
     /// # Panics
-    /// If none comes.
+    /// Panics if no reply arrives.
     pub async fn reply(&mut self, id: i64) -> Value {
         if let Some(at) = self.early.iter().position(|m| m["re"] == id) {
             return self.early.remove(at).expect("it is there");
@@ -198,10 +199,10 @@ impl Client {
         }
     }
 
-    /// The next message.
+    /// Returns the next message.
     ///
     /// # Panics
-    /// If none comes.
+    /// Panics if no message arrives.
     pub async fn hear(&mut self) -> Value {
         match self.early.pop_front() {
             Some(message) => message,
@@ -214,13 +215,13 @@ impl Client {
         frame.as_ref().ok().and_then(read).unwrap_or_else(|| panic!("no message came but {frame:?}"))
     }
 
-    /// The next frame that is neither a ping nor a pong.
+    /// Returns the next frame that is neither a ping nor a pong.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// Fails if the connection is lost.
     ///
     /// # Panics
-    /// When nothing comes.
+    /// Panics if no frame arrives in time.
     pub async fn next_frame(&mut self) -> Result<Message, Box<Error>> {
         loop {
             let read = tokio::time::timeout(PATIENCE, self.ws.next()).await.expect("something in time");
@@ -231,7 +232,7 @@ impl Client {
         }
     }
 
-    /// Reads on until the connection ends; everything that came before goes to the second.
+    /// Reads until the connection ends. Returns the kind of end and all messages received before it.
     pub async fn ended(&mut self) -> (ClientEnd, Vec<Value>) {
         let mut before = Vec::new();
         loop {
@@ -246,21 +247,21 @@ impl Client {
         }
     }
 
-    /// Drops the socket without a word.
+    /// Drops the socket without a close frame.
     pub fn cut(self) {
         drop(self.ws);
     }
 
-    /// The socket itself, for what no client does.
+    /// Returns the socket below the WebSocket layer, for sending invalid frames.
     pub fn socket(&mut self) -> &mut TcpStream {
         self.ws.get_mut()
     }
 }
 
-/// The message in a frame; `None` for a close.
+/// Decodes the message in a frame; `None` for a close frame.
 ///
 /// # Panics
-/// When it cannot be read.
+/// Panics if the message cannot be decoded.
 pub fn read(frame: &Message) -> Option<Value> {
     match frame {
         Message::Text(text) => Some(serde_json::from_str(text).expect("JSON")),
@@ -269,7 +270,7 @@ pub fn read(frame: &Message) -> Option<Value> {
     }
 }
 
-/// A MessagePack value with its bins as lists of numbers, which JSON values cannot hold otherwise.
+/// MessagePack value with bins as lists of numbers, since JSON values cannot hold bins.
 struct Packed(Value);
 
 impl<'de> serde::Deserialize<'de> for Packed {

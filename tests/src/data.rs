@@ -1,4 +1,4 @@
-//! What tests against other programs share: their data, and counting histories.
+//! Helpers of tests against other programs: their stored data, and counts of move histories.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,17 +7,17 @@ use flate2::read::GzDecoder;
 use ludex_env::{DynState, ToMove};
 use serde_json::Value;
 
-/// The document in `tests/data/<name>.json.gz`.
+/// Returns the document in `tests/data/<name>.json.gz`.
 ///
 /// # Panics
-/// If it is missing or damaged.
+/// Panics if the file is missing or damaged.
 pub fn document(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/{name}.json.gz"));
     let file = File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_reader(GzDecoder::new(file)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Returns the number of histories of `depth` moves (at least 1), in a game in turns without chance.
+/// Returns the number of histories of `depth` moves (at least 1) in a sequential game without chance.
 pub fn histories(state: &dyn DynState, depth: usize) -> u64 {
     let ToMove::Seat(seat) = state.turn() else { return 0 };
     let legal = state.legal_list(seat);

@@ -1,4 +1,4 @@
-//! Tools of the tests: a server in this process, and a raw client that writes its JSON by hand.
+//! Test utilities: a server in the test's process, and a raw client that writes its JSON by hand.
 #![forbid(unsafe_code)]
 
 pub mod bot;

@@ -1,4 +1,4 @@
-//! The program `ludex` for the tests, which start and kill it.
+//! `ludex` as a separate binary, which tests start and kill.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

@@ -1,4 +1,4 @@
-//! A server in a process of its own, which tests may kill.
+//! Server in a separate process that tests may kill.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Longer than a server takes to start.
+/// Time limit for the start of a server.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A running server on a folder that outlives it. It is killed when it is dropped.
+/// Server process on a data folder that outlives the process. Dropping this value kills the process.
 pub struct Process {
     /// Listening address of the server.
     pub address: SocketAddr,
@@ -21,11 +21,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` (the test's own `ludex`) on the store in `data`, at `address`, or at a free port. Its log is
-    /// appended to `log`.
+    /// Starts `program` (the test's own `ludex`) with the store in `data`, at `address`, or at a free port if `address`
+    /// is absent. The log of the process is appended to the file `log`.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub fn start(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str]) -> Self {
         let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
         let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
@@ -59,15 +59,15 @@ impl Process {
         }
     }
 
-    /// The number of the process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills it as a crash would (`kill -9`), and waits until it is gone.
+    /// Kills the process as a crash would (`kill -9`) and waits until it has ended.
     ///
     /// # Panics
-    /// If it cannot be killed.
+    /// Panics if the process cannot be killed.
     pub fn kill(mut self) {
         self.child.kill().expect("a running server");
         self.child.wait().expect("its end");
@@ -94,7 +94,7 @@ impl Process {
     /// Fails when the log says that something panicked.
     ///
     /// # Panics
-    /// If it does.
+    /// Panics if the log reports one.
     pub fn has_not_panicked(&self) {
         let log = std::fs::read_to_string(&self.log).expect("the log");
         assert!(!log.contains("panicked"), "{log}");
@@ -103,7 +103,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It is gone already after `kill`.
+        // After `kill`, the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! An unreliable way to a server: it cuts connections after a number of bytes.
+//! Unreliable proxy in front of a server: cuts connections after a number of bytes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// A proxy on a port of its own; it ends when it is dropped.
+/// Proxy on a separate port; it ends when this value is dropped.
 pub struct Proxy {
     /// Listening address of the proxy.
     pub address: SocketAddr,
@@ -17,10 +17,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy that cuts connection k, counted from 0, after `bytes(k)` bytes from the server.
+    /// Starts a proxy that cuts connection k, counted from 0, after `bytes(k)` bytes from the server.
     ///
     /// # Panics
-    /// Panics without a free port.
+    /// Panics if no port is free.
     pub async fn start(server: SocketAddr, bytes: impl Fn(usize) -> usize + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -57,7 +57,7 @@ async fn carry(client: TcpStream, server: SocketAddr, bytes: usize) {
         tokio::io::copy(&mut from_server.take(bytes as u64), &mut to_client).await?;
         to_client.flush().await
     };
-    // The side that ends first ends both.
+    // If one side ends, both are closed.
     tokio::select! {
         _ = up => {}
         _ = down => {}

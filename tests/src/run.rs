@@ -1,4 +1,5 @@
-//! A small run on disk, as `ludex evaluate` leaves one: real matches, and invented calls of a model that was never asked.
+//! Small run on disk, in the format of `ludex evaluate`: real matches, with made-up calls to a model that does not
+//! exist.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,29 +17,29 @@ use ludex_referee::suite::plan::seeds;
 use ludex_report::display::move_text;
 use serde_json::{Value, json};
 
-/// A run to be written.
+/// Settings of a run to write.
 pub struct Run<'a> {
-    /// Name of the run, for its folder and pages.
+    /// Name of the run, used for its folder and pages.
     pub name: &'a str,
-    /// The models, the one under evaluation first: name, and the agent that plays for it.
+    /// Models, the evaluated one first: name, and the built-in agent that plays in place of the model.
     pub models: &'a [(&'a str, &'a str)],
-    /// Id, game and opponent of each part.
+    /// Parts of the suite: id, game and opponent.
     pub parts: &'a [(&'a str, &'a str, &'a str)],
-    /// Seeds of each part.
+    /// Number of seeds per part.
     pub seeds: u64,
 }
 
-/// The seed of all runs here.
+/// Seed of all these runs.
 pub const SEED: u64 = 11;
 
-/// Text of every system prompt. Pages must show its markup as text.
+/// Text of every system prompt. Pages must display the markup as text.
 pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
 
 impl Run<'_> {
-    /// Writes the run below `data`/runs; its folder.
+    /// Writes the run below `data`/runs and returns its folder.
     ///
     /// # Panics
-    /// When a game or an agent is unknown, or the folder cannot be written.
+    /// Panics if a game or an agent is unknown, or the folder cannot be written.
     pub fn write(&self, data: &Path) -> PathBuf {
         let folder = data.join("runs").join(self.name);
         fs::create_dir_all(&folder).expect("a folder");
@@ -105,7 +106,7 @@ impl Run<'_> {
         setup.header.illegal.tries = 3;
         let seat = &mut setup.header.seats[turn];
         (seat.name, seat.kind) = (name.to_owned(), AgentKind::Llm);
-        // The variable of the key says how calls are made, and not what plays.
+        // The variable with the API key affects how calls are made but not what is played, so the stored spec omits it.
         seat.spec = Some(format!("llm model={name}"));
         setup.run = Some(self.name.to_owned());
         setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
@@ -113,12 +114,12 @@ impl Run<'_> {
     }
 }
 
-/// The spec of a model.
+/// Returns the agent spec of a model.
 fn spec_of(model: &str) -> String {
     format!("llm model={model} key_env=TEST_LUDEX_KEY")
 }
 
-/// The calls of a match: one for each attempt of the model.
+/// Returns the calls of a match: one per attempt of the model.
 fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String {
     let mut out = String::new();
     let mut steps = Replay::new(&**game, &record.events);
@@ -145,7 +146,7 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
     out
 }
 
-/// The same agent, but its first answer in a match is not a move.
+/// Wraps an agent so that its first reply in a match is not a move.
 fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
         if ask.turn == 0 && ask.attempts().is_empty() {
@@ -155,10 +156,10 @@ fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// The lines of a file of a run, as JSON.
+/// Returns the lines of a file of a run, parsed as JSON.
 ///
 /// # Panics
-/// When it cannot be read.
+/// Panics if the file cannot be read.
 pub fn lines(folder: &Path, file: &str) -> Vec<Value> {
     let text = fs::read_to_string(folder.join(file)).expect("a file");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()

@@ -1,4 +1,4 @@
-//! A server in the test's own process, on a port of its own.
+//! Server in the test's own process, on a separate port.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A running server with a store of its own, which goes with it.
+/// Running server with a temporary store, which is deleted with this value.
 pub struct Server {
     /// Listening address of the server.
     pub address: SocketAddr,
@@ -25,10 +25,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with one worker; `change` sets what the test is about.
+    /// Starts a server with one worker; `change` adjusts the settings that a test needs.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub async fn start(change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().to_owned();
@@ -37,18 +37,18 @@ impl Server {
         server
     }
 
-    /// The same on an existing store.
+    /// Starts a server on an existing store.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub async fn start_in(data: &std::path::Path, change: impl FnOnce(&mut Config)) -> Self {
         Self::start_at(data, ([127, 0, 0, 1], 0).into(), change).await
     }
 
-    /// The same at an address that another one had.
+    /// Starts a server on an existing store, at the address of an earlier server.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub async fn start_at(data: &std::path::Path, at: SocketAddr, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(data);
         config.workers = 1;
@@ -72,55 +72,55 @@ impl Server {
         Server { address, data: data.to_owned(), hub, stop, task, _folder: None }
     }
 
-    /// Tells it to stop; `Stopping::stopped` waits for that.
+    /// Requests a shutdown; wait for it with [`Stopping::stopped`].
     pub fn stop(self) -> Stopping {
         let _ = self.stop.send(());
         Stopping { task: self.task, _folder: self._folder }
     }
 
-    /// The body of an HTTP page.
+    /// Fetches a page over HTTP and returns its status and body.
     ///
     /// # Panics
-    /// Panics without a complete reply.
+    /// Panics if no complete reply arrives.
     pub async fn get(&self, path: &str) -> (u16, String) {
         self.get_with(path, "").await
     }
 
-    /// The same with more header lines, each ended by `\r\n`.
+    /// Fetches a page with additional header lines, each ended by `\r\n`.
     ///
     /// # Panics
-    /// Panics without a complete reply.
+    /// Panics if no complete reply arrives.
     pub async fn get_with(&self, path: &str, headers: &str) -> (u16, String) {
         get(self.address, path, headers).await
     }
 
-    /// Returns true if the server reports good health.
+    /// Returns true if the server reports that it is healthy.
     pub async fn is_well(&self) -> bool {
         let (status, body) = self.get("/health").await;
         status == 200 && body.contains("\"ok\"")
     }
 }
 
-/// A server that was told to stop.
+/// Server whose shutdown was requested.
 pub struct Stopping {
     task: JoinHandle<anyhow::Result<()>>,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Stopping {
-    /// Waits for its end.
+    /// Waits until the server has stopped.
     ///
     /// # Panics
-    /// When it fails or a thread of it panicked.
+    /// Panics if the server fails or one of its threads panicked.
     pub async fn stopped(self) {
         self.task.await.expect("no panic").expect("an orderly end");
     }
 }
 
-/// The status and body of an HTTP page, asked for with more header lines, each ended by `\r\n`.
+/// Fetches a page with additional header lines, each ended by `\r\n`, and returns its status and body.
 ///
 /// # Panics
-/// Panics without a complete reply.
+/// Panics if no complete reply arrives.
 pub async fn get(address: SocketAddr, path: &str, headers: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");

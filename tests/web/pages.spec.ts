@@ -43,7 +43,7 @@ test('match page follows a live match and replays it', async ({ page, server, fa
   expect(faults).toEqual([]);
 });
 
-test('replay is controlled by keys, slider, move list and link', async ({ page, server, faults }) => {
+test('keys, slider, move list and link control the replay', async ({ page, server, faults }) => {
   const id = await playMatch(server, 'reversi', 'random');
   await page.goto(`${server.url}/matches/${id}#17`);
   const last = Number(await page.locator('#match').getAttribute('data-last'));
@@ -123,7 +123,7 @@ test('every page is accessible at every width, in light and dark', async ({ page
   expect(faults).toEqual([]);
 });
 
-test('missing pages suggest alternatives', async ({ page, server }) => {
+test('page for an unknown address suggests alternatives', async ({ page, server }) => {
   for (const [path, words] of [['/games/ches', 'Did you mean chess?'], ['/matches/m_0', 'Match not found'], ['/agents/%3Cscript%3E', 'Agent not found'], ['/runs/x', 'Run not found']] as const) {
     const answer = await page.goto(server.url + path);
     expect(answer!.status()).toBe(404);
@@ -131,7 +131,7 @@ test('missing pages suggest alternatives', async ({ page, server }) => {
   }
 });
 
-test('front page search filters games', async ({ page, server, faults }) => {
+test('search on the front page filters games', async ({ page, server, faults }) => {
   await page.goto(server.url);
   const all = await page.locator('.card:visible').count();
   await page.locator('#search').fill('poker');
@@ -141,7 +141,7 @@ test('front page search filters games', async ({ page, server, faults }) => {
   expect(faults).toEqual([]);
 });
 
-test('login stores the token in a cookie hidden from scripts', async ({ page, server }) => {
+test('login stores the token in a cookie that scripts cannot read', async ({ page, server }) => {
   const printed = await server.run('admin', 'token', 'add', '--data', server.data, '--owner', 'ada');
   const token = /lx_[\w-]+/.exec(printed)![0];
   await page.goto(`${server.url}/matches`);

@@ -7,7 +7,7 @@ import { expect, test, watch } from './server.js';
 
 const turn = (page: Page) => expect(page.locator('#status')).toHaveText('Your turn.');
 
-/** Stacks four stones in one column after another. */
+/** Fills one column after another until four stones are stacked. */
 const four = ({ cells, steps }: Offer) => cells[Math.floor(Math.floor(steps / 2) / 4) % cells.length]!;
 
 for (const [name, hands] of Object.entries({ mouse, finger, keys })) {
@@ -28,7 +28,7 @@ for (const [name, hands] of Object.entries({ mouse, finger, keys })) {
 
 type Choice = Person['choose'];
 
-/** Plays these moves, each as cells and an optional button. White has the even ones. */
+/** Plays scripted moves, each given as cells and an optional button. White makes the moves with even index. */
 const line = (...moves: string[]): Choice => ({ steps, held }) => moves[steps]!.split(' ')[held.length]!;
 
 /** Promotes to a queen on a8 and mates with the other queen. */
@@ -39,11 +39,11 @@ const stones = ['e5', 'c3', 'g3', 'c7', 'g7'];
 /** Places five stones that control the whole board. */
 const five: Choice = ({ steps }) => stones[steps / 2] ?? 'B PASS';
 
-/** Bets on the river: after the 15 steps of deals and checks before it. */
+/** Bets on the river, which follows 15 steps of deals and checks. */
 const bet: Choice = ({ steps, buttons }) => (steps < 15 ? 'Call' : buttons.includes('Fold') ? 'Fold' : 'Bet');
 const fold: Choice = ({ steps, buttons }) => (steps >= 15 && buttons.includes('Fold') ? 'Fold' : 'Call');
 
-/** Plays Hanabi with the hand as seen by the partner, so that only playable cards are played. */
+/** Plays Hanabi with knowledge of the hand, read from the partner's page, so that only playable cards are played. */
 function openHand(seat: number, friend: () => Person): Choice {
   let then: string | undefined;
   return async ({ steps, cells, held }) => {
@@ -104,7 +104,7 @@ test('dragging a piece makes a move', async ({ page, server, faults }) => {
   expect(faults).toEqual([]);
 });
 
-test('result names the winner and the player who resigned', async ({ page, server, faults }) => {
+test('result names the winner and the resigned player', async ({ page, server, faults }) => {
   await sit(new Person(page, mouse, mate), server, 'chess', 'anchor level=0', '1');
   await turn(page);
   const name = (await page.locator('#seats [data-seat="1"] bdi').textContent())!;
@@ -157,7 +157,7 @@ test('status and clocks are current for both players', async ({ browser, server 
 
 // ---- what happens to a tab
 
-test('reload keeps the seat', async ({ page, server, faults }) => {
+test('player keeps the seat after a page reload', async ({ page, server, faults }) => {
   await sit(new Person(page, mouse, four), server, 'connect_four', 'anchor level=0');
   await turn(page);
   await page.locator('#board .cell.legal').first().click();
@@ -188,7 +188,7 @@ test('match continues after a server restart', async ({ page, server }) => {
   await expect(page.locator('#moves [data-at="4"]')).toBeVisible();
 });
 
-test('tab open for twelve hours continues after a server restart', async ({ page, server }) => {
+test('tab that was open for twelve hours continues after a server restart', async ({ page, server }) => {
   await page.clock.install();
   await sit(new Person(page, mouse, four), server, 'connect_four', 'anchor level=0');
   await turn(page);

@@ -18,7 +18,7 @@ opponents = ["random"]
 blocks = 2
 `;
 
-test('person plays a run to its verdict', async ({ page }) => {
+test('person plays a run until the verdict is shown', async ({ page }) => {
   const file = join(mkdtempSync(join(tmpdir(), 'ludex-suite-')), 'small.toml');
   writeFileSync(file, SUITE);
   const server = await Server.start('--suite', file);

@@ -17,15 +17,15 @@ export function showPicture(board: HTMLElement, svg: string): void {
 
 /** Input of one action, by selecting cells or pressing a button. */
 export class MoveInput {
-  /** Largest number of selectable cells that are framed. */
+  /** Maximum number of selectable cells for which frames are drawn. */
   static readonly MAX_FRAMED = 40;
-  /** Share of selectable cells from which on none is framed. */
+  /** Share of selectable cells (0 to 1) from which no frames are drawn. */
   static readonly NEARLY_ALL = 0.8;
   #choices: Choice[] = [];
   #prefix: string[] = [];
   #chosen: (action: number) => void = () => {};
   #pressed?: string;
-  /** Cell that had the focus at the last move, restored with the next offer; '' for the first cell. */
+  /** Cell that had the focus at the last move; the next offer restores the focus. '' means the first cell. */
   #lastFocus?: string = '';
 
   constructor(readonly board: HTMLElement, readonly list: HTMLElement, readonly hint: HTMLElement) {
@@ -45,7 +45,7 @@ export class MoveInput {
     board.addEventListener('keydown', (event) => this.#key(event));
   }
 
-  /** Offers these actions; `chosen` gets the one that is selected. */
+  /** Offers these actions and passes the selected action to `chosen`. */
   offerChoices(choices: Choice[], chosen: (action: number) => void): void {
     this.#choices = choices;
     this.#chosen = chosen;

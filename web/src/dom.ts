@@ -21,7 +21,7 @@ export function createElement<K extends keyof HTMLElementTagNameMap>(
 }
 
 const MAX_TEXT_CHARS = 2_000;
-/** Announcements within this time are joined. */
+/** Time in ms within which announcements are joined. */
 const ANNOUNCE_DELAY_MS = 200;
 
 /** Removes bidirectional control characters and truncates long text. */

@@ -13,9 +13,9 @@ type MatchMessage = Extract<EventMessage, { match: string }>;
 
 const VIEWS = ['picture', 'texts'] as const;
 
-/** Delay before the page plays the only legal move. */
+/** Delay in ms before the page plays a forced move. */
 const FORCED_DELAY_MS = 600;
-/** Delay before the status reports that a move is being sent. */
+/** Delay in ms before the status reports that a move is being sent. */
 const SENDING_DELAY_MS = 300;
 
 /** One match that a person plays, with its board, seats, clocks and moves. */
@@ -24,7 +24,7 @@ export class LiveMatch {
   readonly #input = new MoveInput(find('#board'), find('#choices'), find('#hint'));
   readonly #list = find<HTMLOListElement>('#moves');
   readonly #status = find('#status');
-  /** Status while connected. */
+  /** Status line to display while connected. */
   #statusContent: (string | Node)[] = [];
   /** Parts of the connection that are down. */
   readonly #down = new Set<'socket' | 'network'>();
@@ -108,7 +108,7 @@ export class LiveMatch {
     this.#status.replaceChildren(...(this.#down.size === 0 ? content : ['Connection lost. Reconnecting …']));
   }
 
-  /** Records the state of a part of the connection; the session reconnects by itself. */
+  /** Records the state of the socket or network. The session reconnects by itself. */
   #setConnected(part: 'socket' | 'network', connected: boolean): void {
     if (connected) this.#down.delete(part);
     else this.#down.add(part);
@@ -369,7 +369,7 @@ export class LiveMatch {
     if (budget != null || clock.bank_ms) this.#clock = setInterval(update, 500);
   }
 
-  /** Returns the time a seat has left in ms, if known. The seat to move is known only with two players. */
+  /** Returns the time left for a seat in ms, if known. With more than two players, the seat to move is unknown. */
   #timeLeft(seat: number, own: number, bank: number, used: number): number | undefined {
     const free = this.#start?.clock.move_ms ?? 0;
     if (seat === own && this.#turn) return this.#turn.budget_ms == null ? undefined : this.#turn.budget_ms - used;

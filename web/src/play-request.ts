@@ -8,16 +8,16 @@ export interface PlayRequest {
   against?: string[];
   queue?: string;
   seat?: number;
-  /** The request comes from an invite link. */
+  /** True if the request comes from an invite link. */
   fromInvite?: boolean;
-  /** A rematch uses the next seat. */
+  /** True if a rematch uses the next seat. */
   alternate?: boolean;
   clock: Clock;
-  /** The run to play; it then determines all other settings. */
+  /** Run to play, which determines all other settings. */
   enrol?: Enrol;
 }
 
-/** Returns a name with the token's prefix: `previous` if it fits, else a new one. */
+/** Returns a guest name with `prefix`: `previous` if it has the prefix, otherwise a new name. */
 export function guestName(prefix: string | undefined, previous: string | null): string {
   const start = prefix || 'guest-';
   return previous?.startsWith(start) ? previous : `${start}${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`;
@@ -30,7 +30,7 @@ export const CLOCKS: Record<string, PlayRequest['clock']> = {
   long: { move_ms: 0, bank_ms: 900_000, inc_ms: 10_000 },
 };
 
-/** Parses an invite: `queue~clock`, or `queue~clock~seat` with the free seat. */
+/** Parses the text of an invite link: `queue~clock`, or `queue~clock~seat` with the free seat. */
 export function parseInvite(game: string, link: string): PlayRequest {
   const [queue, clock, seat] = link.split('~');
   const request: PlayRequest = { game, queue: queue!, fromInvite: true, clock: CLOCKS[clock ?? 'none'] ?? CLOCKS['none']! };

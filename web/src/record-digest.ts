@@ -10,10 +10,10 @@ function canonicalJson(value: Json): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`).join(',')}}`;
 }
 
-/** Footer keys outside the chain. */
+/** Footer keys that are excluded from the hash chain. */
 const UNCHAINED = new Set(['seed', 'salt', 'digest', 'run', 'pair']);
 
-/** Returns the next hash of the chain. */
+/** Returns the hash of the previous hash and the next value. */
 async function chainHash(before: Uint8Array<ArrayBuffer>, value: Json): Promise<Uint8Array<ArrayBuffer>> {
   const text = new TextEncoder().encode(canonicalJson(value));
   const bytes = new Uint8Array(before.length + text.length);

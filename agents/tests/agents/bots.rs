@@ -89,7 +89,7 @@ fn invalid_input_prompts_again_with_reason() {
     assert_eq!(mv, Some(Move::Id(2)));
     assert_eq!(shown.matches("the square is taken").count(), 2, "by id and by name: {shown}");
     for reason in
-        ["\"hello\" names no legal action", "the square is taken", "12 is not an action", "takes no proposals"]
+        ["\"hello\" names no legal action", "the square is taken", "12 is not an action", "does not accept documents"]
     {
         assert!(shown.contains(reason), "{reason} in {shown}");
     }

@@ -11,8 +11,8 @@ use crate::typed::box_state;
 impl<G: CompleteGame> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
-            Status::New => format!("environment {i} was never reset: reset it first"),
-            _ => format!("environment {i} is finished: reset it first"),
+            Status::New => format!("environment {i} has no episode; reset it first"),
+            _ => format!("the episode of environment {i} has ended; reset it first"),
         };
         Refusal::new(ErrorCode::EnvOver, message).path("actions").at(at).got(i as u64)
     }
@@ -21,7 +21,7 @@ impl<G: CompleteGame> Envs<G> {
         (0..self.actions as i64).contains(&a.into()) && self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
     }
 
-    /// Returns true if the cached mask of row `i` allows the actions in `row`; false if no mask is cached.
+    /// Returns true if `row` is a single action that the cached mask of row `i` allows; false if no mask is cached.
     #[inline]
     fn shown_legal(&self, i: usize, row: &[i32]) -> bool {
         let &[a] = row else { return false };
@@ -29,8 +29,8 @@ impl<G: CompleteGame> Envs<G> {
         a < self.actions && self.masks.get(i * self.actions + a) == Some(&1)
     }
 
-    /// Checks the ids of all rows before any of them moves. Returns the positions and seats of offenders if illegal actions
-    /// lose.
+    /// Checks the ids of all rows. If illegal actions lose, returns the positions and seats of offenders instead of an
+    /// error.
     pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, Refusal> {
         let mut offenders = Vec::new();
         for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
@@ -51,7 +51,7 @@ impl<G: CompleteGame> Envs<G> {
                 let mut outcomes = Outcomes::new();
                 state.chance(&mut outcomes);
                 let ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
-                (format!("{a} is not an outcome of this chance node"), ids.into())
+                (format!("expected an outcome of the chance node, got {a}"), ids.into())
             }
             Some(_) if a < 0 || a as usize >= self.actions => {
                 (format!("{a} is not an action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))
@@ -72,7 +72,7 @@ impl<G: CompleteGame> Envs<G> {
         legal.into()
     }
 
-    /// Checks the ids of one row. Returns the offending seat as `Ok(Some(seat))` if illegal actions lose.
+    /// Checks the ids of one row. If illegal actions lose, returns the offending seat instead of an error.
     pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, Refusal> {
         let h = &self.hot[i];
         if row.iter().all(|&a| a == -1) {

@@ -1,4 +1,4 @@
-//! The layout of a batch's replies, and the columns that do not depend on views.
+//! The layout of a batch's replies, and functions that write their columns.
 
 use serde_json::Value;
 
@@ -104,7 +104,8 @@ impl Shape {
         views * (array(&self.obs) + array(&self.info) + mask + words) + 12 * self.players + 16
     }
 
-    /// Resizes every column to `rows` rows. Sets rewards and flags to zero; leaves old values in the other fixed columns.
+    /// Resizes every column to `rows` rows and sets rewards and flags to zero. The other columns may contain old
+    /// values.
     pub(super) fn prepare(&self, rows: usize, out: &mut Batch) {
         let views = if self.all_seats { rows * self.players } else { rows };
         out.to_move.resize(rows);
@@ -151,7 +152,7 @@ impl Shape {
         ended.length.clear();
     }
 
-    /// Resizes the views of `ended` to `views` views.
+    /// Resizes the view columns of `ended` to `views` entries.
     pub(super) fn prepare_ended(&self, views: usize, ended: &mut FinalRows) {
         self.arrays(&self.obs, views, &mut ended.obs);
         self.arrays(&self.info, views, &mut ended.info);
@@ -207,12 +208,12 @@ fn resize<T: ludex_protocol::column::Element>(column: &mut Option<Column<T>>, wa
     }
 }
 
-/// Returns the bytes of a view's only array; empty if the view is not requested.
+/// Returns the bytes of the only array in `tensors`; empty if there is none.
 pub(super) fn bytes_of(tensors: &mut Option<Tensors>) -> &mut [u8] {
     tensors.iter_mut().flat_map(|t| t.values_mut()).next().map_or(&mut [], |t| &mut t.b)
 }
 
-/// Writes the mask of view `at` from one byte per action.
+/// Writes the mask of view `at` from `bytes`, which has one byte per action.
 #[inline]
 pub(super) fn put_mask(shape: &Shape, mask: &mut Option<Mask>, at: usize, bytes: &[u8]) {
     let row = at * shape.mask_bytes()..(at + 1) * shape.mask_bytes();

@@ -28,19 +28,19 @@ pub(super) enum Status {
     Truncated,
 }
 
-/// The fields that every step accesses, mostly in their wire form.
+/// The fields of a row that every step accesses, mostly in wire form.
 #[derive(Clone)]
 pub(super) struct RowState<S> {
     pub(super) state: S,
     pub(super) status: Status,
-    /// [`Turn::code`] of the live episode, or the code of its end.
+    /// [`ToMove::code`] of the current position, or the code for an ended episode.
     pub(super) to_move: i8,
     /// Seat of the last move, for the view of a finished episode; [`NO_SEAT`] after chance and joint moves.
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
-    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag `DOCUMENT_FLAG` marks an
-    /// index into `said`.
+    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag
+    /// `DOCUMENT_FLAG` marks an index into `said`.
     pub(super) history: Vec<u32>,
 }
 
@@ -60,7 +60,7 @@ impl EpisodeDocuments {
     }
 }
 
-/// The fields that only some steps access.
+/// The fields of a row that only some steps access.
 #[derive(Clone)]
 pub(super) struct RowContext {
     pub(super) draw: Draw,
@@ -69,11 +69,11 @@ pub(super) struct RowContext {
     /// Rotation: entry (k + shift) mod P plays seat k.
     pub(super) shift: usize,
     pub(super) said: EpisodeDocuments,
-    /// Returns at the client's last action, in games with step rewards.
+    /// Sums of rewards at the client's last action, in games with step rewards.
     pub(super) base: Vec<f64>,
-    /// Returns fixed by a forfeit.
+    /// Final return of each seat after a forfeit.
     pub(super) forfeit: Option<Vec<f64>>,
-    /// Number of moves per seat, the turn numbers that agents see.
+    /// Number of moves of each seat, passed to agents as the turn number.
     pub(super) turns: Vec<u32>,
     /// True if all chance outcomes so far derive from the seed.
     pub(super) seeded: bool,
@@ -115,7 +115,7 @@ impl ViewRow {
 pub(crate) struct Envs<G: CompleteGame> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
-    /// Policies for episodes that start from now on; empty: the client plays every seat.
+    /// Policies for future episodes; empty: the client plays every seat.
     pub(super) seats: Arc<[SeatPolicy]>,
     /// Number of seats that the client plays; constant for the lifetime of the batch.
     pub(super) client_seats: usize,
@@ -128,7 +128,7 @@ pub(crate) struct Envs<G: CompleteGame> {
     /// Cached masks of the acting seats from the last reply, `count * actions` bytes; empty if masks are not cached.
     pub(super) masks: Vec<u8>,
     pub(super) keep_masks: bool,
-    /// True if between two actions of the client nothing can happen except the end of the episode.
+    /// True if neither chance nor a server agent can move between two actions of the client.
     pub(super) plain: bool,
     /// True if the server draws chance outcomes.
     pub(super) draws: bool,
@@ -151,10 +151,10 @@ impl<G: CompleteGame> Envs<G> {
         let spec = &of.spec;
         let players = spec.players as usize;
         if config.count == 0 {
-            return Err(Refusal::new(ErrorCode::BadField, "expected a count of at least 1, got 0").path("count"));
+            return Err(Refusal::new(ErrorCode::BadField, "count: expected at least 1, got 0").path("count"));
         }
         if config.max_steps == Some(0) {
-            return Err(Refusal::new(ErrorCode::BadField, "expected max_steps of at least 1, got 0").path("max_steps"));
+            return Err(Refusal::new(ErrorCode::BadField, "max_steps: expected at least 1, got 0").path("max_steps"));
         }
         check_seats(&config.seats, players)?;
         let facts = of.game.facts();
@@ -236,7 +236,7 @@ impl<G: CompleteGame> Envs<G> {
         c.seats[(seat + c.shift) % self.players].as_ref()
     }
 
-    /// Returns the client's seat in row `i`, if the client plays exactly one.
+    /// Returns the client's seat in row `i`, if the client plays exactly one seat.
     #[inline]
     pub(super) fn only_seat(&self, i: usize) -> Option<Seat> {
         if self.client_seats != 1 {
@@ -265,11 +265,11 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Starts an episode in every row that is due. Processes the rows in groups, with one loop per kind of work: the rows
-    /// are independent, so the processor can overlap them, and their data stays in the cache.
+    /// Starts an episode in every due row. Processes the rows in groups, with one loop per kind of work: the processor
+    /// can overlap independent rows, and their data stays in the cache.
     ///
     /// # Errors
-    /// Returns the first row whose episodes repeatedly end before the client can act. The other rows have started.
+    /// Fails if the episodes of a row repeatedly end before the client can act. All other rows have started.
     pub(super) fn reset_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
         let mut due = std::mem::take(&mut self.due);
         let mut failed = None;
@@ -299,7 +299,8 @@ impl<G: CompleteGame> Envs<G> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Reports that the episode of row `i` ended before the client could act, and starts further episodes until one lasts.
+    /// Reports the episode of row `i` as skipped, because it ended before the client could act. Then starts further
+    /// episodes until the client can act.
     #[cold]
     fn skip(&mut self, i: usize, pos: usize, out: &mut Batch) -> Result<(), Refusal> {
         for _ in 0..SKIP_LIMIT {
@@ -326,7 +327,7 @@ impl<G: CompleteGame> Envs<G> {
         self.hot[i].episode = draw.episode() as u32;
     }
 
-    /// Resets row `i` to the initial state under the row's draw. [`Envs::advance`] then sets the party to move.
+    /// Resets row `i` to the initial state. The caller then calls [`Envs::advance`], which sets the party to move.
     #[inline]
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;
@@ -362,7 +363,7 @@ impl<G: CompleteGame> Envs<G> {
         self.settle(i, turn) && (self.plain || self.play_on(i, turn))
     }
 
-    /// Stores the party to move in row `i`, where the rules say `turn`. Returns true if the episode continues.
+    /// Stores `turn` as the party to move in row `i`, or the end of the episode. Returns true if the episode continues.
     #[inline(always)]
     fn settle(&mut self, i: usize, turn: ToMove) -> bool {
         let h = &mut self.hot[i];
@@ -378,7 +379,8 @@ impl<G: CompleteGame> Envs<G> {
         true
     }
 
-    /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode continues.
+    /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode
+    /// continues.
     #[inline]
     fn play_on(&mut self, i: usize, mut turn: ToMove) -> bool {
         let mut moves = 0_u32;
@@ -396,7 +398,8 @@ impl<G: CompleteGame> Envs<G> {
         self.hot[i].status == Status::Live
     }
 
-    /// Plays the pending move in row `i` if chance or a server agent is to move. Returns true if more such moves may follow.
+    /// Plays the pending move in row `i` if chance or a server agent is to move. Returns true if more such moves may
+    /// follow.
     #[inline]
     fn server_moves(&mut self, i: usize, turn: ToMove) -> bool {
         match turn {

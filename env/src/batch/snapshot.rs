@@ -122,7 +122,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Archives the episode of row `i`, which is over, if episodes are recorded.
+    /// Stores the finished episode of row `i`, if episodes are recorded.
     #[inline]
     pub(super) fn archive_row(&mut self, i: usize) {
         if self.config.record {
@@ -148,17 +148,18 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Returns a row replayed from a snapshot with checked moves.
+    /// Replays a snapshot with checked moves and returns the resulting row.
     pub(super) fn restore_row(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
-            return Err(format!("expected rules {}, got {}", spec.hash, item.hash));
+            let (wanted, got, v) = (&spec.hash, &item.hash, item.v);
+            return Err(format!("expected format 1 and rules hash {wanted}, got format {v} and rules hash {got}"));
         }
         let mut fork = self.single(i, Draw::new(G::INFO.id, item.seed, item.episode));
         fork.fresh(0);
         if let Some(shift) = item.shift {
             if shift as usize >= self.players {
-                return Err(format!("expected a shift below the number of seats, got {shift}"));
+                return Err(format!("shift: expected a number below {}, got {shift}", self.players));
             }
             fork.cold[0].shift = shift as usize;
         }
@@ -186,12 +187,14 @@ impl<G: CompleteGame> Envs<G> {
             return Err("the episode has already ended".into());
         }
         let state = box_state(&self.of, self.hot[0].state.clone());
-        let id =
-            |v: &Value| v.as_u64().and_then(|a| u32::try_from(a).ok()).ok_or_else(|| format!("{v} is not an action"));
+        let id = |v: &Value| {
+            let a = v.as_u64().and_then(|a| u32::try_from(a).ok());
+            a.ok_or_else(|| format!("expected an action id, got {v}"))
+        };
         match state.turn() {
             turn if what.get("forfeit").is_some() => {
                 let seat = usize::try_from(who).ok().filter(|&seat| turn.seats().has(seat));
-                self.lose(0, seat.ok_or_else(|| format!("{who} does not act here"))?);
+                self.lose(0, seat.ok_or_else(|| format!("expected a seat that is to move, got {who}"))?);
             }
             ToMove::Chance if who == -1 => {
                 let a = id(what)?;
@@ -227,12 +230,12 @@ impl<G: CompleteGame> Envs<G> {
                     self.move_seat(0, seat, a);
                 }
             },
-            turn => return Err(format!("expected a move of {}, got one of {who}", turn.code())),
+            turn => return Err(format!("expected the mover {}, got {who}", turn.code())),
         }
         Ok(())
     }
 
-    /// Returns a batch with one row and this draw, for replays.
+    /// Returns a copy of row `i` as a batch of one row, with `draw` as the source of chance. Used for replays.
     pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;

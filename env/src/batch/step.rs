@@ -20,11 +20,12 @@ use ludex_protocol::Move;
 
 /// An id that no game uses; replaces unparsable entries if illegal moves lose.
 const ILLEGAL: i32 = i32::MAX;
-/// Replacement for entries of a finished environment, whose ids are all treated alike: refused, or ignored by a reset.
+/// Placeholder for entries of a finished environment, in which every id is refused or every id is ignored.
 const ANY: i32 = 0;
 
 impl<G: CompleteGame> Envs<G> {
-    /// Completes a step after the client's action: plays until the client's next turn and writes rewards and the end.
+    /// Completes a step after the client's action: plays until the client's next turn, then writes rewards and
+    /// termination flags.
     #[inline(always)]
     fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
         if !self.advance(i) {
@@ -36,7 +37,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Handles the end of row `i`. In same-step autoreset, marks the next episode as due.
+    /// Handles the end of the episode in row `i`. In same-step autoreset, marks the next episode as due.
     fn end(&mut self, i: usize, pos: usize, out: &mut Batch) {
         let (p, mut now) = (self.players, [0.0; 16]);
         self.returns(i, &mut now[..p]);
@@ -95,7 +96,7 @@ impl<G: CompleteGame> Envs<G> {
         self.after(i, pos, out)
     }
 
-    /// Returns the ids of a joint move: the client's from its row, the others from their agents.
+    /// Returns the ids of a joint move: those of the client from `row`, those of server agents from their policies.
     ///
     /// # Errors
     /// Returns the seat whose agent gave no legal reply.
@@ -111,7 +112,7 @@ impl<G: CompleteGame> Envs<G> {
         Ok(joint)
     }
 
-    /// Plays one checked row that contains documents. Its ids are placeholders for the documents.
+    /// Plays one checked row that contains documents. For each document in `words`, `row` has a placeholder id.
     #[cold]
     fn play_words(&mut self, i: usize, pos: usize, row: &[i32], mut words: Vec<(Seat, Value)>, out: &mut Batch) {
         if let ToMove::Simultaneous(set) = self.turn(i) {
@@ -149,7 +150,7 @@ impl<G: CompleteGame> Envs<G> {
         self.finish(rows, out)
     }
 
-    /// Returns the seat of column `column` in row `i`; `None` at a chance node.
+    /// Returns the seat that plays the entry at `column` in row `i`; `None` at a chance node.
     fn speaker(&self, i: usize, column: usize) -> Option<Seat> {
         match self.turn(i) {
             ToMove::Chance => None,
@@ -159,7 +160,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Parses an entry that is not an id in row `i`, which is live.
+    /// Parses an entry that is not an id. The episode of row `i` must be live.
     fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<ParsedMove, Refusal> {
         let state = box_state(&self.of, self.hot[i].state.clone());
         match self.speaker(i, column) {

@@ -11,7 +11,7 @@ use super::{Layout, MaskForm, Observer};
 use crate::game::{CompleteGame, Seat, ToMove, Viewer};
 use crate::typed::box_state;
 
-/// Destinations of a list of views: one entry per view, or none if that form is not requested.
+/// Output columns for a list of views: one entry per view; empty if the form is not requested.
 struct ViewColumns<'a> {
     obs: &'a mut [u8],
     info: &'a mut [u8],
@@ -36,14 +36,14 @@ impl<'a> ViewColumns<'a> {
 }
 
 impl<G: CompleteGame> Envs<G> {
-    /// Returns the seat whose view row `i` contains.
+    /// Returns the seat whose view the reply contains for row `i`.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
         // If a single seat is to move, the client plays it.
         Seat::try_from(self.hot[i].to_move).unwrap_or_else(|_| self.onlooker(i))
     }
 
-    /// Returns the seat whose view row `i` contains while no single seat is to move.
+    /// Returns the seat whose view the reply contains for row `i` if no single seat is to move.
     fn onlooker(&self, i: usize) -> Seat {
         if let Some(seat) = self.only_seat(i) {
             return seat;
@@ -56,7 +56,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Adds the views of row `i` to the list.
+    /// Adds the views that the reply contains for row `i` to `eyes`.
     #[inline]
     fn look(&self, i: usize, eyes: &mut Vec<ViewRow>) {
         match self.config.observer {
@@ -65,7 +65,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Resizes the columns to `rows` rows. Rewards and flags stay zero until something happens in a row.
+    /// Resizes the columns to `rows` rows, with rewards and flags set to zero.
     pub(super) fn prepare(&mut self, rows: usize, out: &mut Batch) {
         if let Some(ended) = out.ended.take() {
             self.last = ended;
@@ -75,7 +75,7 @@ impl<G: CompleteGame> Envs<G> {
         self.episodes.clear();
     }
 
-    /// Writes the rewards of row `i` since the client's last action; `now` are its current returns.
+    /// Writes the rewards of row `i` since the client's last action; `now` has the current return of each seat.
     pub(super) fn write_reward(&mut self, i: usize, pos: usize, now: &[f64], out: &mut Batch) {
         let from = pos * now.len();
         if !self.step_rewards {
@@ -93,7 +93,8 @@ impl<G: CompleteGame> Envs<G> {
         out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
-    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already written.
+    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already
+    /// written.
     pub(super) fn show_last(&mut self, out: &mut Batch) {
         let (mut last, mut eyes) = (std::mem::take(&mut self.last), std::mem::take(&mut self.eyes));
         eyes.clear();
@@ -157,7 +158,7 @@ impl<G: CompleteGame> Envs<G> {
         self.eyes = eyes;
     }
 
-    /// Copies cached masks to the reply; every row has one view.
+    /// Copies cached masks to the reply. Requires one view per row.
     fn show_kept_masks(&mut self, eyes: &[ViewRow], rows: Rows<'_>, out: &mut Batch) {
         let n = self.actions;
         for eye in eyes {
@@ -191,7 +192,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Writes the views of the positions of their rows.
+    /// Writes every view in `eyes` from the current position of its row.
     fn write_views(&self, eyes: &[ViewRow], to: ViewColumns<'_>) {
         let shape = &self.shape;
         let seen = |eye: &ViewRow| (&self.hot[eye.row()].state, Viewer::Seat(eye.seat()));

@@ -1,4 +1,4 @@
-//! Laws of batches: they agree with single environments, in every form of stepping.
+//! Laws of batches: every batch must agree with single environments.
 
 use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{ErrorCode, Tensors};
@@ -36,11 +36,11 @@ fn config(game: &dyn DynGame, count: usize, autoreset: Autoreset) -> BatchConfig
 }
 
 fn open(game: &dyn DynGame, config: BatchConfig) -> Result<Box<dyn DynBatch>, Fault> {
-    game.batch(config).map_err(|e| format!("a batch was refused: {e}"))
+    game.batch(config).map_err(|e| format!("the game refused to open a batch: {e}"))
 }
 
-/// Returns a random row of actions for environment `i`, determined by seed, episode and ply; `None` if a seat can only play
-/// documents.
+/// Returns a random row of actions for environment `i`, determined by seed, episode and ply; `None` if a seat can only
+/// play documents.
 fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> Option<Vec<i32>> {
     let mut row = vec![-1; batch.width()];
     let s = batch.state(i)?;
@@ -93,7 +93,7 @@ struct Row {
     episode: Option<u32>,
 }
 
-/// Returns the entries of row `at`, of `rows` rows.
+/// Returns the entries of row `at` in a column of `rows` rows.
 fn part<T: Clone>(all: &[T], rows: usize, at: usize) -> Vec<T> {
     let n = all.len() / rows;
     all[at * n..(at + 1) * n].to_vec()
@@ -125,7 +125,7 @@ fn step(batch: &mut dyn DynBatch, actions: &[i32], out: &mut Batch) -> Result<()
 }
 
 fn reset(batch: &mut dyn DynBatch, seed: u64, out: &mut Batch) -> Result<(), Fault> {
-    batch.reset(None, &ResetSeeds::Base(seed), out).map_err(|e| format!("a reset was refused: {e}"))
+    batch.reset(None, &ResetSeeds::Base(seed), out).map_err(|e| format!("the batch refused a reset: {e}"))
 }
 
 /// Checks that environment i of a batch with seed s equals the single environment with seed s + i.
@@ -140,7 +140,7 @@ fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         reset(&mut *batch, seed, &mut many)?;
         for (i, single) in singles.iter_mut().enumerate() {
             reset(&mut **single, seed.wrapping_add(i as u64), &mut one)?;
-            same(&row(&one, 0), &row(&many, i), || format!("single and batched, row {i} after a reset"))?;
+            same(&row(&one, 0), &row(&many, i), || format!("row {i} and single environment after a reset"))?;
         }
         for t in 0..STEPS {
             let Some(all) = actions(&*batch, seed, &many) else { return Ok(()) };
@@ -148,7 +148,7 @@ fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             for (i, single) in singles.iter_mut().enumerate() {
                 let own = all.chunks_exact(batch.width()).nth(i).unwrap_or_default();
                 step(&mut **single, own, &mut one)?;
-                same(&row(&one, 0), &row(&many, i), || format!("single and batched, row {i} at step {t}"))?;
+                same(&row(&one, 0), &row(&many, i), || format!("row {i} and single environment at step {t}"))?;
             }
         }
     }
@@ -164,7 +164,7 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         reset(&mut *batch, seed, &mut out)?;
         for t in 0..STEPS {
             for i in 0..ROWS {
-                let Some(s) = batch.state(i) else { return Err(format!("no state {i}")) };
+                let Some(s) = batch.state(i) else { return Err(format!("row {i} has no state")) };
                 let at = |what: &str| format!("{what} of row {i} at step {t}, {observer:?}");
                 same(&out.to_move.get(i), &Some(s.turn().code()), || at("to_move"))?;
                 same(&part(&returns(&out), ROWS, i), &s.returns(), || at("returns"))?;
@@ -190,7 +190,7 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The effect of one action: reward, flags, and the views that follow, also at the end of an episode.
+/// The effect of one action: rewards, flags and the next views, which may be final views.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
@@ -221,7 +221,7 @@ fn is_over(c: &Batch) -> bool {
     c.terminated.get(0) == Some(1) || c.truncated.get(0) == Some(1)
 }
 
-/// Checks that the three autoreset modes give the same transitions of the same episodes, and that rewards sum to returns.
+/// Checks that the three autoreset modes give identical transitions, and that rewards sum to returns.
 fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let run = |mode: Autoreset| -> Result<Vec<Transition>, Fault> {
         let mut batch = open(game, BatchConfig { max_steps: Some(40), ..config(game, 1, mode) })?;
@@ -239,7 +239,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             step(&mut *batch, &row, &mut out)?;
             if over {
                 let still = out.reward.iter().all(|r| r == 0.0) && out.length.get(0) == Some(0);
-                law(still, || format!("a next-step reset replies {:?}", transition(&out)))?;
+                law(still, || format!("next-step reset: expected an empty step, got {:?}", transition(&out)))?;
                 continue;
             }
             let t = transition(&out);
@@ -259,7 +259,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     same(&run(Autoreset::Disabled)?, &wanted, || "disabled and same_step".into())
 }
 
-/// Checks that all mask encodings agree, and all array layouts of a game that has several.
+/// Checks that all mask encodings agree, and that all array layouts agree.
 fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = |mask| BatchConfig { mask: Some(mask), ..config(game, ROWS, Autoreset::SameStep) };
     let mut batches = Vec::new();
@@ -292,7 +292,7 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         let mut batch = open(game, BatchConfig { layout: Layout::OpenSpiel, ..of(MaskForm::None) })?;
         let mut out = Batch::default();
         reset(&mut *batch, seed, &mut out)?;
-        let Some(s) = batch.state(0) else { return Err("no state 0".into()) };
+        let Some(s) = batch.state(0) else { return Err("row 0 has no state".into()) };
         let seat = s.turn().seats().iter().next().unwrap_or(0);
         let wanted: Vec<u8> = super::fingerprint::openspiel(&*s, seat).iter().flat_map(|v| v.to_le_bytes()).collect();
         same(&part(bytes(&out.obs), ROWS, 0), &wanted, || "layout openspiel in a batch".into())?;
@@ -300,7 +300,8 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that a restored snapshot, a fork and the original continue alike, and that a snapshot survives serialization.
+/// Checks that a restored snapshot, a fork and the original continue identically, and that a snapshot survives
+/// serialization.
 fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = || config(game, ROWS, Autoreset::SameStep);
     let mut batch = open(game, of())?;
@@ -317,12 +318,12 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let mut other = Batch::default();
     restored
         .restore(None, &mut items.iter().cloned().map(Ok), &mut other)
-        .map_err(|e| format!("its own snapshot was refused: {e}"))?;
-    same(&restored.snapshot(None, &[]).map_err(|e| e.message)?, &items, || "a snapshot of what was restored".into())?;
+        .map_err(|e| format!("the batch refused its own snapshot: {e}"))?;
+    same(&restored.snapshot(None, &[]).map_err(|e| e.message)?, &items, || "snapshot of the restored batch".into())?;
     let mut fork = batch.fork(None, None).map_err(|e| e.message)?;
     let fresh = batch.fork(None, Some(seed ^ 1)).map_err(|e| e.message)?;
     for i in 0..ROWS {
-        let (Some(a), Some(b)) = (batch.state(i), fresh.state(i)) else { return Err(format!("no state {i}")) };
+        let (Some(a), Some(b)) = (batch.state(i), fresh.state(i)) else { return Err(format!("row {i} has no state")) };
         Print::of(&*b).same(&Print::of(&*a), "a fork under another seed")?;
     }
     for t in 0..STEPS / 2 {
@@ -338,7 +339,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     forged(&mut *restored, items)
 }
 
-/// Checks that forged snapshots are refused as a whole.
+/// Checks that forged snapshots are refused and that no environment changes.
 fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     let before: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();
     let mut out = Batch::default();
@@ -359,7 +360,7 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     before.iter().zip(&after).try_for_each(|(a, b)| b.same(a, "after forged snapshots"))
 }
 
-/// Checks that one bad entry refuses the whole call with its index, and that no environment changes.
+/// Checks that one invalid entry makes the whole call fail with the entry's index, and that no environment changes.
 fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let mut batch = open(game, config(game, ROWS, Autoreset::SameStep))?;
     let mut out = Batch::default();
@@ -385,7 +386,7 @@ fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         let short = batch.step(None, Actions::Ids(&all[1..]), &mut other).err().map(|e| e.code);
         same(&short, &Some(ErrorCode::BadShape), || "too few actions".into())?;
         let twice = batch.step(Some(&[0, 0]), Actions::Ids(&all[..2 * width]), &mut other).err().map(|e| e.code);
-        same(&twice, &Some(ErrorCode::BadField), || "an environment named twice".into())?;
+        same(&twice, &Some(ErrorCode::BadField), || "duplicate environment index".into())?;
         step(&mut *batch, &all, &mut out)?;
         step(&mut *control, &all, &mut other)?;
         for i in 0..ROWS {

@@ -27,7 +27,7 @@ impl Event {
         done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
     }
 
-    /// Plays the event without checks if there is an unchecked form.
+    /// Plays the event without checks, if the state has an unchecked method for such events.
     pub(super) fn play_unchecked(&self, s: &mut dyn DynState) -> Result<(), Fault> {
         match self {
             Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),

@@ -85,7 +85,7 @@ pub(super) fn mask(s: &dyn DynState, seat: Seat) -> Vec<u8> {
     out
 }
 
-/// Returns the observation array, written over bytes of value `before`.
+/// Returns the observation array, written into a buffer filled with `before`.
 pub(super) fn tensor(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     let views = &s.spec().views;
     let Some(t) = views.tensor.as_ref().and_then(|t| t.values().next()) else { return Vec::new() };
@@ -94,7 +94,7 @@ pub(super) fn tensor(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     out
 }
 
-/// Returns the perfect-recall array, written over bytes of value `before`.
+/// Returns the perfect-recall array, written into a buffer filled with `before`.
 pub(super) fn info(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     let views = &s.spec().views;
     let Some(t) = views.info.as_ref().and_then(|t| t.values().next()) else { return Vec::new() };
@@ -103,7 +103,7 @@ pub(super) fn info(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     out
 }
 
-/// Returns the array in OpenSpiel's layout, written over 0.5.
+/// Returns the array in OpenSpiel's layout, written into a buffer filled with 0.5.
 pub(super) fn openspiel(s: &dyn DynState, seat: Seat) -> Vec<f32> {
     let mut out = vec![0.5; s.openspiel_spec().map_or(0, |t| t.len())];
     if !out.is_empty() {

@@ -25,13 +25,13 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
     law(!matches!(turn, ToMove::Seat(_)) || spec.dynamics != Dynamics::Simultaneous, || {
         "a single move in a simultaneous game".into()
     })?;
-    law(s.returns().iter().all(|r| r.is_finite()), || format!("returns {:?}", s.returns()))?;
+    law(s.returns().iter().all(|r| r.is_finite()), || format!("expected finite returns, got {:?}", s.returns()))?;
     for seat in 0..spec.players as Seat {
         let legal = s.legal_list(seat);
         let acts = turn.seats().has(seat);
         law(acts || legal.is_empty(), || format!("seat {seat} does not act but has legal actions {legal:?}"))?;
         law(!acts || !legal.is_empty(), || format!("seat {seat} acts but has no legal action"))?;
-        law(legal.windows(2).all(|w| w[0] < w[1]), || format!("legal {legal:?} is not ascending"))?;
+        law(legal.windows(2).all(|w| w[0] < w[1]), || format!("expected ascending legal actions, got {legal:?}"))?;
         law(legal.last().is_none_or(|&a| a < spec.actions), || {
             format!("expected legal ids below {}, got {legal:?}", spec.actions)
         })?;
@@ -56,11 +56,11 @@ fn chance(s: &dyn DynState) -> Result<(), Fault> {
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
     if s.turn() != ToMove::Chance {
-        return law(outcomes.items().is_empty(), || "chance outcomes where chance is not to move".into());
+        return law(outcomes.items().is_empty(), || "expected no chance outcomes, since chance is not to move".into());
     }
     let ids: HashSet<Action> = outcomes.items().iter().map(|o| o.0).collect();
     law(!ids.is_empty(), || "a chance node without outcomes".into())?;
-    law(ids.len() == outcomes.items().len(), || format!("repeated outcomes {:?}", outcomes.items()))?;
+    law(ids.len() == outcomes.items().len(), || format!("expected distinct outcomes, got {:?}", outcomes.items()))?;
     law(ids.iter().all(|&a| a < s.spec().max_chance), || {
         format!("expected outcomes below {}, got {ids:?}", s.spec().max_chance)
     })?;
@@ -80,7 +80,7 @@ pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Re
     guesses(s)
 }
 
-/// Checks that action names are unique and parse back, in every way in which hosts parse moves.
+/// Checks that action names are unique, and that every parsing function maps a name to its action.
 fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for seat in s.turn().seats().iter() {
         let (view, legal) = (s.view(Viewer::Seat(seat)), s.legal_list(seat));
@@ -88,13 +88,13 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         let skip = (legal.len() / 40).max(1);
         for &a in legal.iter().skip(rng.below(skip)).step_by(skip) {
             let name = view.action_text(seat, a);
-            law(seen.insert(name.clone()), || format!("two actions are called {name:?}"))?;
+            law(seen.insert(name.clone()), || format!("two actions have the name {name:?}"))?;
             same(&view.parse(seat, &legal, &name), &Some(a), || format!("parse({name:?})"))?;
             same(&s.parse_move(seat, &Move::Text(name.clone())), &Ok(ParsedMove::Action(a)), || {
                 format!("read({name:?})")
             })?;
             same(&s.parse_move(seat, &Move::Id(a.into())), &Ok(ParsedMove::Action(a)), || format!("read({a})"))?;
-            law(s.is_legal(seat, a), || format!("{a} is listed and not legal"))?;
+            law(s.is_legal(seat, a), || format!("`legal` lists action {a}, but `is_legal` returns false"))?;
         }
     }
     let mut outcomes = Outcomes::new();
@@ -106,14 +106,14 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that pictures are small and have a title and a description, and that each gesture refers to existing cells and
-/// identifies its action, alone or with the action's text.
+/// Checks that pictures are small and have a title and a description. Each gesture must refer to existing cells and
+/// identify its action, alone or together with the action's text.
 fn pictures(s: &dyn DynState) -> Result<(), Fault> {
     for who in viewers(s) {
         let view = s.view(who);
         let picture = view.picture(who);
         let size = picture.svg.len();
-        law(size <= MOST_BYTES, || format!("the picture of {who:?} has {size} bytes"))?;
+        law(size <= MOST_BYTES, || format!("picture of {who:?}: expected at most {MOST_BYTES} bytes, got {size}"))?;
         for part in ["<title>", "<desc>"] {
             let said = picture.svg.split_once(part).is_some_and(|(_, rest)| !rest.starts_with('<'));
             law(said, || format!("the picture of {who:?} has an empty {part}"))?;
@@ -137,7 +137,7 @@ fn pictures(s: &dyn DynState) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that arrays overwrite all of their buffer and stay within their bounds.
+/// Checks that arrays fill their whole buffer, and that values are within the declared bounds.
 fn arrays(s: &dyn DynState) -> Result<(), Fault> {
     let views = &s.spec().views;
     let first = |t: &Option<std::collections::BTreeMap<String, TensorSpec>>| {
@@ -153,10 +153,10 @@ fn arrays(s: &dyn DynState) -> Result<(), Fault> {
             same(&values, &read(s, who, 0xa5), || format!("{what} of {who:?} over other bytes"))?;
             let inside = |v: f64| (t.low..=t.high).contains(&v);
             let out = values.iter().find(|&&v| t.bytes() == t.len() && !inside(f64::from(v)));
-            law(out.is_none(), || format!("{what} of {who:?} holds {out:?}, outside {}..={}", t.low, t.high))?;
+            law(out.is_none(), || format!("{what} of {who:?} contains {out:?}, outside {}..={}", t.low, t.high))?;
         }
         if let Viewer::Seat(seat) = who {
-            law(openspiel(s, seat).iter().all(|v| v.is_finite()), || "layout openspiel is not finite".into())?;
+            law(openspiel(s, seat).iter().all(|v| v.is_finite()), || "layout openspiel: non-finite value".into())?;
         }
     }
     Ok(())
@@ -179,10 +179,10 @@ fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(),
         let text = serde_json::to_string(&value).map_err(|e| e.to_string())?;
         let back = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let read = game.read_view(&back).map_err(|e| format!("the view {} did not deserialize: {e}", value))?;
-        same(&read.value(), &value, || "a view read back".into())?;
-        same(&read.text(), &view.text(), || "the text of a view read back".into())?;
+        same(&read.value(), &value, || "deserialized view".into())?;
+        same(&read.text(), &view.text(), || "text of a deserialized view".into())?;
         let world = read.world(rng);
-        Sight::of(&*world, who).same(&Sight::of(s, who), "a world of a view read back")?;
+        Sight::of(&*world, who).same(&Sight::of(s, who), "state sampled from a deserialized view")?;
         let mut bent = value;
         bend(&mut bent, rng);
         harmless(game.read_view(&bent).ok(), rng);
@@ -192,7 +192,7 @@ fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(),
     law(game.read_view(&a).is_err(), || "null was accepted as a view".into())
 }
 
-/// Replaces one random leaf of a value with another value of its kind.
+/// Replaces one random leaf of a JSON value with a random value of the same type.
 fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     use serde_json::Value;
     match value {
@@ -212,7 +212,7 @@ fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     }
 }
 
-/// Uses everything that a corrupted view allows; must not panic.
+/// Calls every method of a corrupted view, none of which may panic.
 fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     if let Some(view) = view {
         let _ = view.text();
@@ -222,7 +222,7 @@ fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     }
 }
 
-/// Checks that everything illegal is refused with a reason and changes nothing.
+/// Checks that every illegal move is refused with a reason and leaves the state unchanged.
 fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let print = Print::of(s);
@@ -293,7 +293,7 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     }
 }
 
-/// Checks that evaluations stay within the bounds of returns, and that the moves suggested to search are legal.
+/// Checks that evaluations are within the bounds of returns, and that search moves and quiescence moves are legal.
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
     if let ToMove::Seat(seat) = s.turn() {
@@ -302,12 +302,12 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
         let first = s.promising(seat, &mut promising);
         let may_leave = s.noisy(seat, &mut noisy);
         law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
-            format!("of {} legal actions {} are promising, {first} in order", legal.len(), promising.len())
+            format!("{} legal actions: got {} search moves, prefix {first}", legal.len(), promising.len())
         })?;
         law(may_leave || !noisy.is_empty(), || {
             "expected a quiescence move or permission to decline, got neither".into()
         })?;
-        for (what, mut list) in [("promising", promising), ("noisy", noisy)] {
+        for (what, mut list) in [("search moves", promising), ("quiescence moves", noisy)] {
             let stray = list.iter().copied().find(|a| legal.binary_search(a).is_err());
             law(stray.is_none(), || format!("{what}: expected a legal action, got {stray:?}"))?;
             list.sort_unstable();
@@ -317,7 +317,7 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     for seat in 0..spec.players as Seat {
         let guess = s.evaluate(seat);
         law(guess.is_none_or(|v| (spec.min_return..=spec.max_return).contains(&v)), || {
-            format!("evaluation {guess:?} of seat {seat}")
+            format!("evaluation of seat {seat}: expected a value within the returns, got {guess:?}")
         })?;
     }
     Ok(())
@@ -327,8 +327,8 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
 pub(super) fn rollout(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let mut t = s.boxed();
     let played = t.rollout(rng, 3);
-    law(played <= 3, || format!("a rollout of 3 played {played}"))?;
+    law(played <= 3, || format!("rollout: expected at most 3 moves, got {played}"))?;
     let limit = 4 * s.spec().max_length as usize + 1_000;
     let played = s.boxed().rollout(rng, limit);
-    law(played < limit, || format!("a rollout did not end within {limit}"))
+    law(played < limit, || format!("rollout: expected an end within {limit} moves"))
 }

@@ -11,7 +11,7 @@ use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use ludex_protocol::Move;
 
-/// Checks that every state sampled from a viewer's knowledge gives that viewer the same observations, in every form.
+/// Checks that every state sampled from a view gives the viewer the same observations as the true state, in every form.
 pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     for who in viewers(s) {
@@ -58,9 +58,9 @@ fn disclosure(before: &dyn DynState, event: &Event, after: &dyn DynState, who: V
     (seen, after.reveals(who))
 }
 
-/// Checks that events carry exactly the information that the view gains: in two states that a viewer cannot distinguish
-/// before a step, it gets the same events if and only if it cannot distinguish them afterwards. (With perfect information,
-/// different moves may lead to equal positions.)
+/// Checks that events contain exactly the information that the view gains in a step. Plays a step in two states with
+/// equal views. The viewer must get equal events if and only if the views are still equal after the step. (With perfect
+/// information, different moves may lead to equal positions.)
 pub(super) fn events(
     before: &dyn DynState,
     event: &Event,
@@ -87,8 +87,8 @@ pub(super) fn events(
     Ok(())
 }
 
-/// Checks that action ids in events are correct, that movers see their own ids, and that everyone sees all ids in games of
-/// perfect information.
+/// Checks that action ids in events are correct, that movers see their own ids, and that everyone sees all ids in games
+/// of perfect information.
 fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<(), Fault> {
     let moves: Vec<(Option<Seat>, Option<Action>)> = match event {
         Event::Chance(a) => vec![(None, Some(*a))],
@@ -109,7 +109,8 @@ fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<
     Ok(())
 }
 
-/// Returns the same event in another sampled state, or a similar one if it is impossible there.
+/// Returns a counterpart of `event` in the sampled state `world`: the event itself, or a similar event that is possible
+/// there.
 fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     let other = |seat: Seat, a: Action, rng: &mut Stream| {
         let legal = world.legal_list(seat);
@@ -138,8 +139,9 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     }
 }
 
-/// Returns the same document in another sampled state if it is accepted there; in half of the cases another one, sampled by
-/// the game, or a legal id without one. Viewers without access to the document must get the same events.
+/// Returns a counterpart of a document in the sampled state `world`. With probability one half, returns the same
+/// document if `world` accepts it. Otherwise returns a document sampled by the game, or a legal id. Viewers who may not
+/// see the document must get the same events.
 fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
     let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };

@@ -32,7 +32,7 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
     })
 }
 
-/// Returns a move of `seat`: one from the caller's proposer, else sometimes a sampled document, else a random id.
+/// Returns a move of `seat`: a move from `propose`, else a sampled document (not always), else a random id.
 fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
@@ -84,8 +84,8 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
             secrets::events(&*before, &event, &*s, &mut rng).map_err(at)?;
         }
         if spec.rewards == RewardModel::Terminal && s.turn() != ToMove::Over {
-            law(s.returns().iter().all(|&r| r == 0.0), || format!("returns {:?} before the end", s.returns()))
-                .map_err(at)?;
+            let zero = s.returns().iter().all(|&r| r == 0.0);
+            law(zero, || format!("expected zero returns before the end, got {:?}", s.returns())).map_err(at)?;
         }
         history.push(event);
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 /// Prefix of the error for duplicate keys.
 pub(super) const TWICE: &str = "the key ";
 
-/// A value whose objects have unique keys. [`Value`] alone would keep the last duplicate.
+/// A JSON value whose objects have unique keys. Deserializing a [`Value`] would silently drop duplicate keys.
 pub(super) struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some((key, Strict(value))) = from.next_entry::<String, Strict>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("{TWICE}{key:?} stands twice in one object")));
+                return Err(A::Error::custom(format!("{TWICE}{key:?} occurs twice in one object")));
             }
             map.insert(key, value);
         }

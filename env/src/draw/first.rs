@@ -1,8 +1,8 @@
 //! The first draws of many episodes, computed together.
 //!
-//! An episode of a small card game needs two or three draws, each from a block of its own. Computing one block after another
-//! leaves the processor idle, so this module runs 16 blocks through the rounds of ChaCha8 (RFC 8439, 2.1 to 2.3, with 8
-//! rounds and a 64-bit counter) in parallel, one per vector lane.
+//! An episode of a small card game needs two or three draws, each from a separate block. Computing the blocks one by
+//! one leaves the processor idle. This module therefore computes 16 blocks of ChaCha8 in parallel, one block per vector
+//! lane (RFC 8439, 2.1 to 2.3, with 8 rounds and a 64-bit counter).
 
 use fearless_simd::{Level, Simd, SimdBase as _, dispatch, u32x16};
 
@@ -15,8 +15,8 @@ pub(crate) const TOGETHER: usize = LANES / AHEAD;
 
 /// Words 0 to 3 of every block: "expand 32-byte k".
 const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-/// Computes the first draws of the episodes of `keys`, in the same order, in groups of [`TOGETHER`]. Leaves the entries of
-/// an incomplete last group unchanged.
+/// Computes the first draws of the episodes of `keys`, in the same order, in groups of [`TOGETHER`]. Leaves the entries
+/// of an incomplete last group unchanged.
 pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     let groups = keys.as_chunks().0.iter().zip(out.as_chunks_mut().0);
     dispatch!(Level::new(), simd => {
@@ -26,8 +26,8 @@ pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     });
 }
 
-/// Computes one group; lane `AHEAD * e + k` holds draw `k` of episode `e`. Inlined, like all functions here, so that it is
-/// compiled for each processor.
+/// Computes one group; lane `AHEAD * e + k` computes draw `k` of episode `e`. Inlined so that the code is compiled for
+/// each instruction set.
 #[inline(always)]
 fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER] {
     let mut words = [[0; LANES]; 16];
@@ -73,7 +73,7 @@ fn quarter<S: Simd>(x: &mut [u32x16<S>; 16], a: usize, b: usize, c: usize, d: us
     mix(x, c, d, b, 7);
 }
 
-/// Adds `from` to `to`, XORs the sum into `turned` and rotates that left by `by` bits.
+/// Adds word `from` to word `to`, XORs the sum into word `turned`, and rotates word `turned` left by `by` bits.
 #[inline(always)]
 fn mix<S: Simd>(x: &mut [u32x16<S>; 16], to: usize, from: usize, turned: usize, by: u32) {
     x[to] += x[from];

@@ -1,4 +1,4 @@
-//! Properties of a game: with given parameters, and independent of them.
+//! Properties of a game: those with given parameters ([`Facts`]), and those for all parameters ([`GameInfo`]).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::marks::MarkDoc;
 use crate::notation::Notation;
 use crate::params::ParamError;
 
-/// Properties of a game with given parameters. They fix the shape of every message and of every array.
+/// Properties of a game with given parameters. These properties determine the shape of every message and array.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Names of the seats, in seat order; their count is the number of players.
@@ -34,14 +34,15 @@ pub struct Facts {
     pub max_chance: u32,
     /// Wire form of legal actions.
     pub legal: LegalForm,
-    /// Name and shape of the observation array, one byte per element. `None`: the game has none.
+    /// Name and shape of the observation array, one byte per element. `None`: no observation array.
     pub tensor: Option<(&'static str, TensorSpec)>,
-    /// Name and shape of the perfect-recall array, one byte per element. `None`: the game has none.
+    /// Name and shape of the perfect-recall array, one byte per element. `None`: no perfect-recall array.
     pub info: Option<(&'static str, TensorSpec)>,
-    /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes. `None`: the game does not implement it.
+    /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes.
+    /// `None`: the game does not implement it.
     pub openspiel: Option<TensorSpec>,
-    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if present,
-    /// else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
+    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if
+    /// present, else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
     pub proposals: Option<BTreeMap<String, Value>>,
 }
 
@@ -50,10 +51,10 @@ pub struct Facts {
 pub enum Unit {
     /// One episode, scored as a win, draw or loss.
     Episode,
-    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
-    /// sum of returns wins. Choose the number large enough that skill outweighs luck.
+    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The
+    /// greater sum of returns wins. Choose the number large enough that skill outweighs luck.
     Duplicate(u32),
-    /// No direct comparison: each agent's mean return at tables with these agents, one lineup after another.
+    /// Mean return of each agent in matches with these opponents, used instead of a direct comparison.
     Field(&'static [&'static str]),
 }
 
@@ -65,7 +66,7 @@ pub type PresetText = (&'static str, &'static str, &'static str);
 pub struct Alias {
     /// The name accepted in game strings.
     pub name: &'static str,
-    /// Converts the parameters of this alias to those of the game; `Ok` if they are identical.
+    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if the parameters are identical.
     pub map: fn(Params) -> Result<Params, ParamError>,
 }
 
@@ -85,9 +86,9 @@ pub struct GameInfo {
     pub title: &'static str,
     /// The game's documentation page in Markdown, whose first line is the title.
     pub page: &'static str,
-    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the rules,
-    /// then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default: empty, which
-    /// uses the page as the manual.
+    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the
+    /// rules, then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default:
+    /// empty, which uses the page as the manual.
     pub manual: &'static str,
     /// Version of the rules; increase it with every change of behavior. Default: 1.
     pub rules: u32,
@@ -95,7 +96,7 @@ pub struct GameInfo {
     pub players: [u32; 2],
     /// Presets in display order. The first one, if any, names the default parameters. Default: none.
     pub presets: &'static [PresetText],
-    /// Names under which other programs know this game. Default: none.
+    /// Names of this game in other programs. Default: none.
     pub aliases: &'static [Alias],
     /// The anchor ladder, as `(level, bot, agent spec)`; level 0 is `random`. Default: level 0 only.
     pub ladder: &'static [(u32, u32, &'static str)],
@@ -105,18 +106,19 @@ pub struct GameInfo {
     /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
-    /// True if the marks contain the score of every hand of an episode as `hand_score`, so that blocks of many entrants can
-    /// be ranked hand by hand. Default: false.
+    /// True if the marks contain the score of every hand of an episode as `hand_score`. Blocks of many entrants are
+    /// then ranked by hands. Default: false.
     pub hand_scores: bool,
-    /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default: none.
+    /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default:
+    /// none.
     pub roles: &'static [&'static str],
-    /// The standard notation for complete games, if there is one; [`GameText::in_notation`](super::GameText::in_notation)
-    /// writes it. Default: none.
+    /// The standard notation for complete games, written by [`GameText::in_notation`](super::GameText::in_notation).
+    /// Default: none.
     pub notation: Option<Notation>,
 }
 
 impl GameInfo {
-    /// Creates the description of a game with this id, title and page, and the defaults.
+    /// Creates the description of a game with this id, title and page, with defaults for everything else.
     pub const fn new(id: &'static str, title: &'static str, page: &'static str) -> Self {
         GameInfo {
             id,

@@ -8,23 +8,24 @@ use super::{Game, Marks, ParsedMove, Seat};
 
 /// Counts of moves for metrics, teams, and queries about the rules.
 pub trait GameMarks: Game {
-    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a record
-    /// is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
+    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a
+    /// record is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.
     fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
-    /// Emits the marks of the refused attempts of `seat` in state `s` before its move; `_tries` is usually empty. Called and
-    /// declared like [`marks`](GameMarks::marks). Default: none.
+    /// Emits marks for the refused attempts `_tries` of `seat` in state `s`; `_tries` is usually empty. The conditions
+    /// of [`marks`](GameMarks::marks) apply. Default: none.
     fn refusal_marks(&self, _s: &Self::State, _seat: Seat, _tries: &[RefusedMove], _out: &mut Marks) {}
-    /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared with
-    /// each other. `None`: every seat is its own team. Default: `None`.
+    /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared
+    /// with each other. `None`: every seat is its own team. Default: `None`.
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }
-    /// Answers a query about the rules that is independent of any episode, such as the winner of a showdown, for `ludex
-    /// analyze`. The game's page documents the queries. Default: refuses every query.
+    /// Answers a query of `ludex analyze` about the rules, such as the winner of a showdown. The game's page documents
+    /// the queries. Default: refuses every query.
     ///
     /// # Errors
-    /// Returns the flaw of the query with its path.
+    /// Fails with an issue that contains the path of the invalid value in the query.
     fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
-        Err(Issue { message: format!("{} answers no questions", Self::INFO.id), ..Issue::default() })
+        let message = format!("{} does not support queries about its rules", Self::INFO.id);
+        Err(Issue { message, ..Issue::default() })
     }
 }

@@ -9,10 +9,10 @@ use super::sinks::Short;
 use super::{Action, Find, Game, MaskSink, Nth, Outcomes, ParsedMove, Seat};
 use crate::draw::Stream;
 
-/// Moves beyond a single action of one seat: chance, joint moves and documents; and queries of legal actions, for games that
-/// answer them faster than by [`legal`](Game::legal).
+/// Chance, joint moves and documents, and queries of legal actions that a game can implement faster than
+/// [`legal`](Game::legal).
 pub trait GameMoves: Game {
-    /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: collects
+    /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: uses
     /// [`legal`](Game::legal).
     fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
         out.fill(0);
@@ -24,7 +24,8 @@ pub trait GameMoves: Game {
         self.legal(s, seat, &mut find);
         find.found
     }
-    /// Returns a uniformly random legal action of `seat`, which must act now. Default: draws from [`legal`](Game::legal).
+    /// Returns a uniformly random legal action of `seat`, which must act now. Default: draws from
+    /// [`legal`](Game::legal).
     fn random_action(&self, s: &Self::State, seat: Seat, rng: &mut Stream) -> Action {
         let mut all = Short::default();
         self.legal(s, seat, &mut all);
@@ -32,8 +33,8 @@ pub trait GameMoves: Game {
     }
     /// Adds the outcomes of a chance node with their weights to `_out`. Default: none.
     fn chance(&self, _s: &Self::State, _out: &mut Outcomes) {}
-    /// Applies a joint action: one id per seat, in seat order, with any id for seats that do not act. Default: no change,
-    /// for games without simultaneous moves.
+    /// Applies a joint action: one id per seat, in seat order, with any id for seats that do not act. Default: no
+    /// change, for games without simultaneous moves.
     fn play_together_unchecked(&self, _s: &mut Self::State, _joint: &[Action]) {}
     /// Applies a joint move of actions and documents: one entry per seat, `None` for seats that do not act. Default:
     /// [`play_together_unchecked`](GameMoves::play_together_unchecked) with the ids; documents count as id 0.
@@ -42,22 +43,24 @@ pub trait GameMoves: Game {
         let ids: SmallVec<[Action; 16]> = joint.iter().map(id).collect();
         self.play_together_unchecked(s, &ids);
     }
-    /// Parses a submission of `seat`: a document that fits the schema of the turn (see [`Facts::proposals`](super::Facts::proposals)), or an
-    /// utterance, which is a JSON string that names no action. Default: refuses everything.
+    /// Parses a submission of `seat`: a document that fits the schema of the turn (see
+    /// [`Facts::proposals`](super::Facts::proposals)), or an utterance, which is a JSON string that names no action.
+    /// Default: refuses everything.
     ///
     /// # Errors
-    /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an utterance
-    /// that contains no move.
+    /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an
+    /// utterance that contains no move.
     fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
-        let message = format!("{} takes no proposals", Self::INFO.id);
+        let message = format!("{} does not accept documents", Self::INFO.id);
         Err(vec![Issue::new("", said, "an action id, or its text", message)])
     }
-    /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now. Repeated sampling covers every
-    /// clause of the schema. Default: `None`.
+    /// Samples a document that [`parse_document`](GameMoves::parse_document) accepts from `seat`, which acts now.
+    /// Repeated sampling must cover every clause of the schema. Default: `None`.
     fn sample(&self, _s: &Self::State, _seat: Seat, _rng: &mut Stream) -> Option<Value> {
         None
     }
-    /// Applies a document that [`parse_document`](GameMoves::parse_document) returned as [`ParsedMove::Document`]. Default: no change.
+    /// Applies a document that [`parse_document`](GameMoves::parse_document) returned as [`ParsedMove::Document`].
+    /// Default: no change.
     fn play_document(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
     /// Returns the default move for games that need no randomness for it. Default: the first legal action.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {

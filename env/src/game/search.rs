@@ -8,16 +8,17 @@ pub trait GameSearch: Game {
     fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
         None
     }
-    /// Adds the actions that search should examine to `out`: legal actions of `seat`, which is to move, at least one, best
-    /// first. May omit actions that are never sensible. Returns the length of the prefix that search must examine in this
-    /// order; it orders the rest by their success elsewhere in the tree. Default: all legal actions, prefix 0.
+    /// Adds the legal actions that search should examine for `seat`, which is to move, to `out`, best first. Adds at
+    /// least one action, and may omit actions that are never sensible. Returns the length of the prefix that search
+    /// examines in this order. Search orders the remaining actions by their success elsewhere in the tree. Default: all
+    /// legal actions, prefix 0.
     fn search_moves(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
         self.legal(s, seat, out);
         0
     }
-    /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first: legal actions such as captures and
-    /// answers to threats, which search follows beyond its horizon before it trusts the evaluation. Returns true if the seat
-    /// may also decline them and accept the evaluation. Default: none, true.
+    /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first. Search follows these legal
+    /// actions, such as captures and replies to threats, beyond its depth limit before it evaluates a position. Returns
+    /// true if the seat may also decline all of them and accept the evaluation. Default: none, true.
     fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
         true
     }

@@ -43,7 +43,7 @@ impl ActionSink for Count {
 pub struct Find {
     /// The action to search for.
     pub wanted: Action,
-    /// True once the action was added.
+    /// True after the action was added.
     pub found: bool,
 }
 
@@ -77,11 +77,11 @@ impl ActionSink for MaskSink<'_> {
     }
 }
 
-/// A sink that keeps one action by its position.
+/// A sink that selects the action at one position.
 pub struct Nth {
-    /// Number of actions to skip before the one to keep.
+    /// Number of actions still to skip.
     pub left: usize,
-    /// The action at that position, if there was one.
+    /// The selected action; `None` if there were too few actions.
     pub kept: Option<Action>,
 }
 

@@ -4,7 +4,7 @@ use ludex_protocol::record::Record;
 
 use super::{Action, GameMoves, Seat, Viewer};
 
-/// Texts of positions and actions, in both directions.
+/// Conversion of positions and actions to text, and of text to actions.
 pub trait GameText: GameMoves {
     /// Returns the view as text, with a diagram if the game has a board.
     fn text(&self, view: &Self::View) -> String;
@@ -18,18 +18,18 @@ pub trait GameText: GameMoves {
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None
     }
-    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose text
-    /// matches, ignoring case and surrounding blanks.
+    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose
+    /// text matches, ignoring case and surrounding blanks.
     fn parse(&self, view: &Self::View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
     }
-    /// Returns the rule that makes `a` illegal for `seat`, which is to move, as an error message. Default: a generic
+    /// Returns an error message with the rule that makes `a` illegal for `seat`, which is to move. Default: a generic
     /// message.
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
         format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
-    /// Returns an error message for `text` that [`parse`](GameText::parse) matched to no legal action. Default: the reason of
+    /// Returns an error message for a `text` in which [`parse`](GameText::parse) found no legal action. Default:
     /// [`why_not`](GameText::why_not) if the text names an illegal action, else a generic message.
     fn why_not_text(&self, s: &Self::State, seat: Seat, text: &str) -> String {
         let all: Vec<Action> = (0..self.facts().actions).collect();
@@ -38,12 +38,12 @@ pub trait GameText: GameMoves {
             _ => format!("{text:?} names no legal action"),
         }
     }
-    /// Returns a record of this game, whose final state is `end`, in [`GameInfo::notation`](super::GameInfo::notation). Called only if a notation
-    /// is declared.
+    /// Converts a record of this game, whose final state is `end`, to
+    /// [`GameInfo::notation`](super::GameInfo::notation). Called only if a notation is declared.
     ///
     /// # Errors
-    /// Returns the part of the record that the notation cannot express.
+    /// Fails with the part of the record that the notation cannot express.
     fn in_notation(&self, _end: &Self::State, _record: &Record) -> Result<String, String> {
-        Err(format!("{} has no notation of its own", Self::INFO.id))
+        Err(format!("{} has no standard notation", Self::INFO.id))
     }
 }

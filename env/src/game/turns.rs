@@ -83,7 +83,7 @@ impl ToMove {
 /// The observer that a view is computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Viewer {
-    /// A player, who sees the public information and their own.
+    /// A player, who sees the public information and the private information of the seat.
     Seat(Seat),
     /// A spectator, who sees only the public information.
     Public,
@@ -99,7 +99,7 @@ impl Viewer {
     }
 }
 
-/// The information that one viewer gets from an action. By default, none.
+/// The information that one viewer gets from an action. The default contains no information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventView {
     /// The action id, if the viewer may know it.

@@ -11,8 +11,8 @@ const LEFT: i32 = 30;
 const TOP: i32 = 14;
 const UNDER: i32 = 66;
 
-/// A board of squares in columns and rows. Row 0 is at the top for the first player; a rotated board has it at the bottom,
-/// and column 0 on the right.
+/// A board of squares in columns and rows. Row 0 is at the top and column 0 on the left. On a rotated board, row 0 is
+/// at the bottom and column 0 on the right.
 #[derive(Clone, Copy, Debug)]
 pub struct Board {
     columns: usize,
@@ -23,7 +23,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Creates a board of this size, at most 64 each way; `turned`: rotated by 180 degrees.
+    /// Creates a board of at most 64 columns and 64 rows, rotated by 180 degrees if `turned`.
     pub fn new(columns: usize, rows: usize, turned: bool) -> Board {
         Board { columns: columns.clamp(1, 64), rows: rows.clamp(1, 64), turned, down: false }
     }
@@ -146,7 +146,7 @@ impl Board {
         }
     }
 
-    /// Draws a round stone in another color.
+    /// Draws a round stone in the style `look`.
     pub fn disc(&self, sketch: &mut Sketch, square: [usize; 2], look: Look) {
         sketch.circle(look, self.middle(square), CELL / 2 - 4);
     }
@@ -173,7 +173,8 @@ pub fn square_name(letters: &str, rows: usize, [column, row]: [usize; 2]) -> Str
     format!("{letter}{}", rows.saturating_sub(row))
 }
 
-/// Describes the stones of both sides: "black on a1, b2; white on c3". A side without stones "has nothing on the board".
+/// Describes the stones of both sides: "black on a1, b2; white on c3". A side without stones "has nothing on the
+/// board".
 pub fn sides(names: [&str; 2], squares: [Vec<String>; 2]) -> String {
     let one = |(name, squares): (&str, Vec<String>)| match squares.is_empty() {
         true => format!("{name} has nothing on the board"),

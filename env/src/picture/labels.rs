@@ -81,7 +81,7 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     out
 }
 
-/// Draws a position as text in a box, for games without a picture of their own. Cuts the text after 120 lines.
+/// Draws a position as text in a box, for games that do not draw a picture. Truncates the text after 120 lines.
 pub fn text_box(title: &str, text: &str) -> Picture {
     let mut rows = wrap(if text.trim().is_empty() { "(nothing)" } else { text }, WIDE);
     if rows.len() > MOST_LINES {

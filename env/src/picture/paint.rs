@@ -1,4 +1,4 @@
-//! Colors of all pictures, and their use in shapes.
+//! Colors of pictures, and the fill and outline styles of shapes.
 
 /// A color with values for light and dark mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(super) fn name(paint: Paint) -> &'static str {
     PAINTS[paint as usize].0
 }
 
-/// Returns the style sheet of the used paints; `fills` and `lines` have one bit for each.
+/// Returns the style sheet of the used paints; `fills` and `lines` have one bit per paint.
 pub(super) fn style(fills: u64, lines: u64) -> String {
     let mut out = String::with_capacity(2_048);
     for dark in [false, true] {

@@ -9,7 +9,7 @@ use crate::svg::{Attribute, Element, TextAnchor, escape};
 /// A picture under construction. Units are those of the `viewBox`; y increases downwards.
 pub struct Sketch {
     body: String,
-    /// Clickable cells, drawn above everything else.
+    /// Clickable cells, drawn above all shapes.
     cells: String,
     last: Vec<String>,
     width: i32,
@@ -19,7 +19,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Creates an empty picture of this size, at least 1 each way.
+    /// Creates an empty picture. Width and height are at least 1.
     pub fn new(width: i32, height: i32) -> Sketch {
         let (width, height) = (width.max(1), height.max(1));
         let mut sketch = Sketch {
@@ -35,7 +35,7 @@ impl Sketch {
         sketch
     }
 
-    /// Returns width and height.
+    /// Returns the size as `[width, height]`.
     pub fn size(&self) -> [i32; 2] {
         [self.width, self.height]
     }
@@ -85,7 +85,7 @@ impl Sketch {
         styled(path, look).with("d", d.as_str()).end();
     }
 
-    /// Translates the shapes of `draw` by `[x, y]` and scales them to `percent`.
+    /// Translates the shapes of `draw` by `[x, y]` and scales them by `percent` percent.
     pub fn moved(&mut self, [x, y]: [i32; 2], percent: i32, draw: impl FnOnce(&mut Sketch)) {
         let _ = write!(self.body, "<g transform=\"translate({x} {y})");
         if percent != 100 {
@@ -101,7 +101,7 @@ impl Sketch {
         self.letters(paint, anchor, [x, y], size, false).text(text);
     }
 
-    /// Draws a line of text in the horizontal center at height `y`, in a smaller font if it would not fit.
+    /// Draws a horizontally centered line of text at height `y`. Reduces the font size if the text is too wide.
     pub fn caption(&mut self, y: i32, text: &str) {
         let room = (self.width - 20) * 100 / (55 * text.chars().count().max(1) as i32);
         let usual = (self.width / 30).clamp(15, 26);
@@ -129,7 +129,7 @@ impl Sketch {
         if bold { text.with("font-weight", 700) } else { text }
     }
 
-    /// Adds a clickable cell above everything else: `[x, y, width, height]`.
+    /// Adds a clickable cell `[x, y, width, height]` above all shapes.
     pub fn cell(&mut self, name: &str, place: [i32; 4]) {
         placed(Element::new(&mut self.cells, "rect").class("cell").with("data-cell", name), place).end();
     }

@@ -1,13 +1,13 @@
 //! Canonical JSON (RFC 8785) directly from text, without a tree of values.
 //!
-//! RFC 8785 defines the order of keys and the spelling of numbers and strings, and removes white space. Records written by
-//! this program differ from their canonical form only in the order of keys, so the scanner copies tokens and sorts them. It
-//! returns `None` whenever copying could be wrong; the caller then falls back to [`canonical`](super::canonical). Accepted
-//! texts have the same canonical form there; a test compares the two.
+//! RFC 8785 defines the order of keys and the spelling of numbers and strings, and removes white space. Records written
+//! by this program differ from their canonical form only in the order of keys. The scanner therefore copies tokens and
+//! sorts members. If a copied token might not be canonical, the scanner returns `None`, and the caller falls back to
+//! [`canonical`](super::canonical). For accepted texts, both functions return equal results.
 
 use std::ops::Range;
 
-/// Depth beyond which serde_json decides; it refuses values at 128 levels.
+/// Maximum nesting depth for the scanner. The fallback handles deeper values and refuses values with 128 levels.
 const DEPTH: u32 = 100;
 
 /// Number of decimal digits that every double preserves.
@@ -36,7 +36,7 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0, members: Vec::new(), spare: Vec::new() }
     }
 
-    /// Returns the part of the text in this range.
+    /// Returns the text in `range`.
     pub(super) fn between(&self, range: Range<usize>) -> &'a str {
         &self.text[range]
     }
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         self.at == self.text.len()
     }
 
-    /// Reads an object. `member` gets the key and the scanner in front of the value, which it must read.
+    /// Reads an object. Calls `member` with each key; `member` must read the value from the scanner.
     pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Token<'a>) -> Option<()>) -> Option<()> {
         if !self.take(b'{') {
             return None;
@@ -91,7 +91,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a list. `element` gets the scanner in front of the element, which it must read.
+    /// Reads a list. Calls `element` for each element; `element` must read the element from the scanner.
     pub(super) fn list(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if !self.take(b'[') {
             return None;
@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
         T::try_from(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))).ok()
     }
 
-    /// Tries to read; restores the position of the scanner on failure.
+    /// Calls `read`. If `read` fails, restores the position of the scanner.
     pub(super) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let from = self.at;
         let done = read(self);
@@ -255,9 +255,9 @@ fn is_whole(digits: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_digit) && matches!(digits, [b'0'] | [b'1'..=b'9', ..])
 }
 
-/// Returns true if a number is certainly canonical. Different decimals of at most 15 digits are different doubles, so the
-/// shortest decimal is the text itself unless it ends with a zero. Numbers from one millionth on have no exponent in
-/// canonical form.
+/// Returns true if a number is certainly canonical. Different decimals of at most 15 digits are different doubles, so
+/// the shortest decimal is the text itself unless it ends with a zero. Numbers of at least one millionth have no
+/// exponent in canonical form.
 fn is_plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let Some((whole, part)) = digits.split_once('.') else {
@@ -270,7 +270,7 @@ fn is_plain(text: &str) -> bool {
         && (whole != "0" || part.len() <= 6)
 }
 
-/// Returns the canonical form of a complete text; `None` if the scanner gives up.
+/// Returns the canonical form of a complete text; `None` if the scanner cannot determine it.
 pub(super) fn canonical_text(text: &str) -> Option<Vec<u8>> {
     let mut scanner = Scanner::new(text);
     let mut out = Vec::with_capacity(text.len());

@@ -29,8 +29,8 @@ pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical::new(&e))
 }
 
-/// Returns the canonical JSON text of a header or footer, derived from its plain text in less than half the time. In plain
-/// text a non-finite number would become `null`, but these types refuse to serialize one.
+/// Returns the canonical JSON text of a header or footer. Faster than [`canonical`], because the result is derived from
+/// plain JSON text. Non-finite numbers cannot become `null`, because headers and footers refuse to serialize them.
 ///
 /// # Errors
 /// Same as [`canonical`]; also fails on a return that is not finite.
@@ -39,8 +39,8 @@ pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanoni
     canonical_text(&text).map_or_else(|| canonical(part), Ok)
 }
 
-/// Appends the canonical JSON text of an event to `out`. Events without tries, notes and documents, nearly all, are written
-/// directly, in a tenth of the time.
+/// Appends the canonical JSON text of an event to `out`. Events without tries, notes and documents (nearly all events)
+/// are formatted directly, which is about ten times faster.
 ///
 /// # Errors
 /// Same as [`canonical`].
@@ -60,7 +60,8 @@ pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// Appends the canonical JSON text of a move without a document and tries. `notes` is the canonical text of its notes.
+/// Appends the canonical JSON text of a move that has no document and no tries. `notes` is the canonical text of its
+/// notes.
 pub(super) fn write_move(m: &MoveRecord, notes: Option<&[u8]>, out: &mut Vec<u8>) {
     out.push(b'{');
     if let Some(action) = m.action {
@@ -123,7 +124,8 @@ impl Chain {
     }
 }
 
-/// Returns the digest of a complete record, which its `digest` must equal. Covers members unknown to this version.
+/// Computes the digest of a complete record, including fields unknown to this version. The `digest` of a valid record
+/// equals the result.
 ///
 /// # Errors
 /// Fails on a value without a canonical form.
@@ -138,8 +140,7 @@ pub fn digest(parts: &RecordParts) -> Result<String, NotCanonical> {
     Ok(chain.hex())
 }
 
-/// Returns bytes as lowercase hex. Faster than `hex::encode`, which writes digit by digit; every record has several such
-/// texts.
+/// Returns bytes as lowercase hex. Faster than `hex::encode`.
 ///
 /// # Panics
 /// Never: the text has space for two digits per byte, and digits are UTF-8.
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_depends_on_exactly_the_covered_parts() {
+    fn digest_depends_only_on_covered_fields() {
         for (path, covered) in [
             ("/game", true),
             ("/events/1/action", true),

@@ -1,8 +1,8 @@
 //! A parser that reads a record and its digest from one line, without a tree of JSON values.
 //!
-//! The fast path for usual records. [`read_line`] returns `None` for all others: a damaged line, a duplicate key, a key that
-//! is not plain ASCII, a field of the wrong type. [`Parts`](ludex_protocol::record::Parts) then decides; it agrees with the
-//! fast path on every line that the fast path accepts.
+//! The fast path for usual records. [`read_line`] returns `None` for all other lines, such as those with a syntax
+//! error, a duplicate key, a key that is not ASCII, or a field of the wrong type. The caller then uses the slow path,
+//! [`RecordParts`](ludex_protocol::record::RecordParts). Both paths agree on every line that the fast path accepts.
 
 use ludex_protocol::record::{ChanceRecord, FOOTER, MoveRecord, Notes, Record, RecordEvent, RefusedMove, VERSION};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ pub struct ParsedLine {
     pub digest: String,
 }
 
-/// A header or footer while it is read.
+/// A header or footer that is being read.
 #[derive(Default)]
 struct Part<'a> {
     /// Members as spelled in the text, as an object.
@@ -63,7 +63,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// An event with the members of both kinds; deserializes several times faster than the tagged [`RecordEvent`].
+/// The fields of both kinds of events. Deserializes several times faster than the tagged [`RecordEvent`].
 #[derive(Deserialize)]
 struct AnyEvent<'a> {
     kind: &'a str,
@@ -103,12 +103,13 @@ fn event(text: &str) -> Option<RecordEvent> {
 pub enum Keep {
     /// Complete events, including all notes.
     All,
-    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the digest.
+    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the
+    /// digest.
     WithoutNotes,
 }
 
-/// Reads a move or outcome with at most notes, spelled as this program writes it: nearly every event. Such a text is matched
-/// character by character. Appends the canonical form; `spare` is a scratch buffer for that of the notes.
+/// Reads an event in the exact spelling of this program: a chance outcome, or a move without tries and documents.
+/// Nearly all events have this form. Appends the canonical form to `forms`; `spare` is a scratch buffer.
 fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec<u8>) -> Option<RecordEvent> {
     if scanner.literal("{\"kind\":\"chance\",\"action\":") {
         let event = RecordEvent::Chance(ChanceRecord { action: Some(scanner.whole()?) });
@@ -139,8 +140,8 @@ fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec
     Some(RecordEvent::Move(event))
 }
 
-/// Parses notes that are an object, to the extent that `keep` requires. Members other than the defined names may hold
-/// anything.
+/// Parses notes that are an object, to the extent that `keep` requires. Members with names that are not defined may
+/// have any value.
 fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     const NAMES: [&str; 4] = ["\"analysis\"", "\"emotion\"", "\"say\"", "\"tokens\""];
     if !text.starts_with('{') {
@@ -154,8 +155,8 @@ fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     Some((keep == Keep::All).then_some(notes))
 }
 
-/// Reads a record from its line, with the parts selected by `keep`. `None` means only that the slow path,
-/// [`RecordParts`](ludex_protocol::record::RecordParts), must decide.
+/// Reads a record from its line, with the parts selected by `keep`. If the result is `None`, the caller must use the
+/// slow path, [`RecordParts`](ludex_protocol::record::RecordParts).
 pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     let mut scanner = Scanner::new(line);
     let (mut header, mut footer) = (Part::default(), Part::default());

@@ -3,11 +3,11 @@
 use ludex_protocol::record::{EndReason, Outcome};
 use ludex_protocol::spec::{Spec, Utility};
 
-/// Returns the outcome of each seat. Hosts write it, and the referee checks it.
+/// Returns the outcome of each seat. Hosts write the outcomes, and the referee checks them.
 ///
 /// - After a forfeit (`at_fault`) in a game of two seats: loss for the offender and win for the other seat; with more
 ///   seats, `none`.
-/// - Otherwise by returns: the greatest return wins, or draws if several seats share it; all others lose.
+/// - Otherwise by returns: the seat with the greatest return wins, or several such seats draw; all other seats lose.
 /// - `none` without opponents (one seat, or identical interests), and for results that do not count.
 pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Option<usize>) -> Vec<Outcome> {
     let seats = returns.len();
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn greatest_return_wins() {
+    fn seat_with_greatest_return_wins() {
         let of = |returns: &[f64]| outcomes(&spec(Utility::GeneralSum), returns, EndReason::Finished, None);
         assert_eq!(of(&[1.0, -1.0]), [Win, Loss]);
         assert_eq!(of(&[0.5, 0.5]), [Draw, Draw]);

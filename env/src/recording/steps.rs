@@ -21,8 +21,8 @@ pub struct ReplayStep<'s> {
     pub events: &'s [RecordEvent],
     /// Position after the step.
     pub after: &'s dyn DynState,
-    /// True if the events changed the position. False for a turn that the end of the episode cut short: refused attempts
-    /// without a move, or some parts of a joint move. Such a step is the last one, and both positions are equal.
+    /// True if the events changed the position. False for an incomplete last turn: refused attempts without a move, or
+    /// only some parts of a joint move. Both positions are then equal.
     pub played: bool,
 }
 
@@ -45,7 +45,7 @@ impl ReplayStep<'_> {
         picture
     }
 
-    /// Emits the marks of the step; if it changed nothing, the marks of its refused attempts.
+    /// Emits the marks of the step. If no move was played, emits the marks of the refused attempts.
     pub fn mark(&self, out: &mut Marks) {
         if out.wants_none() {
             return;
@@ -127,13 +127,13 @@ pub struct Replay<'a> {
     at: usize,
     before: Box<dyn DynState>,
     after: Box<dyn DynState>,
-    /// True if `more` must be correct.
+    /// True if the values of `more` are checked.
     strict: bool,
     joint: Vec<Option<ParsedMove>>,
 }
 
 impl<'a> Replay<'a> {
-    /// Replays a list of events and ignores their `more`.
+    /// Replays a list of events without checking their `more`.
     pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
         let joint = vec![None; game.spec().players as usize];
         Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
@@ -152,7 +152,7 @@ impl<'a> Replay<'a> {
     /// Plays the next step; `None` at the end. The step borrows the positions, so this is not an `Iterator`.
     ///
     /// # Errors
-    /// Returns an event that cannot be played. Replay then stops, and the position stays.
+    /// Fails on an event that cannot be played. The replay then stops, and the position is unchanged.
     #[allow(clippy::should_implement_trait, reason = "a step borrows the positions")]
     pub fn next(&mut self) -> Option<Result<ReplayStep<'_>, ReplayStop>> {
         let from = self.at;
@@ -172,7 +172,8 @@ impl<'a> Replay<'a> {
         Some(Ok(ReplayStep { before: &*self.before, at: from, events, after: &*self.after, played }))
     }
 
-    /// Plays the step that starts at event `at`. Returns the start of the next step, and whether the position changed.
+    /// Plays the step that starts at event `at`. Returns the index of the next step's first event, and true if the
+    /// position changed.
     fn play(&mut self, at: usize) -> Result<(usize, bool), ReplayStop> {
         match (self.after.turn(), &self.events[at]) {
             (ToMove::Chance, RecordEvent::Chance(c)) => self.chance(at, c),
@@ -189,7 +190,7 @@ impl<'a> Replay<'a> {
     fn chance(&mut self, at: usize, c: &ChanceRecord) -> Result<(usize, bool), ReplayStop> {
         let played = match c.action {
             Some(action) => self.after.play_chance(action).map_err(|refusal| refusal.message),
-            None => Err("the outcome is withheld".to_owned()),
+            None => Err("expected the id of the chance outcome, got none".to_owned()),
         };
         played.map(|()| (at + 1, true)).map_err(|message| ReplayStop { at, chance: true, message })
     }
@@ -228,7 +229,7 @@ impl<'a> Replay<'a> {
                 (Some(action), None) if self.after.is_legal(seat, action) => {
                     self.joint[seat] = Some(ParsedMove::Action(action));
                 }
-                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: {action} is not legal here"))),
+                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: action {action} is illegal"))),
                 (None, Some(said)) => self.joint[seat] = Some(ParsedMove::Document(said.clone())),
                 (None, None) => lacking = lacking.or(Some((seat, next))),
                 (Some(_), Some(_)) => {
@@ -243,7 +244,7 @@ impl<'a> Replay<'a> {
                 return Ok((next, false));
             }
             let at = due.min(self.events.len() - 1);
-            return Err(wrong(at, format!("seat {seat}: its part of the joint move is missing")));
+            return Err(wrong(at, format!("joint move: expected a move of seat {seat}, got none")));
         }
         let more = |k: usize| matches!(&self.events[k], RecordEvent::Move(m) if m.more);
         if self.strict

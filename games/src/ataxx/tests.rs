@@ -1,4 +1,4 @@
-//! Move counts by two generators, and positions for every rare rule.
+//! Move counts of two independent generators, and positions for each rule.
 
 use ludex_env::dyn_state::DynState;
 use ludex_env::game::ParsedMove;
@@ -7,7 +7,7 @@ use ludex_protocol::Move;
 use super::*;
 use crate::load;
 
-/// A board as a plain list, without bits or tables: 0 empty, 1 `x`, 2 `o`.
+/// A board as a plain array, independent of the tested bit sets: 0 empty, 1 `x`, 2 `o`.
 #[derive(Clone, Copy)]
 struct Plain {
     cells: [[u8; 7]; 7],
@@ -21,7 +21,7 @@ impl Plain {
         Plain { cells, mover: 1 }
     }
 
-    /// Returns every move as source and target, clones once per target.
+    /// Returns every move as source and target row and column. Clones to the same target count as one move.
     fn moves(&self) -> Vec<[usize; 4]> {
         let mut out = Vec::new();
         let mut cloned = [[false; 7]; 7];
@@ -87,8 +87,7 @@ fn perft(game: &Ataxx, s: &State, depth: u32) -> u64 {
     legal.into_iter().map(play).sum()
 }
 
-/// Checks the number of move sequences: the first four counts are published (clones once per target), the fifth comes
-/// from two generators.
+/// Compares the number of move sequences: depths 1 to 4 with published counts, depth 5 with a second generator.
 #[test]
 fn move_counts_match_reference() {
     let game = ataxx();
@@ -100,7 +99,7 @@ fn move_counts_match_reference() {
 }
 
 #[test]
-fn games_match_plain_board() {
+fn random_games_match_second_implementation() {
     let game = load("ataxx").unwrap();
     let mut rng = Stream::from_text("ataxx against a plain board");
     for _ in 0..40 {
@@ -142,7 +141,7 @@ fn position(board: [&str; 7], plies: u32, preset: &str) -> Box<dyn DynState> {
 
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
-        let ToMove::Seat(seat) = s.turn() else { panic!("over before {text}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("the game ended before {text}") };
         let Ok(ParsedMove::Action(a)) = s.parse_move(seat, &Move::Text(text.into())) else { panic!("{text}") };
         s.play(seat, a).unwrap();
     }
@@ -177,7 +176,7 @@ fn side_that_can_move_gets_empty_cells() {
 }
 
 #[test]
-fn full_board_is_counted() {
+fn pieces_are_counted_on_full_board() {
     let rows = ["xxxxxxx", "xxxxxxx", "xxxxxxx", "ooooooo", "ooooooo", "ooooooo", "oooo.xx"];
     let mut s = position(rows, 1, "");
     play(&mut *s, "e1");
@@ -217,9 +216,9 @@ fn repetition_loses_if_configured() {
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 1);
 }
 
-/// Recorded boards are those before their flips.
+/// Each stored board is the one before the move flips pieces.
 #[test]
-fn steps_are_boards_before_flips() {
+fn view_steps_show_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];
     let mut s = position(rows, 0, "preset=botzone");
     // x jumps beside d4 and flips it.
@@ -243,7 +242,7 @@ fn move_notations_are_equivalent() {
         assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     for (a, why) in
-        [(0, "a7 is taken"), (24, "x has no piece beside d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]
+        [(0, "a7 is taken"), (24, "x has no piece next to d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]
     {
         let message = s.boxed().play(0, a).unwrap_err().message;
         assert!(message.contains(why), "{message}");
@@ -258,13 +257,13 @@ fn invalid_parameters_are_refused() {
         ("ataxx(repetition=draw)", "repetition"),
         ("ataxx(preset=qitown)", "preset"),
     ] {
-        let error = load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let error = load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert_eq!(error.name.as_deref(), Some(name), "{text}: {error}");
     }
 }
 
 #[test]
-fn repeating_move_is_marked() {
+fn losing_repetition_has_warning() {
     for (game, word) in [("ataxx", ""), ("ataxx(preset=botzone)", "repeats an earlier step and loses at once")] {
         let mut s = load(game).unwrap().start();
         play(&mut *s, "a7c7 g7e7 c7a7 e7g7");

@@ -1,4 +1,4 @@
-//! Notations of moves: short text, documents, and sentences.
+//! Notations of moves: short text, JSON documents and sentences.
 
 use ludex_env::game::{Action, GameMoves, GameText, ParsedMove, Seat};
 use ludex_protocol::error::Issue;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{AGREE, Bargaining, PerItem, State};
 
-/// Maximum number of characters of the text of a move.
+/// Maximum length of a message in characters.
 const MOST_WORDS: usize = 1_000;
 const NUMBERS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
@@ -40,13 +40,13 @@ fn number(word: &str) -> Option<u8> {
 }
 
 impl Bargaining {
-    /// Returns the item with this name, singular or plural.
+    /// Returns the index of the item with this name, singular or plural.
     fn item(&self, word: &str) -> Option<usize> {
         let singular = word.strip_suffix('s').unwrap_or(word);
         self.names().iter().position(|name| name.eq_ignore_ascii_case(singular))
     }
 
-    /// Parses text that consists of a move only.
+    /// Parses text that contains a move and nothing else.
     pub(super) fn short(&self, text: &str) -> Option<Action> {
         let mut words = words(text);
         words.retain(|w| w != "offer" && w != "and");
@@ -67,7 +67,7 @@ impl Bargaining {
         }
     }
 
-    /// Parses a move in free text: the short notation, a number before each item's name, or the word deal.
+    /// Parses a move in free text: the short notation, three numbers each followed by an item name, or the word "deal".
     fn free(&self, text: &str) -> Option<Action> {
         if let Some(a) = self.short(text) {
             return Some(a);
@@ -86,14 +86,14 @@ impl Bargaining {
         words.iter().any(|w| w == "deal" || w == "agree").then_some(AGREE)
     }
 
-    /// Converts a document that matches the schema to a move and optional text.
+    /// Converts a document that matches the schema to an action and an optional message.
     pub(super) fn decode(&self, document: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
         let a = match document.get("offer") {
             None => AGREE,
             Some(offer) => {
                 let kept: Option<PerItem> = serde_json::from_value(offer.clone()).ok();
                 let wrong =
-                    || issue("/offer", offer, "three numbers, at most 7 in all", "the offer is not three such numbers");
+                    || issue("/offer", offer, "three numbers with a sum of at most 7", "the offer is not valid");
                 kept.and_then(|kept| self.id(&kept)).ok_or_else(wrong)?
             }
         };
@@ -101,8 +101,8 @@ impl Bargaining {
         Ok((a, (!say.is_empty()).then(|| say.to_owned())))
     }
 
-    /// Splits a sentence with a move after the speaker's name, `... player_0: 1 hats 2 balls 0 apples`, into move and
-    /// text. Without the name, the whole sentence is the move.
+    /// Splits a sentence such as `I like hats. player_0: 1 hats 2 balls 0 apples` into the move after the speaker's
+    /// name and the message before it. Without the name, parses the whole text as a move.
     fn sentence(&self, seat: Seat, text: &str) -> Option<(Action, Option<String>)> {
         let lower = text.to_ascii_lowercase();
         let name = [format!("player_{seat}:"), format!("p{seat}:")];
@@ -115,13 +115,13 @@ impl Bargaining {
 
     pub(super) fn read_document(&self, s: &State, seat: Seat, document: &Value) -> Result<ParsedMove, Vec<Issue>> {
         if !self.params.talk {
-            return Err(issue("", document, "an action id, or its text", "bargaining takes no words without talk"));
+            return Err(issue("", document, "an action id, or its text", "documents require the parameter talk"));
         }
         let (a, say) = match document {
             Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
                 let allowed =
                     format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
-                vec![Issue::unparsed(document, allowed, "there is neither an offer nor a deal in these words")]
+                vec![Issue::unparsed(document, allowed, "the text contains neither an offer nor a deal")]
             })?,
             other => self.decode(other)?,
         };

@@ -23,13 +23,13 @@ fn play(s: &mut dyn DynState, text: &str) {
 }
 
 #[test]
-fn offer_ids_count_first_item_fastest() {
+fn first_item_varies_fastest_in_offer_ids() {
     let g = Bargaining::new(Params::default()).unwrap();
     assert_eq!((g.offers.len(), g.offer(1), g.offer(8), g.offer(65)), (120, [1, 0, 0], [0, 1, 0], [1, 0, 2]));
 }
 
 #[test]
-fn instances_are_compatible() {
+fn instances_have_compatible_values() {
     let pools = pools();
     assert_eq!(pools.len(), 6 + 10 + 15);
     for pool in &pools {
@@ -63,7 +63,7 @@ fn last_offer_cannot_be_accepted() {
 }
 
 #[test]
-fn chance_may_end_game_from_second_offer() {
+fn chance_may_end_game_after_second_offer() {
     let mut s = fixed_game(",prob_end=0.25");
     play(&mut *s, "0 0 0");
     assert_eq!(s.turn(), ToMove::Seat(1));
@@ -79,9 +79,11 @@ fn chance_may_end_game_from_second_offer() {
 fn refusals_state_reason() {
     let mut s = fixed_game("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
-    assert_eq!(why(&mut *s, AGREE), "no offer to agree to yet");
+    assert_eq!(why(&mut *s, AGREE), "there is no offer to accept yet");
     let more = why(&mut *s, 2);
-    assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
+    let expected =
+        "offer: expected at most the pool (Book: 1, Hat: 1, Basketball: 3), got Book: 2, Hat: 0, Basketball: 0";
+    assert_eq!(more, expected);
     assert!(s.parse_move(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
     for text in ["2 0 0", "1 1", "8 0 0", "Offer: Book: 1, Book: 0, Hat: 1", ""] {
         assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
@@ -89,7 +91,7 @@ fn refusals_state_reason() {
 }
 
 #[test]
-fn text_accompanies_moves() {
+fn move_may_include_message() {
     let mut s = fixed_game(",preset=llmarena");
     play(&mut *s, "I like hats. player_0: one hats 1 balls and 2 apples");
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
@@ -170,8 +172,8 @@ fn invalid_parameters_are_refused() {
     assert_eq!((spec.max_chance, table(&spec.string).spec().hash.clone()), (0, spec.hash));
 }
 
-/// The pool is 1, 1, 3, worth 3, 7, 0 to p0 and 1, 6, 1 to p1. p0 keeps the first item and two of the third: 3, and 6 +
-/// 1 for p1. The maximum is 3 + 7 + 3 = 13: the first and the second item for p0, the third for p1.
+/// The pool has 1, 1 and 3 items, worth 3, 7, 0 each to p0 and 1, 6, 1 to p1. In the agreement, p0 keeps one book and
+/// two basketballs, worth 3, and p1 gets 6 + 1. The best sum is 13: p0 takes book and hat, p1 the basketballs.
 #[test]
 fn agreement_marks_ignore_discount() {
     for more in ["", ",reward=difference,discount=0.5"] {
@@ -199,9 +201,9 @@ fn agreement_marks_ignore_discount() {
     }
 }
 
-/// The second seat's offer is accepted: it keeps the second item only, so p0 gets the first and the third, worth 3.
+/// The offer of p1 is accepted. p1 keeps the hat, so p0 gets the book and the basketballs, worth 3.
 #[test]
-fn marks_identify_proposer() {
+fn marks_use_shares_of_accepted_offer() {
     let mut s = fixed_game("");
     ["1 1 3", "0 1 0"].iter().for_each(|text| play(&mut *s, text));
     let before = s.boxed();

@@ -1,6 +1,6 @@
 //! The cards: names and values.
 
-/// The element of a card. Fire beats nature, nature water, water earth, earth fire.
+/// Element of a card. Fire beats nature, nature beats water, water beats earth, and earth beats fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// Fire, which beats nature.
@@ -18,57 +18,57 @@ pub enum Element {
 }
 
 impl Element {
-    /// Returns true if damage to `other` is increased by half.
+    /// Returns true if this element deals 50 % more damage to `other`.
     pub fn beats(self, other: Element) -> bool {
         use Element::{Earth, Fire, Nature, Water};
         matches!((self, other), (Fire, Nature) | (Nature, Water) | (Water, Earth) | (Earth, Fire))
     }
 }
 
-/// Special ability of a card, apart from taunt and shield. Numbers are those of a bronze card; gold doubles them.
+/// Special ability of a card, apart from taunt and shield. Numbers are for a bronze card; gold doubles them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
     /// The card has no ability.
     Plain,
-    /// On death, deals damage to its killer.
+    /// On death, deals this damage to its killer.
     Avenges(i32),
-    /// Gains attack with each own attack.
+    /// Gains this attack each time it attacks.
     Sharpens(i32),
     /// Destroys every card that it damages.
     Poisons,
-    /// On death, deals damage to all enemies.
+    /// On death, deals this damage to all enemies.
     Bursts(i32),
-    /// Loses attack with each own attack.
+    /// Loses this attack each time it attacks.
     Tires(i32),
-    /// Excess damage carries over to the next target.
+    /// Excess damage of an attack carries over to the card next to the target.
     Carries,
-    /// Each attacker burns at the start of its own turns.
+    /// Makes each attacker burn: this damage at the start of the attacker's turns.
     Burns(i32),
     /// Attacks twice per turn.
     Twice,
-    /// Doubles its attack with each damage that it survives.
+    /// Doubles its attack each time it survives damage.
     Rages,
-    /// Also damages the target's neighbors; revives once.
+    /// Also damages the two cards next to the target; revives once.
     Phoenix,
-    /// On death, leaves this card in its position.
+    /// On death, is replaced by the card with this table index.
     Leaves(u8),
-    /// Gains health with each own attack.
+    /// Gains this health each time it attacks.
     Grows(i32),
-    /// At the start, gives attack and health to the other nature allies.
+    /// At the start of the battle, gives attack and health to all other nature cards of its side.
     BlessesNature(i32, i32),
-    /// At the start, gives attack and a shield to both neighbors.
+    /// At the start of the battle, gives attack and a shield to the cards next to it.
     Trains(i32),
-    /// Gains attack whenever an ally loses a shield.
+    /// Gains this attack each time another card of its side loses a shield.
     Inspired(i32),
-    /// At the start, gains health for each other ally.
+    /// At the start of the battle, gains this health for each other card of its side.
     Gathers(i32),
-    /// On death, heals all allies.
+    /// On death, heals all cards of its side by this amount.
     Heals(i32),
-    /// On attack, summons this card with a shield at the right end.
+    /// On each attack, summons the card with this table index, with a shield, at the right end of its side.
     Calls(u8),
-    /// Each attacker loses attack.
+    /// Each attacker loses this attack.
     Weakens(i32),
-    /// At the start, gives attack and health to all other allies.
+    /// At the start of the battle, gives attack and health to all other cards of its side.
     BlessesAll(i32, i32),
 }
 
@@ -85,7 +85,7 @@ pub struct Card {
     pub cost: u32,
     /// Element of the card.
     pub element: Element,
-    /// True if enemies must attack it first.
+    /// True if enemies must attack this card before cards without taunt.
     pub taunt: bool,
     /// True if the card starts with a shield.
     pub shield: bool,
@@ -97,15 +97,15 @@ pub struct Card {
     pub roles: &'static [&'static str],
 }
 
-/// Number of cards that a side may choose from.
+/// Number of different cards that a side can choose.
 pub const KINDS: usize = 11;
-/// Price of a gold card, as a multiple of bronze.
+/// Price of a gold card, as a multiple of the bronze price.
 pub const GOLD_COST: u32 = 3;
-/// Index of RockBeetle in the table.
+/// Table index of the RockBeetle, which the StoneWarrior leaves.
 const ROCK_BEETLE: u8 = 12;
-/// Index of the invaders' summon.
+/// Table index of the creature that invaders summon.
 pub const SKELETON: u8 = 22;
-/// Index of the defenders' summon.
+/// Table index of the creature that defenders summon.
 pub const SOLDIER: u8 = 23;
 
 const TAUNT: u8 = 1;
@@ -120,8 +120,8 @@ const fn card(name: &'static str, figures: (i32, i32, u32), element: Element, fl
 use Ability::*;
 use Element::*;
 
-/// Eleven invaders, eleven defenders, and the summon of either side: name, (attack, health, cost), element, taunt and
-/// shield, ability, its description, roles.
+/// The card table: eleven invaders, eleven defenders, and each side's summoned creature. Columns: name, (attack,
+/// health, cost), element, taunt or shield, ability, its description, roles.
 #[rustfmt::skip]
 pub static CARDS: [Card; 24] = [
     card("FireLizard", (2, 2, 1), Fire, 0, Avenges(2), "death: 2 to its killer", &["burst"]),
@@ -150,7 +150,7 @@ pub static CARDS: [Card; 24] = [
     card("Soldier", (2, 2, 0), Guardian, SHIELD, Plain, "divine shield", &["summon"]),
 ];
 
-/// Returns the table index of a side's card `n`; from `KINDS` on, the creature that the side summons.
+/// Returns the table index of card `n` of a side; `KINDS` and above mean the creature that the side summons.
 pub fn of_side(side: usize, n: u8) -> u8 {
     match (usize::from(n), side) {
         (KINDS.., 0) => SKELETON,

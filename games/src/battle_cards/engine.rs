@@ -11,11 +11,11 @@ use super::team::{self, MOST, Piece, Team};
 use super::{BattleCardsEngine, Params, Rules};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First ids of each kind.
+/// First action id of each group; `CARD` comes after the ids below 2.
 const CARD: Action = 2;
 const PRIORITY: Action = 24;
 const END: Action = 36;
-/// Maximum number of entries in a list.
+/// Maximum number of entries in a list of a plan document.
 const ENTRIES: usize = 40;
 const BRONZE: &str = "Bronze";
 const GOLD: &str = "Gold";
@@ -32,7 +32,7 @@ fn name(side: Side, kind: u8) -> &'static str {
     CARDS[usize::from(of_side(side, kind))].name
 }
 
-/// Returns the number of a name among the first `n` cards of a side.
+/// Returns the index of the named card among the first `n` cards of a side.
 fn find(side: Side, n: usize, text: &str) -> Option<u8> {
     (0..n as u8).find(|&kind| name(side, kind) == text)
 }

@@ -8,7 +8,7 @@ use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
 use super::{MOST, Rules, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
-/// Maximum number of turns; the side with more health then wins.
+/// Maximum number of turns. After the last one, the side with more total health wins.
 const CAP: u32 = 200;
 /// Maximum attack of a card.
 const MOST_ATTACK: i32 = 9_999;
@@ -20,13 +20,13 @@ struct Unit {
     card: u8,
     side: u8,
     number: u16,
-    /// 1 for bronze, 2 for gold.
+    /// Multiplier of attack, health and abilities: 1 for bronze, 2 for gold.
     tier: i32,
     attack: i32,
     health: i32,
-    /// Maximum health for healing.
+    /// Health up to which the card can be healed.
     most: i32,
-    /// Damage at the start of each own turn.
+    /// Damage at the start of each of the card's turns.
     burning: i32,
     shield: bool,
     /// True if the card has attacked in the current cycle.
@@ -51,7 +51,7 @@ impl Unit {
 }
 
 type Line = ArrayVec<Unit, MOST>;
-/// A card on the field: its side and its number.
+/// Identifier of a card: its side, and its number among the cards of that side.
 type Name = (u8, u16);
 
 fn word((side, number): Name) -> EventField {
@@ -89,15 +89,15 @@ struct Field<'a, L> {
     rules: Rules,
     log: &'a mut L,
     lines: [Line; 2],
-    /// Number of cards that each side has had.
+    /// Number of cards that each side has fielded, including summoned ones.
     seen: [u16; 2],
     teams: [&'a Team; 2],
 }
 
-/// A battle fits into 16 kB.
+/// A battle must fit into 16 kB.
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
-/// Plays one team against the other.
+/// Plays a battle between two teams and returns the result.
 pub fn simulate<L: BattleLog>(teams: [&Team; 2], rules: Rules, log: &mut L) -> BattleEnd {
     let mut field = Field { rules, log, lines: [Line::new(), Line::new()], seen: [0; 2], teams };
     for (side, team) in teams.iter().enumerate() {
@@ -156,7 +156,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Returns the position of a card on the field.
+    /// Returns the index of a card in its line, or `None` if it has left the field.
     fn at(&self, (side, number): Name) -> Option<usize> {
         self.lines[usize::from(side)].iter().position(|unit| unit.number == number)
     }
@@ -174,7 +174,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies the effects at the start, from left to right, the invaders' first.
+    /// Applies the start-of-battle effects from left to right, first those of the invaders.
     fn start(&mut self) {
         for side in 0..2 {
             for n in 0..self.lines[side].len() {
@@ -215,7 +215,7 @@ impl<L: BattleLog> Field<'_, L> {
         event!(self.log, "buff", from, word(unit.name()), attack, health, i32::from(shield));
     }
 
-    /// Plays one card's turn.
+    /// Plays the turn of one card of `side`.
     fn turn(&mut self, side: usize, turn: u32) {
         let line = &mut self.lines[side];
         let next = line.iter().position(|unit| !unit.acted).unwrap_or_else(|| {
@@ -256,7 +256,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Changes the attack of a living card by `more`.
+    /// Adds `more` to the attack of a card, if it is alive.
     fn sharpen(&mut self, name: Name, more: i32) {
         let Some(unit) = self.unit(name) else { return };
         let attack = (unit.attack + more).clamp(0, MOST_ATTACK);
@@ -266,7 +266,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Returns the target of a side: taunts before other cards, then by priority, then the leftmost.
+    /// Returns the index of the enemy card that `side` attacks: taunt first, then by priority, then the leftmost.
     fn target(&self, side: usize) -> usize {
         let enemies = &self.lines[1 - side];
         if self.rules == Rules::Repo {
@@ -281,7 +281,7 @@ impl<L: BattleLog> Field<'_, L> {
         wanted.or_else(|| enemies.iter().position(candidate)).unwrap_or(0)
     }
 
-    /// Plays one attack without the deaths that follow.
+    /// Plays one attack, without removing dead cards.
     fn attack(&mut self, name: Name) {
         let side = usize::from(name.0);
         let at = self.target(side);
@@ -328,7 +328,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies one instance of damage and returns the excess beyond the remaining health.
+    /// Deals damage from one source to a card, and returns the excess over its remaining health.
     fn damage(&mut self, blow: Blow, from: Option<Source>, to: Name, amount: i32) -> i32 {
         let elements = self.rules == Rules::Paper && !matches!(blow, Blow::Excess | Blow::Burn);
         let Some(unit) = self.unit(to).filter(|unit| unit.lives()) else { return 0 };
@@ -361,7 +361,7 @@ impl<L: BattleLog> Field<'_, L> {
         beyond
     }
 
-    /// Notifies the allies of a card that lost its shield.
+    /// Applies the effects on allies of a card that lost its shield.
     fn inspire(&mut self, lost: Name) {
         for n in 0..self.lines[usize::from(lost.0)].len() {
             let unit = &self.lines[usize::from(lost.0)][n];
@@ -375,7 +375,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes dead cards, those of `first` before the others, until none is left.
+    /// Removes dead cards and applies their death effects, side `first` before the opponent, until no dead card is
+    /// left.
     fn bury(&mut self, first: usize) {
         loop {
             let mut found = false;
@@ -394,7 +395,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes a card if it is dead, and applies its death effects.
+    /// Removes or revives a dead card, and applies its death effects. Returns false if the card is alive.
     fn die(&mut self, name: Name) -> bool {
         let side = usize::from(name.0);
         let Some(at) = self.at(name).filter(|&at| !self.lines[side][at].lives()) else { return false };

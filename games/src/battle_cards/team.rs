@@ -1,4 +1,4 @@
-//! Teams: contents, cost, and random generation.
+//! Teams: contents, price and random generation.
 
 use arrayvec::ArrayVec;
 use ludex_env::draw::Stream;
@@ -6,24 +6,24 @@ use ludex_env::game::Seat;
 
 use super::cards::{CARDS, GOLD_COST, KINDS, of_side};
 
-/// Maximum number of cards of a side.
+/// Maximum number of cards in a team.
 pub const MOST: usize = 7;
 
 /// A card of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Index among the eleven cards of its side.
+    /// Index among the eleven cards of the side.
     pub kind: u8,
     /// True for a gold card.
     pub gold: bool,
 }
 
-/// A team and its target priorities.
+/// A team and the order in which it attacks enemy cards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Team {
     /// The cards from left to right.
     pub cards: ArrayVec<Piece, MOST>,
-    /// The other side's cards by number, the most preferred target first; [`KINDS`] is its summon.
+    /// Indexes of enemy cards, the most preferred target first; [`KINDS`] is the summoned creature.
     pub priority: ArrayVec<u8, { KINDS + 1 }>,
 }
 
@@ -32,8 +32,8 @@ pub fn cost(side: Seat, piece: Piece) -> u32 {
     CARDS[usize::from(of_side(side, piece.kind))].cost * if piece.gold { GOLD_COST } else { 1 }
 }
 
-/// Draws a random team without priorities: names uniformly, 15 of 100 gold, until a card exceeds the budget or there
-/// are seven. A team that leaves more than 3/20 of the budget is drawn again if it costs less than 17.
+/// Draws a random team without priorities. Cards are drawn uniformly, 15 % of them gold, until one exceeds the budget
+/// or the team has seven. A team is redrawn if it costs less than 17 and leaves more than 3/20 of the budget.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 17.min(budget * 17 / 20);
     loop {
@@ -50,7 +50,7 @@ pub fn total(side: Seat, team: &Team) -> u32 {
     team.cards.iter().map(|&piece| cost(side, piece)).sum()
 }
 
-/// Adds random cards until one exceeds the budget or there are seven.
+/// Adds random cards until one exceeds the budget or the team has seven.
 fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
     let mut spent = total(side, team);
     while !team.cards.is_full() {
@@ -63,7 +63,7 @@ fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
     }
 }
 
-/// Returns the team with two cards exchanged, with another priority, or with one or two cards replaced at random.
+/// Returns a random variation of the team: two cards swapped, a new priority list, or one or two cards replaced.
 pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
     let mut new = team.clone();
     let place = |team: &Team, rng: &mut Stream| rng.below(team.cards.len().max(1));

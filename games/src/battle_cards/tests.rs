@@ -1,4 +1,4 @@
-//! Battles computed by hand from the rules.
+//! Battles with results computed by hand from the rules.
 
 use ludex_env::draw::Stream;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::cards::CARDS;
 use super::*;
 use crate::plan_game::{BattleEnd, FullLog, events};
 
-/// Parses a team: names, `*` after gold ones, and after a bar the names in order of priority.
+/// Parses a team: card names, `*` after gold cards, and after `|` the names in order of priority.
 fn team(side: usize, text: &str) -> Team {
     let (cards, priority) = text.split_once('|').unwrap_or((text, ""));
     let find = |side: usize, name: &str| {
@@ -34,7 +34,7 @@ fn fight(invaders: &str, defenders: &str) -> FullLog {
     fight_under(Rules::Paper, invaders, defenders).1
 }
 
-/// Asserts the first events of a battle.
+/// Asserts that the battle starts with the expected events.
 #[track_caller]
 fn begins(invaders: &str, defenders: &str, expected: &str) {
     let log = fight(invaders, defenders).events();
@@ -43,7 +43,7 @@ fn begins(invaders: &str, defenders: &str, expected: &str) {
     }
 }
 
-/// Asserts all events of a battle.
+/// Asserts that the battle consists of the expected events.
 #[track_caller]
 fn is(invaders: &str, defenders: &str, expected: &str) {
     begins(invaders, defenders, expected);
@@ -88,9 +88,10 @@ fn double_attack_priority_revival_and_summon_apply() {
     );
 }
 
-/// Fire beats nature: 2 becomes 3, on the hit and after death. The lizard is on the attacker's side and leaves first.
+/// Fire beats nature: a damage of 2 becomes 3, in the attack and in the death effect. Both cards die; the attacker is
+/// removed first.
 #[test]
-fn fire_lizard_avenges_its_death() {
+fn dead_fire_lizard_damages_its_killer() {
     is(
         "FireLizard",
         "AncientTreant",
@@ -99,7 +100,7 @@ fn fire_lizard_avenges_its_death() {
     );
 }
 
-/// A gold elemental is 4/4 and grows by 2; water beats earth: 6 becomes 9.
+/// A gold elemental is 4/4 and gains 2 attack. Water beats earth: a damage of 6 becomes 9.
 #[test]
 fn water_elemental_grows_with_attacks() {
     is(
@@ -110,7 +111,7 @@ fn water_elemental_grows_with_attacks() {
     );
 }
 
-/// Poison kills in both directions, but not through a shield. A dead giant does not weaken its attacker.
+/// Poison kills the attacker and the target, but not through a shield. A giant that dies does not weaken its attacker.
 #[test]
 fn poison_kills_unless_shielded() {
     is(
@@ -133,9 +134,10 @@ fn poison_kills_unless_shielded() {
     );
 }
 
-/// A gold hound is 6/2 and deals 2 to all on death. Each paladin is inspired when the other one loses its shield.
+/// A gold hound is 6/2 and deals 2 to all enemies on death. Each of two paladins is inspired when the other paladin
+/// loses its shield.
 #[test]
-fn molten_hound_bursts_and_paladins_are_inspired() {
+fn dead_molten_hound_damages_enemies_and_inspires_paladins() {
     is(
         "MoltenHound*",
         "Paladin Paladin",
@@ -145,9 +147,9 @@ fn molten_hound_bursts_and_paladins_are_inspired() {
     );
 }
 
-/// Attack falls from 7 to 3 after an own attack only. The dead king summons no card.
+/// Attack falls from 7 to 3 after the card attacks, not after it is attacked. The dead king summons no card.
 #[test]
-fn battle_frenzy_tires_after_own_attack() {
+fn battle_frenzy_loses_attack_when_it_attacks() {
     is(
         "BattleFrenzy",
         "King",
@@ -157,10 +159,10 @@ fn battle_frenzy_tires_after_own_attack() {
     );
 }
 
-/// The gold card is 14/8 and loses 8 attack twice: 14, 6, 0. A card without attack still takes its turns and suffers
-/// counterattacks.
+/// The gold card is 14/8 and loses 8 attack per attack: 14, 6, 0. With no attack left, it still takes its turns and
+/// receives counterattacks.
 #[test]
-fn card_without_attack_keeps_its_turns() {
+fn card_with_zero_attack_still_takes_turns() {
     is(
         "BattleFrenzy*",
         "RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
@@ -175,8 +177,8 @@ fn card_without_attack_keeps_its_turns() {
     );
 }
 
-/// Excess damage passes to the card on the right, or on the left of the last card; taunt is attacked first. The seer
-/// makes the sapling 3/4.
+/// Excess damage goes to the card to the right of the target, or to the left of the last card. Taunt is attacked first.
+/// The seer makes the sapling 3/4.
 #[test]
 fn bandit_leader_carries_excess_damage() {
     is(
@@ -193,7 +195,7 @@ fn bandit_leader_carries_excess_damage() {
     );
 }
 
-/// A counterattack of 1 stays 1 against nature (1.5 rounded down). The sapling burns before its second attack and dies.
+/// A counterattack of 1 on nature stays 1 (1.5 rounded down). The sapling dies from burning before its second attack.
 #[test]
 fn lava_golem_burns_attackers() {
     is(
@@ -206,7 +208,8 @@ fn lava_golem_burns_attackers() {
     );
 }
 
-/// Attack doubles after each survived damage. A counterattack uses the attack from the time of the choice.
+/// Attack doubles each time the card survives damage. A counterattack uses the attack value from the start of the
+/// exchange.
 #[test]
 fn tide_lord_doubles_attack_after_damage() {
     is(
@@ -218,7 +221,7 @@ fn tide_lord_doubles_attack_after_damage() {
     );
 }
 
-/// The overlord leaves one skeleton in its position; under the rules of the repository, seven.
+/// A dead overlord leaves one skeleton in its position; under the repository's rules, seven.
 #[test]
 fn shadow_overlord_leaves_skeleton() {
     is(
@@ -232,7 +235,7 @@ fn shadow_overlord_leaves_skeleton() {
     assert_eq!(summary, json!({ "attacks": 1, "survivors": vec![("Skeleton", 3, 1); 7] }));
 }
 
-/// Each of both seers strengthens all other nature cards, a gold one by +2/+4. The beetle is an earth card.
+/// Both seers strengthen all other nature cards, a gold seer by +2/+4. The beetle is an earth card and gains nothing.
 #[test]
 fn forest_seers_strengthen_nature_allies() {
     begins(
@@ -244,7 +247,7 @@ fn forest_seers_strengthen_nature_allies() {
     begins("FireLizard", "Sapling* RockBeetle", r#"["turn",0,"d0"] ["health_is","d0",6]"#);
 }
 
-/// A gold warrior is 4/10, and the beetle that it leaves 2/10.
+/// A gold warrior is 4/10 and leaves a gold beetle of 2/10.
 #[test]
 fn stone_warrior_leaves_rock_beetle() {
     is(
@@ -258,8 +261,8 @@ fn stone_warrior_leaves_rock_beetle() {
     assert_eq!(summary, json!({ "attacks": 2, "survivors": [["RockBeetle", 2, 10]] }));
 }
 
-/// Both neighbors gain, by 2 from a gold card. Two other allies give the rock +6, a gold rock +12. A gold treant gives
-/// all +6/+6.
+/// Both neighbors of a gold trainer gain 2 attack. Two other allies give the rock +6 health, a gold rock +12. A gold
+/// treant gives all allies +6/+6.
 #[test]
 fn start_effects_strengthen_allies() {
     begins("FireLizard", "Sapling EliteSoldier* King", r#"["buff","d1","d0",2,0,1] ["buff","d1","d2",2,0,1]"#);
@@ -268,7 +271,7 @@ fn start_effects_strengthen_allies() {
     begins("FireLizard", "King AncientTreant* Sapling", r#"["buff","d1","d0",6,6,0] ["buff","d1","d2",6,6,0]"#);
 }
 
-/// A hit of 5 on nature is 7. The protector heals the king by 2, up to 10 at most.
+/// A hit of 5 on a nature card deals 7. The protector heals the king by 2, up to the maximum of 10.
 #[test]
 fn vine_protector_heals_and_phoenix_revives() {
     begins(
@@ -289,9 +292,9 @@ fn vine_protector_heals_and_phoenix_revives() {
     assert_eq!(log.iter().filter(|e| e[0] == "revive").collect::<Vec<_>>(), [&json!(["revive", "i0", 10])]);
 }
 
-/// The field has seven cards, so no summoned card joins.
+/// A side has at most seven cards, so the king summons no soldier when its side is full.
 #[test]
-fn king_summons_soldier_if_field_has_room() {
+fn king_summons_soldier_if_side_has_room() {
     begins(
         "TideLord",
         "King RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
@@ -307,7 +310,7 @@ fn king_summons_soldier_if_field_has_room() {
     );
 }
 
-/// Water on earth: 4 becomes 6. The counterattack doubles it to 8, and a gold giant then subtracts 4.
+/// Water on earth: a damage of 4 becomes 6. The counterattack raises attack to 8, and the gold giant then subtracts 4.
 #[test]
 fn mountain_giant_weakens_attackers() {
     begins(
@@ -325,8 +328,8 @@ fn mountain_giant_weakens_attackers() {
     );
 }
 
-/// The target is the leftmost card of the first listed name on the field, and taunt precedes all names. The repository
-/// has neither rule.
+/// Cards with taunt are attacked first, then the leftmost card of the first priority name on the field. The
+/// repository's rules have neither taunt nor priority.
 #[test]
 fn targets_follow_taunt_and_priority() {
     let attacked = |rules, invaders: &str, defenders: &str| {
@@ -341,7 +344,7 @@ fn targets_follow_taunt_and_priority() {
     assert_eq!(attacked(repo, "TideLord TideLord TideLord", "King Sapling RockBeetle"), "d0");
 }
 
-/// The repository has no element bonus: fire on nature stays 2.
+/// The repository's rules have no element bonus: a fire damage of 2 on nature stays 2.
 #[test]
 fn repo_rules_ignore_elements() {
     let log = fight_under(Rules::Repo, "FireLizard", "AncientTreant").1.events();
@@ -356,8 +359,8 @@ fn elements_form_cycle() {
     assert_eq!(pairs, [(Fire, Nature), (Water, Earth), (Nature, Water), (Earth, Fire)]);
 }
 
-/// Invaders win 36.3 % of 20,000 pairs of random teams as the measurements draw them (within one point), in 8.4
-/// attacks on average, and no battle reaches the cap. More pairs with `LUDEX_TEST_SCALE`.
+/// Invaders win 36.3 % of 20,000 battles between random teams, within one percentage point. A battle takes 8.4 attacks
+/// on average and never reaches the turn limit. `LUDEX_TEST_SCALE` raises the number of battles.
 #[test]
 fn random_teams_match_measured_rates() {
     let mut rng = Stream::from_text("battle_cards");
@@ -378,7 +381,7 @@ fn random_teams_match_measured_rates() {
 }
 
 #[test]
-fn choosing_summon_is_refused_with_reason() {
+fn card_list_marks_summoned_cards_as_not_choosable() {
     let game = crate::load("battle_cards").unwrap();
     for (seat, name) in [(0, "Skeleton"), (1, "Soldier")] {
         let text = game.start().view(ludex_env::Viewer::Seat(seat)).text();

@@ -6,7 +6,7 @@ use ludex_env::picture::{Board, Picture, square_name};
 use super::{Breakthrough, MARKS, View};
 use crate::board::{self, LETTERS};
 
-/// Draws the board; seat 0's men start at the top, so it sees the board turned.
+/// Draws the board, rotated by 180 degrees if `turned` (the view of seat 0, whose men start at the top).
 pub(super) fn picture(game: &Breakthrough, view: &View, turned: bool) -> Picture {
     let [columns, rows] = [game.columns as usize, game.rows as usize];
     let grid = Board::new(columns, rows, turned);

@@ -31,7 +31,7 @@ fn result(game: &Breakthrough, s: &State) -> (ToMove, [f64; 2]) {
 }
 
 #[test]
-fn men_fill_one_row_below_six_rows_and_two_above() {
+fn sides_start_with_one_row_of_men_on_small_boards() {
     for (rows, men) in [(5, 4), (6, 8)] {
         assert_eq!(game(rows, 4).start().men.map(u128::count_ones), [men; 2], "{rows} rows");
     }
@@ -117,14 +117,14 @@ fn refusals_state_reason() {
     let s = board(&g, &["....", "bb..", "bww.", "...."], "b");
     let at = |row: u32, column: u32, direction: u32, capture: u32| ((row * 4 + column) * 6 + direction) * 2 + capture;
     for (a, word) in [
-        (at(0, 0, 1, 0), "no man of b on a4"),
+        (at(0, 0, 1, 0), "b has no man on a4"),
         (at(1, 0, 4, 0), "move down"),
         (at(1, 0, 0, 0), "leaves the board"),
-        (at(1, 0, 1, 0), "an own man occupies a2"),
-        (at(1, 1, 1, 0), "b2 is taken, and nothing is taken straight ahead"),
-        (at(2, 0, 1, 1), "nothing is taken straight ahead"),
-        (at(1, 0, 2, 0), "an enemy occupies b2; taking it is 53"),
-        (at(2, 0, 2, 1), "nothing to take on b1; the step onto it is 100"),
+        (at(1, 0, 1, 0), "a2 is occupied by an own man"),
+        (at(1, 1, 1, 0), "b2 is occupied; a man captures only diagonally"),
+        (at(2, 0, 1, 1), "a man captures only diagonally"),
+        (at(1, 0, 2, 0), "b2 is occupied by an enemy man; its capture is action 53"),
+        (at(2, 0, 2, 1), "no man to capture on b1; the step to b1 is action 100"),
     ] {
         assert!(!g.is_legal(&s, 0, a), "{a}");
         let why = g.why_not(&s, 0, a);
@@ -143,7 +143,7 @@ fn invalid_sizes_are_refused() {
     }
 }
 
-/// Returns the legal moves by the rules as written, square by square.
+/// Returns the legal moves, generated square by square from the written rules.
 fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
     let view = g.view(s, Viewer::Public);
     let mark = |r: i32, c: i32| view.board.get(usize::try_from(r).ok()?)?.chars().nth(usize::try_from(c).ok()?);
@@ -164,7 +164,7 @@ fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
 }
 
 #[test]
-fn every_size_matches_plain_rules() {
+fn legal_moves_match_written_rules_on_every_size() {
     let mut rng = Stream::from_text("breakthrough sizes");
     for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)] {
         let g = game(rows, columns);

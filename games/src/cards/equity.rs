@@ -1,24 +1,24 @@
-//! Equity: the average share of the pot that a hand wins over all possible boards.
+//! Equity: the average share of the pot that a hand wins, over all possible boards.
 
 use ludex_env::draw::Stream;
 
 use super::{Card, DECK, Hand};
 
-/// Win counts of each hand, alone or shared.
+/// Number of wins of each hand, with ties counted separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equity {
-    /// Number of wins, by hand and by number of hands that shared the win (from one).
+    /// Number of wins: `wins[h][k]` counts the boards on which hand `h` and `k` other hands share the win.
     wins: Vec<Vec<u64>>,
     boards: u64,
 }
 
-/// Number of cards on a full board.
+/// Number of community cards on a full board.
 pub const BOARD: usize = 5;
 
 impl Equity {
-    /// Counts every completion of the board.
+    /// Evaluates the hands on every completion of the board.
     ///
-    /// Numbers that are not cards and duplicate cards are ignored.
+    /// Invalid card numbers and duplicate cards are ignored.
     pub fn exact(hands: &[Vec<Card>], board: &[Card]) -> Equity {
         let (deck, held, mut equity) = prepare(hands, board);
         let deck: Vec<Hand> = deck.into_iter().map(Hand::from).collect();
@@ -28,7 +28,7 @@ impl Equity {
         equity
     }
 
-    /// Counts `samples` random completions of the board.
+    /// Evaluates the hands on `samples` random completions of the board.
     pub fn sampled(hands: &[Vec<Card>], board: &[Card], samples: u64, rng: &mut Stream) -> Equity {
         let (mut deck, held, mut equity) = prepare(hands, board);
         let known: Hand = board.iter().copied().collect();
@@ -45,8 +45,8 @@ impl Equity {
         equity
     }
 
-    /// Returns the average share of the pot that `hole` wins against `others` hands of the same size, on boards of `full`
-    /// cards that start with `board`. Unknown cards are drawn `samples` times from the rest of `deck`.
+    /// Returns the average share of the pot that `hole` wins against `others` random hands of the same size, on boards
+    /// of `full` cards that start with `board`. Unknown cards are drawn from the rest of `deck`, `samples` times.
     ///
     /// # Panics
     /// Panics if `hole` is empty.
@@ -114,7 +114,8 @@ impl Equity {
     }
 }
 
-/// Returns the remaining cards, the hands, and zero counts. At most 32 hands.
+/// Returns the cards that are in no hand and not on the board, the hands (at most 32), and an equity with all counts
+/// zero.
 fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity) {
     let hands = &hands[..hands.len().min(32)];
     let known = |c: &Card| board.contains(c) || hands.iter().any(|h| h.contains(c));
@@ -124,7 +125,7 @@ fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity
     (deck, held, equity)
 }
 
-/// Calls `each` with every extension of `board` by `missing` cards of `deck`.
+/// Calls `each` with every board that extends `board` by `missing` cards of `deck`.
 fn fill(deck: &[Hand], missing: usize, board: Hand, each: &mut impl FnMut(Hand)) {
     if missing == 0 {
         return each(board);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_samples_approximate_exact() {
+    fn sampled_shares_approximate_exact_shares() {
         let (held, board) = (hands(&["As Ad", "Ks Kd", "7h 6h"]), cards("Kc 5h 4d").unwrap());
         let exact = Equity::exact(&held, &board);
         assert_eq!(exact.boards(), 43 * 42 / 2);

@@ -1,16 +1,16 @@
-//! Strength of poker hands: the best five of up to seven cards.
+//! Strength of poker hands: the best five cards out of up to seven.
 //!
-//! A [`Hand`] consists of two integers that add up card by card, so that hands with common cards share work: a key that
-//! counts ranks and suits, and the cards as bits. The counts of the seven low and six high ranks, read as base-5 numbers,
-//! index a table of classes. Flushes, recognized by their suit counts, have a table of their own. The tables take less than
-//! a megabyte and are built on first use.
+//! A [`Hand`] is two integers that are sums over its cards, so a shared part of several hands is computed once. The
+//! first integer, the key, counts ranks and suits; the second is the set of cards as bits. The rank counts, read as two
+//! base-5 numbers (seven low ranks, six high ranks), index a table of strengths. Flushes are recognized by their suit
+//! counts and have a separate table. The tables take less than a megabyte and are built on first use.
 
 use std::ops::{Add, AddAssign};
 use std::sync::LazyLock;
 
 use super::Card;
 
-/// Names of the categories, weakest first. A royal flush counts as a straight flush.
+/// Names of the hand categories, weakest first. A royal flush is a straight flush.
 pub const CATEGORIES: [&str; 9] = [
     "high_card",
     "pair",
@@ -25,7 +25,7 @@ pub const CATEGORIES: [&str; 9] = [
 
 /// Maximum number of cards in a hand.
 const MOST: usize = 7;
-/// Number of ranks counted by the low part of the key.
+/// Number of ranks in the low part of the key.
 const LOW: usize = 7;
 const LOW_PATTERNS: usize = 5usize.pow(LOW as u32);
 const HIGH_PATTERNS: usize = 5usize.pow(13 - LOW as u32);
@@ -35,15 +35,15 @@ const HIGH_AT: u32 = 20;
 const SUITS_AT: u32 = 40;
 const SIZE_AT: u32 = 56;
 
-/// Up to seven cards of one deck, for [`Hand::strength`]. Disjoint hands can be added.
+/// A set of up to seven cards of one deck. Hands without common cards can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand {
     key: u64,
-    /// Ranks of clubs in bits 0 to 12, of diamonds in bits 16 to 28, and so on.
+    /// Set of cards: ranks of clubs in bits 0 to 12, diamonds in bits 16 to 28, hearts from bit 32, spades from bit 48.
     cards: u64,
 }
 
-/// Single-card hands, indexed by card.
+/// Hands of a single card, indexed by card.
 static ONE: [Hand; 52] = {
     let mut all = [Hand { key: 0, cards: 0 }; 52];
     let mut c = 0;
@@ -57,7 +57,7 @@ static ONE: [Hand; 52] = {
 };
 
 impl From<Card> for Hand {
-    /// Returns the hand with this one card; an empty hand if the number is not a card.
+    /// Returns the hand that consists of `card`, or an empty hand if the number is invalid.
     #[inline]
     fn from(card: Card) -> Hand {
         ONE.get(usize::from(card)).copied().unwrap_or_default()
@@ -88,38 +88,39 @@ impl FromIterator<Card> for Hand {
 }
 
 impl Hand {
-    /// Returns the strength: greater for the stronger of two hands with equally many cards, equal for ties.
+    /// Returns the strength. Among hands with the same number of cards, a stronger hand has a higher strength, and ties
+    /// have equal strengths.
     ///
-    /// With fewer than five cards, the existing ranks decide. For invalid hands (duplicate cards, more than seven cards) the
-    /// result is arbitrary.
+    /// A hand with fewer than five cards is compared by the ranks it has. The strength of an invalid hand (duplicate
+    /// cards or more than seven cards) is arbitrary.
     #[inline]
     pub fn strength(self) -> u16 {
         TABLES.strength(self)
     }
 
-    /// Computes the strengths of many hands, faster than one by one.
+    /// Writes the strength of each hand to `out`. Faster than separate calls of [`Hand::strength`].
     pub fn strengths(hands: &[Hand], out: &mut [u16]) {
         let tables = &*TABLES;
         hands.iter().zip(out).for_each(|(hand, out)| *out = tables.strength(*hand));
     }
 }
 
-/// Returns the category name of a [`Hand::strength`].
+/// Returns the category name for a strength returned by [`Hand::strength`].
 pub fn category(strength: u16) -> &'static str {
     let code = TABLES.codes.get(usize::from(strength)).copied().unwrap_or(0);
     CATEGORIES[(code >> 20) as usize % CATEGORIES.len()]
 }
 
 struct Tables {
-    /// Start of the block of classes, by number of cards and counts of the high ranks.
+    /// Start of a block in `classes`, by number of cards and counts of the high ranks.
     blocks: Vec<u32>,
-    /// Index within the block, by counts of the low ranks.
+    /// Index within a block, by counts of the low ranks.
     places: Vec<u16>,
-    /// Classes of hands without a flush.
+    /// Strengths of hands without a flush, in blocks.
     classes: Vec<u16>,
-    /// Classes of flushes, by the ranks of the suit as bits.
+    /// Strengths of flushes, indexed by the ranks of the flush suit as bits.
     flushes: Vec<u16>,
-    /// Codes by class: the category from bit 20 on; below it the deciding ranks, four bits each.
+    /// Codes by strength: the category from bit 20 on, and below it the deciding ranks with four bits each.
     codes: Vec<u32>,
 }
 
@@ -191,7 +192,7 @@ fn digits(mut n: usize) -> [u8; 7] {
     })
 }
 
-/// Returns a code: the category, then ranks by importance, 0 for none.
+/// Returns a code: the category, then up to five ranks in order of importance (rank + 1; 0 for none).
 fn code(category: usize, ranks: impl IntoIterator<Item = usize>) -> u32 {
     let mut code = category as u32;
     let mut ranks = ranks.into_iter();
@@ -201,7 +202,7 @@ fn code(category: usize, ranks: impl IntoIterator<Item = usize>) -> u32 {
     code
 }
 
-/// Returns the highest rank of a straight in `ranks`, given as bits; an ace also counts below the two.
+/// Returns the highest rank of the best straight in `ranks`, a bit set. An ace also counts as the rank below the two.
 fn straight(ranks: u32) -> Option<usize> {
     let with_low_ace = ranks << 1 | ranks >> 12 & 1;
     (3..13).rev().find(|&top| with_low_ace >> (top - 3) & 31 == 31)
@@ -254,7 +255,8 @@ mod tests {
         category(hand(text).strength())
     }
 
-    /// Compares the class sizes of all five-card hands (7,462 strengths) with the known combinatorial counts.
+    /// Compares the number of five-card hands in each class with the known combinatorial counts, 7,462 strengths in
+    /// total.
     #[test]
     fn five_card_hands_have_known_class_sizes() {
         let mut counts = [0u32; 9];
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(seen.iter().filter(|&&s| s).count(), 7_462);
     }
 
-    /// With six and seven cards, the best five decide.
+    /// With six or seven cards, the best five cards decide.
     #[test]
     fn strength_uses_best_five_cards() {
         let mut rng = ludex_env::Stream::from_text("seven cards");

@@ -1,8 +1,8 @@
-//! Static evaluation: material, squares, mobility, pawns, and king attack.
+//! Static evaluation: material, piece squares, mobility, pawn structure, and attacks on the king.
 //!
-//! Every term has a value for the middle game and one for the endgame, in hundredths of a pawn, interpolated by the
-//! pieces
-//! on the board. Square values follow simple rules: distance from the center and progress.
+//! Each term has one value for the middle game and one for the endgame, in hundredths of a pawn. The result
+//! interpolates between the two by the material on the board. Piece-square values follow from two rules: distance from
+//! the center and advance.
 
 use std::ops::{AddAssign, Neg};
 
@@ -14,7 +14,8 @@ use super::state::State;
 const VALUE: [Score; 6] =
     [Score(90, 110), Score(330, 300), Score(345, 315), Score(480, 530), Score(980, 960), Score(0, 0)];
 
-/// Returns the value of a square for a role; `rank` and `file` from 0, the own side first.
+/// Returns the positional value of a piece on a square. `rank` counts from the own back rank, `file` from the a-file,
+/// both from 0.
 const fn place(role: usize, rank: i32, file: i32) -> Score {
     // 0 in the four squares of the middle, 3 on the edge.
     let (across, along) = (from_middle(file), from_middle(rank));
@@ -31,12 +32,12 @@ const fn place(role: usize, rank: i32, file: i32) -> Score {
     }
 }
 
-/// Returns the distance from the two middle ranks or files.
+/// Returns the distance of a rank or file from the two middle ones.
 const fn from_middle(line: i32) -> i32 {
     if line < 4 { 3 - line } else { line - 4 }
 }
 
-/// Material plus [`place`], by role and square from White's side.
+/// Sum of [`VALUE`] and [`place`], by role and square, from White's side.
 const WORTH: [[Score; 64]; 6] = {
     let mut all = [[Score(0, 0); 64]; 6];
     let (mut role, mut square) = (0, 0);
@@ -51,24 +52,24 @@ const WORTH: [[Score; 64]; 6] = {
     all
 };
 
-/// Weight of each role in the game phase; a full middle game has 24.
+/// Weight of each role in the game phase. The start position has a total of 24.
 const WEIGHT: [i32; 6] = [0, 1, 1, 2, 4, 0];
-/// Baseline, and bonus for each square beyond it that a knight, bishop, rook or queen can reach.
+/// Mobility of knight, bishop, rook and queen: typical number of reachable squares, and bonus for each square above it.
 const MOBILITY: [(i32, Score); 4] = [(4, Score(4, 4)), (6, Score(4, 4)), (7, Score(2, 4)), (13, Score(1, 2))];
-/// Bonus for each square around the enemy king that a knight, bishop, rook or queen attacks.
+/// Bonus for each attacked square around the enemy king, for a knight, bishop, rook and queen.
 const AIMED: [i32; 4] = [6, 5, 8, 10];
 const BISHOPS: Score = Score(25, 45);
 const OPEN_FILE: Score = Score(22, 8);
 const HALF_OPEN_FILE: Score = Score(10, 6);
 const DOUBLED: Score = Score(-8, -18);
 const ISOLATED: Score = Score(-12, -10);
-/// Bonus by the rank of a passed pawn from its own side.
+/// Bonus for a passed pawn, by its rank as seen from its own side.
 const PASSED: [Score; 8] =
     [Score(0, 0), Score(0, 8), Score(0, 12), Score(5, 25), Score(15, 45), Score(30, 75), Score(45, 110), Score(0, 0)];
-/// Bonus of the side to move.
+/// Bonus for the side to move.
 const TEMPO: Score = Score(12, 6);
 
-/// A value in the middle game and in the endgame.
+/// A pair of values: for the middle game and for the endgame.
 #[derive(Clone, Copy, Default)]
 struct Score(i32, i32);
 
@@ -107,7 +108,8 @@ pub(super) fn centipawns(s: &State) -> i32 {
     (sum.0 * middle + sum.1 * (24 - middle)) / 24
 }
 
-/// Returns material, squares, mobility and attack of one color; adds the phase weights of its pieces to `middle`.
+/// Returns material, square, mobility and king attack scores of one color, and adds the phase weights of its pieces to
+/// `middle`.
 fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     let (own, occupied) = (board.by_color(color), board.occupied());
     let flip = color.fold_wb(0, 56);
@@ -173,7 +175,7 @@ fn pawns(board: &Board, color: Color) -> Score {
     sum
 }
 
-/// Returns all squares on ranks beyond that of `square` from the side of `color`.
+/// Returns all squares on the ranks in front of `square`, from the side of `color`.
 fn ahead(color: Color, square: Square) -> Bitboard {
     let rank = square.rank().to_u32();
     Bitboard(match color {
@@ -183,12 +185,12 @@ fn ahead(color: Color, square: Square) -> Bitboard {
     })
 }
 
-/// Returns the files adjacent to those of a set.
+/// Returns the files adjacent to `files`.
 fn adjacent_files(files: Bitboard) -> Bitboard {
     Bitboard((files.0 & !FILE_H) << 1 | (files.0 & !FILE_A) >> 1)
 }
 
-/// Returns the squares attacked by pawns of `color`.
+/// Returns the squares that `pawns` of `color` attack.
 fn strikes(color: Color, pawns: Bitboard) -> Bitboard {
     adjacent_files(Bitboard(color.fold_wb(pawns.0 << 8, pawns.0 >> 8)))
 }
@@ -196,7 +198,7 @@ fn strikes(color: Color, pawns: Bitboard) -> Bitboard {
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 const FILE_H: u64 = FILE_A << 7;
 
-/// Returns an estimate of White's return in (-1, 1): a pawn is 0.17, a queen 0.64.
+/// Returns an estimate of White's return in (-1, 1). A lead of 100 centipawns gives 0.17, a lead of 900 gives 0.64.
 pub(super) fn guess(s: &State) -> f64 {
     let x = f64::from(centipawns(s));
     x / (x.abs() + 500.0)
@@ -227,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn terms_have_expected_signs() {
-        let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "{good} against {bad}");
+    fn evaluation_terms_have_expected_signs() {
+        let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "expected {good} to be better than {bad}");
         // A queen more; a passed pawn nearer to its goal; a rook on an open file; pawns that are not doubled.
         better("3qk3/8/8/8/8/8/8/3QK2Q w - - 0 1", "3qk3/8/8/8/8/8/8/3QK3 w - - 0 1");
         better("4k3/8/P7/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/P7/8/8/8/4K3 w - - 0 1");
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn square_sets_match_expected_sets() {
+    fn pawn_squares_match_expected_sets() {
         assert_eq!(ahead(Color::White, Square::E7), Bitboard::from_rank(shakmaty::Rank::Eighth));
         assert_eq!(ahead(Color::White, Square::A8), Bitboard::EMPTY);
         assert_eq!(ahead(Color::Black, Square::C2), Bitboard::from_rank(shakmaty::Rank::First));

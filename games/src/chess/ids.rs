@@ -1,11 +1,10 @@
-//! OpenSpiel's 4674 action ids and their moves.
+//! OpenSpiel's 4674 action ids for chess moves.
 //!
-//! An id is `(file * 8 + rank) * 73 + k`, where the rank is counted from the mover's side and files are not mirrored.
-//! `k` is 0 to 8 for underpromotions (rook, bishop, knight; each straight, right, left), then 56 queen-like moves
-//! (vertical,
-//! horizontal, diagonal, anti-diagonal; each -7 to -1 and 1 to 7), then 8 knight moves. Promotion to a queen is the
-//! plain
-//! move. Castling has the last two ids. All lookups use tables built at compile time.
+//! An id is `(file * 8 + rank) * 73 + k` for the source square. The rank is counted from the mover's side; files are
+//! not mirrored. `k` is 0 to 8 for underpromotions (rook, bishop, knight; for each: straight, right, left). Then come
+//! 56 queen moves (vertical, horizontal, diagonal, anti-diagonal; for each: -7 to -1, 1 to 7) and 8 knight moves. A
+//! promotion to a queen is encoded as an ordinary queen move. Castling has the last two ids. All tables are built at
+//! compile time.
 
 use ludex_env::game::Action;
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square, attacks};
@@ -17,19 +16,19 @@ pub const LONG: Action = 4672;
 /// Castling on the king's side.
 pub const SHORT: Action = 4673;
 
-/// Ids per square of origin.
+/// Number of ids per source square.
 pub(super) const PER_SQUARE: u32 = 73;
-/// First id after a square's underpromotions.
+/// Offset of a square's ordinary moves, which follow its underpromotions.
 pub(super) const PLAIN: u32 = 9;
 
 const KNIGHT: [(i32, i32); 8] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)];
 const NO_SLOT: u8 = 255;
 const NO_MOVE: u16 = u16::MAX;
 
-/// Plain move (0 to 63) by source and target square in the mover's view.
+/// Index of the ordinary move (0 to 63) by source and target square in the mover's view.
 pub(super) static SLOT: [[u8; 64]; 64] = slots();
 
-/// Source, target << 6 and underpromotion << 12 (1 rook, 2 bishop, 3 knight), by id in the mover's view.
+/// Move by id in the mover's view: source, target << 6 and underpromotion << 12 (1 rook, 2 bishop, 3 knight).
 static MEANING: [u16; LONG as usize] = meanings();
 
 const fn slots() -> [[u8; 64]; 64] {
@@ -44,7 +43,7 @@ const fn slots() -> [[u8; 64]; 64] {
     table
 }
 
-/// Returns the plain move by files to the right and ranks ahead.
+/// Returns the index of the ordinary move by `x` files to the right and `y` ranks forward.
 const fn slot(x: i32, y: i32) -> u8 {
     let line = match (x, y) {
         (0, 0) => return NO_SLOT,
@@ -95,15 +94,15 @@ const fn meanings() -> [u16; LONG as usize] {
     table
 }
 
-/// [`SLOT`] for use at compile time, where a `static` cannot be read.
+/// Copy of [`SLOT`] for compile time, where a `static` cannot be read.
 const SLOT_CONST: [[u8; 64]; 64] = slots();
 
-/// Returns the first id of a square in the mover's view.
+/// Returns the first id of a source square in the mover's view.
 const fn base(from: usize) -> u32 {
     (from % 8 * 8 + from / 8) as u32 * PER_SQUARE
 }
 
-/// Returns source, target and underpromotion of an id below [`LONG`]; `None` for ids that leave the board.
+/// Returns source, target and underpromotion of an id below [`LONG`]; `None` if the move leaves the board.
 pub(super) fn squares(turn: Color, a: Action) -> Option<(Square, Square, Option<Role>)> {
     let code = u32::from(*MEANING.get(a as usize)?);
     if code == u32::from(NO_MOVE) {
@@ -135,9 +134,9 @@ pub(super) fn id(turn: Color, m: Move) -> Action {
     base(from as usize) + under + direction
 }
 
-/// Decodes `a` in `pos` to a move that can be played without a panic; legality is not checked. Returns `None` for moves
-/// that no piece of the mover could make on any board, for a move onto an own piece or a king, and for castling without
-/// the right or the room.
+/// Decodes id `a` into a move that can be played without a panic. Legality is not checked. Returns `None` if the source
+/// holds no own piece, the target holds an own piece or a king, a piece other than a pawn would promote, or castling
+/// lacks its right or free squares.
 pub(super) fn read(pos: &Chess, a: Action) -> Option<Move> {
     let (turn, board) = (pos.turn(), pos.board());
     if a >= LONG {

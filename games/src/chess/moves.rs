@@ -1,9 +1,8 @@
-//! Legal moves piece by piece, in the order of ids, straight from bitboards.
+//! Legal moves, generated piece by piece in the order of action ids.
 //!
-//! One pass over the mover's pieces yields the legal targets of each. Pieces come in the order of their ids (by files,
-//! then
-//! by ranks from the mover's side), so listing needs no sorting, counting no list, and a check for any move stops
-//! early.
+//! One pass over the mover's pieces yields the legal targets of each piece. Pieces come in id order (by file, then by
+//! rank from the mover's side), so lists need no sorting. Moves can be counted without a list, and a search for any
+//! legal move stops at the first one.
 
 use std::ops::ControlFlow;
 
@@ -14,25 +13,26 @@ use shakmaty::{Bitboard, CastlingSide, Chess, Color, Position, Rank, Role, Squar
 
 use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT, squares};
 
-/// Properties of a position that are shared by all pieces' moves.
+/// Properties of a position that the moves of all its pieces share.
 pub(super) struct Scan<'a> {
     pos: &'a Chess,
     king: Square,
     /// Enemy pieces that give check.
     pub(super) checkers: Bitboard,
-    /// Pieces of either side that alone block an enemy slider from the king.
+    /// Pieces of either side that are the only piece between an enemy slider and the king.
     pinned: Bitboard,
-    /// Squares that pieces other than the king may move to: not own pieces, and in check only those that end the check.
+    /// Squares to which pieces other than the king may move: squares without an own piece, and in check only squares
+    /// that end the check.
     target: Bitboard,
 }
 
 /// The moves of one piece.
 struct Moves {
-    /// The source, `file * 8 + rank` in the mover's view.
+    /// The source square, `file * 8 + rank` in the mover's view.
     at: u32,
-    /// The targets, in the mover's view.
+    /// The target squares, in the mover's view.
     to: Bitboard,
-    /// True for a pawn on its seventh rank, for which every target is four moves.
+    /// True for a pawn on its seventh rank: each target then stands for four moves.
     promotes: bool,
 }
 
@@ -45,7 +45,7 @@ impl Moves {
         &SLOT[(self.at >> 3 | (self.at & 7) << 3) as usize]
     }
 
-    /// Writes all ids in ascending order.
+    /// Writes the ids of all moves in ascending order.
     fn put(&self, out: &mut impl ActionSink) {
         let base = self.at * PER_SQUARE;
         if self.promotes {
@@ -67,7 +67,7 @@ impl Moves {
 }
 
 impl<'a> Scan<'a> {
-    /// Analyzes a position; returns `None` if the mover has no king, which cannot occur in a game.
+    /// Analyzes a position. Returns `None` if the mover has no king, which cannot occur in a game.
     pub(super) fn new(pos: &'a Chess) -> Option<Self> {
         let (turn, board) = (pos.turn(), pos.board());
         let king = board.king_of(turn)?;
@@ -148,7 +148,7 @@ impl<'a> Scan<'a> {
         to
     }
 
-    /// Returns true if the king may castle to this side.
+    /// Returns true if castling to this side is legal.
     pub(super) fn castles(&self, side: CastlingSide) -> bool {
         let (turn, board, castles) = (self.pos.turn(), self.pos.board(), self.pos.castles());
         let path = castles.path(turn, side);
@@ -159,7 +159,7 @@ impl<'a> Scan<'a> {
         attacks::between(self.king, to).with(to).into_iter().all(|square| !self.attacked(square, board.occupied()))
     }
 
-    /// Calls `f` for every piece that can move, in the order of ids; castling is excluded.
+    /// Calls `f` with the moves of every piece that can move, in id order. Castling is not included.
     fn each(&self, mut f: impl FnMut(Moves) -> ControlFlow<()>) -> ControlFlow<()> {
         let (turn, board) = (self.pos.turn(), self.pos.board());
         let view = |b: Bitboard| if turn == Color::White { b } else { b.flip_vertical() };
@@ -177,12 +177,12 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns true if a legal move exists. (If castling is legal, the rook can move too.)
+    /// Returns true if a legal move exists. Castling need not be checked: the rook can then move too.
     pub(super) fn any(&self) -> bool {
         self.each(|_| ControlFlow::Break(())).is_break()
     }
 
-    /// Returns true if an id is legal; examines its own piece only.
+    /// Returns true if an id is legal. Examines only the piece that would move.
     pub(super) fn is_legal(&self, a: Action) -> bool {
         match a {
             LONG => self.castles(CastlingSide::QueenSide),
@@ -198,7 +198,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Lists all legal ids in ascending order.
+    /// Lists all legal ids, castling included, in ascending order.
     pub(super) fn legal(&self, out: &mut impl ActionSink) {
         let _ = self.each(|moves| {
             moves.put(out);
@@ -212,7 +212,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns a uniformly random legal id, equal to indexing the ascending list with `below`.
+    /// Returns a uniformly random legal id: the one at index `rng.below(n)` of the ascending list of `n` ids.
     pub(super) fn random(&self, rng: &mut Stream) -> Action {
         let mut pieces = ArrayVec::<Moves, 16>::new();
         let mut total = 0;

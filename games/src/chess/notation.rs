@@ -15,18 +15,18 @@ use ludex_env::game::Action;
 
 use crate::notation::{date, moves, player};
 
-/// Returns the FEN in OpenSpiel's form: the en passant square is given only if the capture is legal.
+/// Returns the FEN in OpenSpiel's form, with an en passant square only if the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {
     Fen::from_position(pos, EnPassantMode::Legal).to_string()
 }
 
-/// Parses a FEN; counters may be missing.
+/// Parses a FEN. The move counters are optional.
 ///
 /// # Errors
-/// A sentence about the first problem.
+/// Returns a sentence about the first problem.
 pub(super) fn position(fen: &str) -> Result<Chess, String> {
     let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is not a FEN: {e}"))?;
-    fen.into_position(CastlingMode::Standard).map_err(|e| format!("no legal position: {}", flaws(e.kinds())))
+    fen.into_position(CastlingMode::Standard).map_err(|e| format!("illegal position: {}", flaws(e.kinds())))
 }
 
 fn flaws(kinds: PositionErrorKinds) -> String {
@@ -35,22 +35,22 @@ fn flaws(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::MISSING_KING, "a king is missing"),
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
         (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn is on the first or last rank"),
-        (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right without its king and rook at home"),
-        (PositionErrorKinds::INVALID_EP_SQUARE, "an en passant square without its pawn"),
+        (PositionErrorKinds::INVALID_CASTLING_RIGHTS, "a castling right requires king and rook on their start squares"),
+        (PositionErrorKinds::INVALID_EP_SQUARE, "the en passant square has no pawn that can be captured"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side that is not to move is in check"),
-        (PositionErrorKinds::IMPOSSIBLE_CHECK, "a check that no move can give"),
-        (PositionErrorKinds::TOO_MUCH_MATERIAL, "more pieces than promotions could make"),
+        (PositionErrorKinds::IMPOSSIBLE_CHECK, "no legal move leads to this check"),
+        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more pieces than promotions allow"),
     ];
     let found: Vec<&str> = words.iter().filter(|(k, _)| kinds.contains(*k)).map(|(_, w)| *w).collect();
     found.join(", ")
 }
 
-/// Returns the legal move of an id.
+/// Decodes an id; `None` if the move is illegal.
 pub(super) fn legal_move(pos: &Chess, a: Action) -> Option<Move> {
     ids::read(pos, a).filter(|_| Scan::new(pos).is_some_and(|scan| scan.is_legal(a)))
 }
 
-/// Returns the SAN of an id with `+` or `#`; UCI if the id is not legal.
+/// Returns the SAN of an id with `+` or `#`, or UCI if the move is illegal.
 pub(super) fn san(pos: &Chess, a: Action) -> String {
     match legal_move(pos, a) {
         Some(m) => SanPlus::from_move(pos.clone(), m).to_string(),
@@ -58,7 +58,7 @@ pub(super) fn san(pos: &Chess, a: Action) -> String {
     }
 }
 
-/// Returns the UCI form of an id for the side `turn`, legal or not; plain moves to the last rank have no letter.
+/// Returns the UCI form of an id of side `turn`, legal or not. Promotions to a queen have no letter.
 pub(super) fn uci(turn: Color, a: Action) -> String {
     if a >= ids::LONG {
         return if a == ids::LONG { "O-O-O" } else { "O-O" }.into();
@@ -69,13 +69,13 @@ pub(super) fn uci(turn: Color, a: Action) -> String {
     }
 }
 
-/// Parses a legal move in UCI.
+/// Parses a legal move given in UCI.
 pub(super) fn from_uci(pos: &Chess, text: &str) -> Option<Action> {
     let m = UciMove::from_ascii(text.as_bytes()).ok()?.to_move(pos).ok()?;
     Some(ids::id(pos.turn(), m))
 }
 
-/// Parses squares in UCI that match no legal move, to an id that exists but is illegal here.
+/// Parses an illegal move given in UCI, and returns the id if the move has one.
 fn from_squares(pos: &Chess, text: &str) -> Option<Action> {
     let UciMove::Normal { from, to, promotion } = UciMove::from_ascii(text.as_bytes()).ok()? else { return None };
     let under = promotion.filter(|role| *role != Role::Queen);
@@ -84,7 +84,7 @@ fn from_squares(pos: &Chess, text: &str) -> Option<Action> {
     found.filter(|&a| ids::read(pos, a).is_none_or(|m| !pos.is_legal(m)))
 }
 
-/// Parses a legal move in free form: the id itself, UCI, SAN, or loose SAN.
+/// Parses a legal move given as an id, UCI, SAN, or loose SAN.
 pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let text = text.trim().trim_end_matches(['!', '?', '.']);
     let found = text
@@ -102,8 +102,8 @@ fn from_san(pos: &Chess, text: &str) -> Option<Action> {
     Some(ids::id(pos.turn(), san.to_move(pos).ok()?))
 }
 
-/// Parses SAN without regard to `x`, `-`, `=`, `+`, `#`, zeros for castling and finally case, if exactly one legal move
-/// matches.
+/// Parses loose SAN: ignores `x`, `-`, `=`, `+` and `#`, accepts zeros for castling, and finally ignores case. Returns
+/// a move only if exactly one legal move matches.
 fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let bare = |t: &str| t.replace('0', "O").replace(['x', '-', '=', '+', '#', ':'], "");
     let wanted = bare(text.trim_end_matches("e.p").trim_end());
@@ -122,7 +122,7 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     one(&|form| form == wanted).or_else(|| one(&|form| form.eq_ignore_ascii_case(&wanted)))
 }
 
-/// Returns a record in Portable Game Notation, from the position `start`. White is seat 1.
+/// Returns a record in Portable Game Notation (PGN). `start` is the FEN of the first position. White is seat 1.
 ///
 /// # Errors
 /// Same as [`pgn`].
@@ -157,15 +157,14 @@ pub(super) fn record_pgn(start: Option<&str>, record: &Record) -> Result<String,
     pgn(start, &moves, result, &tags)
 }
 
-/// Returns a game in Portable Game Notation.
+/// Returns a game in Portable Game Notation (PGN).
 ///
-/// `start` is the FEN of the first position (`None`: the standard one), `moves` are the played ids, `result` is one of
-/// `1-0`,
-/// `0-1`, `1/2-1/2`, `*`. `tags` come first, in the given order; missing required tags of PGN are filled with `?`;
-/// `Result`, `SetUp` and `FEN` are added here.
+/// `start` is the FEN of the first position (`None`: the standard position), `moves` are the played ids, and `result`
+/// is `1-0`, `0-1`, `1/2-1/2` or `*`. The required PGN tags come first, with `?` for those missing in `tags`; the
+/// function writes `Result`, `SetUp` and `FEN` itself. The remaining `tags` follow in the given order.
 ///
 /// # Errors
-/// A start that is not a valid position, or the first illegal move.
+/// Fails if `start` is not a valid position, or at the first illegal move.
 pub(super) fn pgn(
     start: Option<&str>,
     moves: &[Action],

@@ -8,13 +8,13 @@ use super::ids;
 use super::moves::Scan;
 use super::state::State;
 
-/// Approximate values of a pawn, knight, bishop, rook and queen, and of a capturing king.
+/// Approximate values of pawn, knight, bishop, rook and queen. The last value is for a king that captures.
 const VALUE: [i32; 6] = [1, 3, 3, 5, 9, 10];
 
-/// Moves with their immediate gains.
+/// Moves, each with a score for ordering.
 type Gains = SmallVec<[(i32, Action); 32]>;
 
-/// Lists all legal moves with gainful ones in front, and returns the number of those.
+/// Lists all legal moves, winning captures and queen promotions first, and returns how many of these there are.
 pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return 0 };
@@ -25,7 +25,8 @@ pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     gains.len()
 }
 
-/// Lists all moves in check, otherwise the gainful ones. Returns true if the mover may decline them all.
+/// Lists all legal moves if the mover is in check, otherwise winning captures and queen promotions. Returns true if the
+/// mover may decline all listed moves.
 pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return true };
@@ -39,8 +40,8 @@ pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     true
 }
 
-/// Returns captures and queen promotions among `legal`, the most valuable victim first, then the least valuable
-/// attacker. Excludes captures of a less valuable piece that can be recaptured.
+/// Returns queen promotions and captures among `legal`, by the most valuable victim, then by the least valuable
+/// attacker. Excludes captures of a less valuable piece on a defended square.
 fn gains(s: &State, legal: &[Action]) -> Gains {
     let (turn, board) = (s.pos.turn(), s.pos.board());
     let mut gains = Gains::new();
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn pawns_promote_and_capture_en_passant() {
+    fn quiescence_moves_include_promotion_and_en_passant() {
         let noisy_ones = |fen| names(fen, |s, out| assert!(noisy(s, out)));
         assert_eq!(noisy_ones("8/P3k3/8/8/8/8/8/4K3 w - - 0 1"), ["a7a8"]);
         assert_eq!(noisy_ones("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2"), ["e5d6"]);

@@ -10,7 +10,7 @@ use crate::picture::chess::{piece, word};
 
 const LETTERS: &str = "abcdefgh";
 
-/// Returns the squares that the mover clicks.
+/// Returns the squares to click for a move.
 pub(super) fn gesture(turn: Color, a: Action) -> Option<Gesture> {
     let rank = turn.fold_wb(1, 8);
     match a {
@@ -20,7 +20,7 @@ pub(super) fn gesture(turn: Color, a: Action) -> Option<Gesture> {
     }
 }
 
-/// Parses the pieces of a FEN: square (column, row from the top) and letter.
+/// Lists the pieces of a FEN as (column, row from the top) and letter.
 fn pieces(fen: &str) -> Vec<([usize; 2], char)> {
     let mut out = Vec::new();
     for (row, line) in fen.split(' ').next().unwrap_or_default().split('/').take(8).enumerate() {
@@ -39,7 +39,7 @@ fn pieces(fen: &str) -> Vec<([usize; 2], char)> {
     out
 }
 
-/// Draws the position, turned if seen from Black's side.
+/// Draws the position, rotated by 180 degrees if `turned` (Black's side).
 pub(super) fn picture(view: &View, turned: bool) -> Picture {
     let grid = Board::new(8, 8, turned);
     let mut sketch = grid.sketch();

@@ -1,4 +1,4 @@
-//! A position with its history: earlier positions, counters, and the reason for the end.
+//! A game in progress: the position, the earlier positions, the counters, and the reason for the end.
 
 use ludex_env::game::Action;
 use shakmaty::zobrist::{Zobrist64, ZobristValue};
@@ -15,11 +15,11 @@ pub enum End {
     Checkmate,
     /// The side to move has no legal move and is not in check.
     Stalemate,
-    /// Neither side could mate by any moves.
+    /// Neither side has enough material for a mate.
     Material,
-    /// The position has occurred too often.
+    /// The position has occurred the configured number of times.
     Repetition,
-    /// Too many plies without a capture or a pawn move.
+    /// The limit on plies without a capture or a pawn move is reached.
     Counter,
     /// The maximum number of plies is reached.
     Plies,
@@ -42,16 +42,16 @@ impl End {
 /// A game in progress.
 #[derive(Debug)]
 pub struct State {
-    /// The position, with castling rights, en passant square and both counters.
+    /// The position, with castling rights, en passant square and move counters.
     pub(super) pos: Chess,
     /// Hash key of the position: pieces, side to move, castling rights, and an en passant square if the capture is
     /// legal.
     pub(super) key: u64,
-    /// Keys of the earlier positions since the last capture or pawn move; no older one can recur.
+    /// Keys of the earlier positions since the last capture or pawn move. No position before that can recur.
     keys: Vec<u64>,
-    /// All moves of the game: source, target << 6, promotion << 12 (the role's number, 0 = none).
+    /// All moves of the game, packed: source, target << 6, promotion << 12 (number of the role, 0 = none).
     pub(super) moves: Vec<u16>,
-    /// Number of occurrences of the position, including this one.
+    /// Number of times that the current position has occurred, including now.
     pub(super) seen: u32,
     pub(super) check: bool,
     pub(super) end: Option<End>,
@@ -91,7 +91,7 @@ impl State {
         usize::from(self.pos.turn() == Color::White)
     }
 
-    /// Plays an id of the side to move. Ids that no piece could play leave the state as it is.
+    /// Plays an id for the side to move. An id that no piece can play has no effect.
     pub(super) fn play(&mut self, a: Action, rules: &Params) {
         let Some(m) = ids::read(&self.pos, a).filter(|_| self.end.is_none()) else { return };
         let before = self.key;
@@ -109,7 +109,7 @@ impl State {
         self.judge(rules);
     }
 
-    /// Sets the reason for the end in OpenSpiel's order: the counter comes after mate.
+    /// Sets the reason for the end. The order of the checks is OpenSpiel's: the ply counter is checked after mate.
     fn judge(&mut self, rules: &Params) {
         let Some(scan) = Scan::new(&self.pos) else { return };
         self.check = scan.checkers.any();
@@ -129,13 +129,14 @@ impl State {
     }
 }
 
-/// Returns true if neither side could mate by any moves: K-K, K-KB, K-KN, and bishops of one square color only.
+/// Returns true if neither side has enough material for a mate: K-K, K-KB, K-KN, or only bishops on squares of one
+/// color.
 fn insufficient(pos: &Chess) -> bool {
     let board = pos.board();
     (board.pawns() | board.rooks_and_queens()).is_empty() && pos.is_insufficient_material()
 }
 
-/// Plays `m` and returns the key of the position after it.
+/// Plays `m` and returns the key of the resulting position, updated from `key`.
 fn advance(pos: &mut Chess, key: u64, m: Move) -> u64 {
     let turn = pos.turn();
     let mut z = Zobrist64(key);
@@ -178,7 +179,7 @@ fn advance(pos: &mut Chess, key: u64, m: Move) -> u64 {
     z.0
 }
 
-/// Packs a move into two bytes, in UCI terms.
+/// Packs a move into 16 bits. Castling is packed as the move of the king.
 fn pack(m: Move) -> u16 {
     let from = m.from().map_or(0, |s| s.to_u32());
     let to = match m {

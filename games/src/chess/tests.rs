@@ -1,4 +1,4 @@
-//! Rules that the recorded games do not cover. (`tests/tests/oracles/chess.rs` replays those.)
+//! Rules that the recorded games in `tests/tests/oracles/chess.rs` do not cover.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Count, Mover};
@@ -16,7 +16,7 @@ fn from(fen: &str) -> Chess {
     game(Params { fen: Some(fen.into()), ..Params::default() })
 }
 
-/// Plays moves in any notation from the start.
+/// Plays moves from the start position, in any supported notation.
 fn play(game: &Chess, moves: &str) -> State {
     let mut s = game.start();
     for text in moves.split_whitespace() {
@@ -54,8 +54,8 @@ fn perft(game: &Chess, s: &State, depth: u32) -> u64 {
     legal(game, s).into_iter().fold(0, count)
 }
 
-/// Counts of chessprogramming.org, "Perft Results", with the names used there; the first four depths of the first are
-/// OpenSpiel's too.
+/// Counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
+/// OpenSpiel's.
 const PERFT: [(&str, &str, &[u64]); 6] = [
     ("initial", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", &[20, 400, 8902, 197_281]),
     ("kiwipete", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", &[48, 2039, 97_862]),
@@ -76,7 +76,7 @@ fn perft_counts_match_reference() {
 }
 
 #[test]
-fn ids_match_specification() {
+fn move_ids_match_openspiel() {
     let game = game(Params::default());
     let s = game.start();
     for (text, a) in [("a3", 89), ("a4", 90), ("Na3", 652), ("Nc3", 656), ("b1c3", 656), ("90", 90), ("h2h4", 4178)] {
@@ -195,7 +195,7 @@ fn presets_and_parameters_apply() {
     }
 }
 
-/// Random games: legal moves match shakmaty, the key matches the position, the view rebuilds the state, texts parse.
+/// In random games, legal moves and hash keys match shakmaty, views restore the state, and move texts parse.
 #[test]
 fn random_games_match_shakmaty() {
     let game = game(Params { repetition: 4, ..Params::default() });
@@ -257,7 +257,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     assert!(white > -1.0 && white < 1.0 && game.evaluate(s, 0) == Some(-white));
 }
 
-/// Any id in range, at any time, even in impossible positions.
+/// Plays and explains any id in range in any position, even impossible ones.
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });
@@ -312,14 +312,14 @@ fn illegal_moves_are_explained() {
         (&start, white("a1", "a5"), "the way from a1 to a5 is blocked on a2"),
         (&start, white("b1", "b4"), "a knight does not move from b1 to b4"),
         (&start, white("e2", "e5"), "a pawn does not move from e2 to e5"),
-        (&start, white("e2", "d3"), "nothing to take on d3"),
+        (&start, white("e2", "d3"), "no piece to capture on d3"),
         (&start, 0, "leaves the board"),
         (&start, SHORT, "a piece is on f1"),
         (&castle, LONG, "a piece is on b1"),
         (&castle, SHORT, "f1, which is attacked"),
-        (&castle, white("e1", "g1"), "castling has ids of its own"),
+        (&castle, white("e1", "g1"), "castling has separate ids"),
         (&pin, white("e4", "c5"), "the king would be in check"),
-        (&check, white("h1", "h2"), "the king is in check, and this does not end the check"),
+        (&check, white("h1", "h2"), "the king is in check, and this move does not end the check"),
         (&check, SHORT, "the right to castle on the king's side is lost"),
     ] {
         let s = game.start();
@@ -349,7 +349,7 @@ fn arrays_are_egocentric() {
 }
 
 #[test]
-fn texts_and_events_match() {
+fn view_text_and_event_text_show_position_and_move() {
     let game = game(Params::default());
     let s = play(&game, "e4");
     let text = game.text(&game.view(&s, Viewer::Public));
@@ -363,7 +363,7 @@ fn texts_and_events_match() {
 }
 
 #[test]
-fn hash_covers_near_limits() {
+fn hash_includes_plies_left_before_near_limit() {
     let game = game(Params { repetition: 0, ..Params::default() });
     let a = play(&game, "Nf3 Nf6 Nc3 Nc6");
     let b = play(&game, "Nc3 Nc6 Nf3 Nf6");
@@ -419,7 +419,7 @@ fn black_sees_board_from_its_side() {
 }
 
 #[test]
-fn drawing_repetition_is_marked() {
+fn drawing_repetition_has_warning() {
     let dance = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1";
     let told = |params: Params, moves: &str| {
         let g = game(params);
@@ -431,6 +431,6 @@ fn drawing_repetition_is_marked() {
     };
     let [back, on] = told(Params::default(), dance);
     assert!(back.contains("draw") && on.is_empty(), "{back}, {on}");
-    assert!(told(Params::default(), "Nf3 Nf6 Ng1").iter().all(String::is_empty), "the second time");
+    assert!(told(Params::default(), "Nf3 Nf6 Ng1").iter().all(String::is_empty), "the second occurrence is not a draw");
     assert!(told(Params { repetition: 0, ..Params::default() }, dance).iter().all(String::is_empty));
 }

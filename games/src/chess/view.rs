@@ -1,4 +1,4 @@
-//! The public view, and its texts and arrays.
+//! The public view, its texts and its arrays.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,23 @@ use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 use super::notation;
 use super::state::{self, State};
 
-/// The public information: the whole game.
+/// The public information about a game, from its first position to the current one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// FEN of the first position.
     pub start: String,
     /// All moves since the start, in UCI.
     pub moves: Vec<String>,
-    /// FEN of the position; the en passant square is given only if the capture is legal.
+    /// FEN of the current position. The en passant square is included only if the capture is legal.
     pub fen: String,
     /// `white` or `black`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
     /// True if the king of the side to move is attacked.
     pub check: bool,
-    /// Plies since the last capture or pawn move.
+    /// Number of plies since the last capture or pawn move.
     pub quiet: u32,
-    /// Number of occurrences of the position, including this one.
+    /// Number of times that the current position has occurred, including now.
     pub seen: u32,
     /// Reason for the end: `checkmate`, `stalemate`, `insufficient material`, `repetition`, `no capture or pawn move`,
     /// `ply limit`; absent before the end.
@@ -34,7 +34,7 @@ pub struct View {
     pub end: Option<String>,
 }
 
-/// Returns the view of a state.
+/// Returns the view of a state that started from the FEN `start`.
 pub(super) fn view(start: &str, s: &State) -> View {
     let color = if s.pos.turn() == Color::White { "white" } else { "black" };
     View {
@@ -49,7 +49,7 @@ pub(super) fn view(start: &str, s: &State) -> View {
     }
 }
 
-/// Returns the FEN, the board from the side of `me`, and the facts that the FEN does not contain.
+/// Returns the FEN, the board from the side of `me`, and the facts that a FEN does not contain.
 pub(super) fn text(view: &View, me: Color) -> String {
     let rows = view.fen.split(' ').next().unwrap_or_default().split('/');
     let mut lines: Vec<(char, Vec<char>)> =
@@ -112,7 +112,7 @@ const PARTS: [&str; 21] = [
     "quiet",
 ];
 
-/// Returns the spec of the array; `limit` is the maximum number of plies without capture or pawn move.
+/// Returns the spec of the array. `limit` is the configured number of plies without a capture or a pawn move.
 pub(super) fn tensor_spec(limit: u32) -> TensorSpec {
     let parts = PARTS.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
     let high = if limit == 0 { 255 } else { limit.clamp(2, 255) };
@@ -123,7 +123,7 @@ fn pieces(pos: &Chess, color: Color, role: Role) -> Bitboard {
     pos.board().by_piece(role.of(color))
 }
 
-/// Writes the array from the perspective of `me`, rank 0 being its own back rank. `limit` as for [`tensor_spec`].
+/// Writes the array from the perspective of `me`: rank 0 is the back rank of `me`. For `limit`, see [`tensor_spec`].
 pub(super) fn tensor(s: &State, me: Color, limit: u32, out: &mut [u8]) {
     let (pos, them) = (&s.pos, !me);
     let eyes = |b: Bitboard| if me == Color::White { b } else { b.flip_vertical() };
@@ -182,7 +182,7 @@ pub(super) fn openspiel_spec() -> TensorSpec {
     TensorSpec { d: Dtype::F4, s: vec![20, 8, 8], low: 0.0, high: 1.0, parts: parts.collect() }
 }
 
-/// Writes OpenSpiel's array, equal for both seats: planes of ranks from White's side.
+/// Writes OpenSpiel's array, the same for both seats, with ranks from White's side.
 pub(super) fn openspiel(s: &State, out: &mut [f32]) {
     let (pos, mut planes) = (&s.pos, out.as_chunks_mut::<64>().0.iter_mut());
     let mut squares = |b: Bitboard| {

@@ -1,4 +1,4 @@
-//! Explanations of illegal moves in chess terms.
+//! Explanations of illegal moves.
 
 use ludex_env::game::Action;
 use shakmaty::{CastlingSide, Chess, Color, Position, Rank, Role, Square, attacks};
@@ -7,7 +7,7 @@ use super::ids::{self, LONG, SHORT};
 use super::moves::Scan;
 use super::notation::uci;
 
-/// Returns one sentence about an id that is not legal in `pos`.
+/// Returns one sentence that explains why an id is illegal in `pos`.
 pub(super) fn why_not(pos: &Chess, a: Action) -> String {
     let reason = match a {
         LONG => castling(pos, CastlingSide::QueenSide),
@@ -22,7 +22,7 @@ fn castling(pos: &Chess, side: CastlingSide) -> String {
     let (name, rank) = (if side == CastlingSide::KingSide { "king's" } else { "queen's" }, turn.fold_wb('1', '8'));
     if pos.castles().rook(turn, side).is_none() {
         return format!(
-            "the right to castle on the {name} side is lost (the king or that rook has moved, or never had it)"
+            "the right to castle on the {name} side is lost (king or rook has moved, or the start position lacks it)"
         );
     }
     if let Some(square) = (pos.castles().path(turn, side) & board.occupied()).first() {
@@ -42,7 +42,7 @@ fn castling(pos: &Chess, side: CastlingSide) -> String {
 fn plain(pos: &Chess, a: Action) -> String {
     let (turn, board) = (pos.turn(), pos.board());
     let Some((from, to, under)) = ids::squares(turn, a) else {
-        return "this id leaves the board".to_owned();
+        return "the move with this id leaves the board".to_owned();
     };
     let Some(piece) = board.piece_at(from) else {
         return format!("no piece on {from}");
@@ -60,12 +60,12 @@ fn plain(pos: &Chess, a: Action) -> String {
         return reason;
     }
     match Scan::new(pos) {
-        Some(scan) if scan.checkers.any() => "the king is in check, and this does not end the check".to_owned(),
-        _ => "the king would be in check".to_owned(),
+        Some(scan) if scan.checkers.any() => "the king is in check, and this move does not end the check".to_owned(),
+        _ => "the king would be in check after the move".to_owned(),
     }
 }
 
-/// Returns the obstacle of a piece's move, king safety aside.
+/// Returns the reason why a piece cannot move to the target; `None` if only the safety of the king forbids the move.
 fn geometry(pos: &Chess, role: Role, from: Square, to: Square) -> Option<String> {
     let (turn, board) = (pos.turn(), pos.board());
     if role == Role::Pawn {
@@ -79,7 +79,7 @@ fn geometry(pos: &Chess, role: Role, from: Square, to: Square) -> Option<String>
         return Some(format!("the way from {from} to {to} is blocked on {block}"));
     }
     if role == Role::King && from.rank() == to.rank() && from.distance(to) == 2 {
-        return Some(format!("castling has ids of its own, {LONG} and {SHORT}"));
+        return Some(format!("castling has separate ids: {LONG} and {SHORT}"));
     }
     Some(format!("a {} does not move from {from} to {to}", name(role)))
 }
@@ -91,7 +91,7 @@ fn pawn(pos: &Chess, from: Square, to: Square) -> Option<String> {
     if attacks::pawn_attacks(turn, from).contains(to) {
         let takes = board.by_color(!turn).contains(to) || pos.maybe_ep_square() == Some(to);
         return (!takes)
-            .then(|| format!("a pawn moves diagonally only to capture, and there is nothing to take on {to}"));
+            .then(|| format!("a pawn moves diagonally only to capture, and there is no piece to capture on {to}"));
     }
     let double = ahead.and_then(|s| s.offset(step)).filter(|_| from.rank() == home);
     if ahead != Some(to) && double != Some(to) {

@@ -1,4 +1,4 @@
-//! Marks of a move: change of the board value, as in LLMArena.
+//! Marks of a move: the change of the board value, as in LLMArena.
 
 use ludex_env::game::{Game, MarkDoc, Marks, ToMove};
 
@@ -33,14 +33,14 @@ impl ConnectFour {
         }
     }
 
-    /// Returns the value of the rows of these stones.
+    /// Returns the value of all rows of adjacent stones, in all directions.
     fn worth(&self, stones: u64) -> i32 {
         let stride = self.shape.stride;
         [1, stride, stride + 1, stride - 1].map(|d| rows(stones, d)).iter().sum()
     }
 }
 
-/// Returns the value of the rows in the direction of `d` bits.
+/// Returns the value of the rows of adjacent stones along one direction. `d` is the distance of neighbors in bits.
 fn rows(stones: u64, d: u32) -> i32 {
     let mut starts = stones & !(stones << d);
     let mut sum = 0;
@@ -62,7 +62,7 @@ fn rows(stones: u64, d: u32) -> i32 {
 mod tests {
     use ludex_env::{MarkValue, Marks};
 
-    /// Returns value and reward of the last of these moves.
+    /// Plays the moves and returns the board value and the reward of the last one.
     fn of(columns: &[u32]) -> [f64; 2] {
         let mut s = crate::load("connect_four").unwrap().start();
         let mut last = Vec::new();
@@ -79,7 +79,7 @@ mod tests {
         })
     }
 
-    /// x fills the bottom row from column 3 on; o plays on top of it.
+    /// x fills the bottom row from column 3 on, and o plays on top of these stones.
     #[test]
     fn row_values_match_hand_computation() {
         assert_eq!(of(&[3]), [0.0, 0.0]);

@@ -6,7 +6,7 @@ use ludex_env::picture::{Board, Paint, Picture, TextAnchor, fill, line};
 use super::{ConnectFour, MARKS, NAMES, View};
 use crate::board;
 
-/// Returns the squares of complete lines.
+/// Returns the squares of all complete lines.
 fn winning(game: &ConnectFour, stones: &[([usize; 2], usize)]) -> Vec<[usize; 2]> {
     let bit = |[column, row]: [usize; 2]| game.shape.bit(game.params.rows - 1 - row as u32, column as u32);
     let of = |seat: usize| stones.iter().filter(move |stone| stone.1 == seat);

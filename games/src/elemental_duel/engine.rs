@@ -11,30 +11,30 @@ use super::team::{self, Piece, Team};
 use super::{ElementalDuelEngine, Params};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First ids of each kind.
+/// First action id of each group; `ELEMENT` comes after the ids below 2.
 const ELEMENT: Action = 2;
 const SKILL: Action = 5;
 const END: Action = 11;
-/// Maximum number of entries in a list.
+/// Maximum number of entries in a list of a plan document.
 const ENTRIES: usize = 40;
-/// Skills of a character, and characters of a team.
+/// Number of skills per character, and of characters per team.
 const PLACES: usize = 3;
 
 fn list(side: Side) -> &'static str {
     ["invaders", "defenders"][side & 1]
 }
 
-/// Returns the index of an element in the table.
+/// Returns the table index of an element of a side.
 fn place(side: Side, element: u8) -> usize {
     (side & 1) * ELEMENTS + usize::from(element)
 }
 
-/// Returns the spelling of a name in the table; one skill has another spelling too.
+/// Returns the spelling of a skill name in the table. One skill also accepts a second spelling.
 fn spelled(name: &str) -> &str {
     if name == "final_announcement" { "final_announcment" } else { name }
 }
 
-/// Returns the element and the number of a skill in the table.
+/// Returns the table index of a skill's element, and the index of the skill within the element.
 fn find(name: &str) -> Option<(usize, u8)> {
     let name = spelled(name);
     let skills = SKILLS.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The battle: rounds in which the characters use their skills in turn.
+//! The battle: in each round, the characters use their skills in turn.
 
 use serde_json::json;
 use smallvec::SmallVec;
@@ -7,23 +7,23 @@ use super::skills::{ELEMENTS, SKILLS, Skill, SkillRow, factor};
 use super::{BattleSettings, Mode, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
-/// Maximum number of rounds; the side with more health then wins.
+/// Maximum number of rounds. After the last one, the side with more total health wins.
 const CAP: u32 = 50;
-/// Damage of a layer of burning per round.
+/// Damage per round of one layer of burning.
 const LAYER: u64 = 5;
-/// Damage to the attacker by curtain, armor, seed, emblem and quicksand.
+/// Damage that curtain, armor, seed, emblem and quicksand deal to an attacker.
 const CURTAIN: i32 = 30;
 const ARMOR: i32 = 5;
 const SEED: i32 = 5;
 const EMBLEM: i32 = 10;
 const QUICKSAND: i32 = 10;
-/// Number of hits that quicksand delays.
+/// Number of hits that one quicksand delays.
 const CAUGHT: u32 = 3;
-/// Bonus of a sword to the base of a hit.
+/// Increase of the base damage of the hit after a sword.
 const SWORD: u64 = 20;
-/// The element that warmth strengthens.
+/// The element whose hits residual warmth strengthens.
 const FIRE: u8 = 0;
-/// Duration of statuses that last until they are used.
+/// Duration of a status that lasts until it is used up.
 const ALWAYS: u8 = u8::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Is {
         matches!(self, Is::Burning | Is::Poison | Is::Vulnerable | Is::Seed | Is::Weak | Is::Quicksand)
     }
 
-    /// Returns true if the status can be dispelled.
+    /// Returns true if a skill can dispel the status as a buff.
     fn buff(self) -> bool {
         matches!(self, Is::Guard | Is::Reflect | Is::Warm)
     }
@@ -84,7 +84,7 @@ impl Is {
 struct Status {
     is: Is,
     value: u32,
-    /// Rounds left, or [`ALWAYS`].
+    /// Number of rounds left, or [`ALWAYS`].
     rounds: u8,
     layers: u8,
 }
@@ -97,12 +97,12 @@ struct Shield {
 struct Character {
     element: u8,
     skills: [u8; 3],
-    /// Index of its next skill among the three.
+    /// Index of the next skill among the character's three.
     next: u8,
     hp: i32,
     out: bool,
     surge: u32,
-    /// HP lost since the last rebound.
+    /// HP lost since the last use of core rebound.
     stored: u64,
     statuses: SmallVec<[Status; 16]>,
     shields: SmallVec<[Shield; 4]>,
@@ -113,7 +113,7 @@ impl Character {
         self.statuses.iter().any(|s| s.is == is)
     }
 
-    /// Uses up the oldest status of a kind.
+    /// Removes the oldest status of a kind. Returns false if there is none.
     fn spend(&mut self, is: Is) -> bool {
         let at = self.statuses.iter().position(|s| s.is == is);
         at.map(|at| self.statuses.remove(at)).is_some()
@@ -128,7 +128,7 @@ impl Character {
     }
 }
 
-/// A character: 0 to 2 are the invaders, 3 to 5 the defenders.
+/// Index of a character: 0 to 2 for the invaders, 3 to 5 for the defenders.
 type Who = usize;
 
 fn word(who: Who) -> EventField {
@@ -141,10 +141,10 @@ struct Field<'a, L> {
     all: [Character; 2 * ELEMENTS],
 }
 
-/// A battle fits into 16 kB.
+/// A battle must fit into 16 kB.
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
-/// Plays one team against the other; both have three characters.
+/// Plays a battle between two teams of three characters and returns the result.
 pub fn simulate<L: BattleLog>(teams: [&Team; 2], settings: BattleSettings, log: &mut L) -> BattleEnd {
     let all = std::array::from_fn(|who| {
         let side = who / ELEMENTS;
@@ -184,7 +184,7 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], settings: BattleSettings, log: 
 }
 
 impl<L: BattleLog> Field<'_, L> {
-    /// Returns the HP of a side's living characters.
+    /// Returns the total HP of a side's living characters.
     fn health(&self, side: usize) -> i32 {
         self.side(side).map(|who| self.all[who].hp.max(0)).sum()
     }
@@ -229,7 +229,7 @@ impl<L: BattleLog> Field<'_, L> {
         self.over()
     }
 
-    /// Marks a character without HP as out.
+    /// Marks a character as out if it has no HP left.
     fn fall(&mut self, who: Who) {
         let character = &mut self.all[who];
         if !character.out && character.hp <= 0 {
@@ -238,7 +238,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Ends a round for one character.
+    /// Applies the end of a round to one character: damage over time, healing, and durations.
     fn close(&mut self, who: Who) {
         for n in 0..self.all[who].statuses.len() {
             let Status { is, value, rounds, .. } = self.all[who].statuses[n];
@@ -259,7 +259,7 @@ impl<L: BattleLog> Field<'_, L> {
         event!(self.log, "tick", is.name(), word(who), hp, shields, left);
     }
 
-    /// Deducts damage from shields, the oldest first, then from HP. Returns the loss of HP, the loss of shields, and
+    /// Deducts damage from shields, the oldest first, then from HP. Returns the HP lost, the shield points lost, and
     /// the HP left.
     fn take(&mut self, who: Who, damage: i32) -> [i32; 3] {
         let character = &mut self.all[who];
@@ -274,13 +274,13 @@ impl<L: BattleLog> Field<'_, L> {
         [rest, damage - rest, character.hp]
     }
 
-    /// Damages an attacker, and logs it.
+    /// Deals damage to `to` and logs it as an event of `kind`.
     fn pay(&mut self, kind: &'static str, from: Who, to: Who, damage: i32) {
         let [hp, shields, left] = self.take(to, damage);
         event!(self.log, kind, word(from), word(to), hp, shields, left);
     }
 
-    /// Heals a character. Returns the excess.
+    /// Heals a character and returns the amount above its maximum HP.
     fn heal(&mut self, who: Who, amount: i32) -> i32 {
         let most = self.most[who / ELEMENTS];
         let character = &mut self.all[who];
@@ -317,7 +317,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes up to `most` statuses, the oldest first.
+    /// Removes up to `most` statuses for which `which` is true, the oldest first.
     fn dispel(&mut self, who: Who, which: impl Fn(Is) -> bool, most: usize) {
         for _ in 0..most {
             let statuses = &mut self.all[who].statuses;
@@ -327,7 +327,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Returns the number of full tenths of HP that a character has lost.
+    /// Returns how many full tenths of its maximum HP a character has lost.
     fn lost_tenths(&self, who: Who) -> u64 {
         let most = self.most[who / ELEMENTS];
         ((most - self.all[who].hp) * 10 / most).max(0) as u64
@@ -337,12 +337,12 @@ impl<L: BattleLog> Field<'_, L> {
         factor(self.all[user].element, self.all[target].element)
     }
 
-    /// Returns damage over time, fixed when it is applied.
+    /// Returns the damage per round of a status, including the element factor.
     fn over_time(&self, user: Who, target: Who, base: u64) -> u32 {
         (base * self.factor(user, target) / 10) as u32
     }
 
-    /// Deals a direct hit with a base in fifths. Returns its damage.
+    /// Deals a direct hit with a base damage of `fifths / 5`. Returns the damage.
     fn hit(&mut self, user: Who, target: Who, fifths: u64) -> i32 {
         let sword = if self.all[user].spend(Is::Sword) { 5 * SWORD } else { 0 };
         let mut up = (fifths + sword) * self.factor(user, target);
@@ -406,7 +406,7 @@ impl<L: BattleLog> Field<'_, L> {
         damage
     }
 
-    /// Uses one skill of `user`.
+    /// Uses the next skill of `user` on `target`.
     fn act(&mut self, user: Who, target: Who) {
         let character = &mut self.all[user];
         let entry: &SkillRow =
@@ -530,8 +530,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Pays with HP, and deducts twice as much from the target's, ignoring all protection. The user's payment is not
-    /// stored.
+    /// Deducts `part` percent of the user's HP, and twice that amount from the target's HP, past all protection. The HP
+    /// that the user pays does not count for core rebound.
     fn sacrifice(&mut self, user: Who, target: Who, part: i32) {
         let amount = self.all[user].hp * part / 100;
         if amount == 0 {
@@ -548,7 +548,7 @@ impl<L: BattleLog> Field<'_, L> {
     }
 }
 
-/// Decrements the remaining rounds. Returns true if any are left.
+/// Decrements the number of rounds left. Returns false if it is then 0.
 fn last(rounds: &mut u8) -> bool {
     if *rounds != ALWAYS {
         *rounds -= 1;

@@ -1,13 +1,13 @@
-//! The elements and their skills: names and values.
+//! The elements and their skills.
 
-/// Number of elements of a side.
+/// Number of elements per side.
 pub const ELEMENTS: usize = 3;
-/// Number of skills of an element.
+/// Number of skills per element.
 pub const KINDS: usize = 6;
-/// Names of the elements: the invaders' three, then the defenders'.
+/// Names of the elements: three of the invaders, then three of the defenders.
 pub static NAMES: [&str; 6] = ["Fire", "Water", "Dark", "Wood", "Earth", "Light"];
 
-/// Returns ten times the damage factor of one element on another.
+/// Returns ten times the damage factor of element `user` against element `target`.
 pub fn factor(user: u8, target: u8) -> u64 {
     const FIRE: u8 = 0;
     const WATER: u8 = 1;
@@ -23,70 +23,70 @@ pub fn factor(user: u8, target: u8) -> u64 {
     }
 }
 
-/// Effect of a skill. Damage values are bases of direct hits.
+/// Effect of a skill. The first number of a hit is its base damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skill {
-    /// A direct hit without extras.
+    /// A hit without a further effect.
     Hits(u32),
-    /// A hit, if the damage is not 0, and layers of burning for two rounds.
+    /// A hit (if its base damage is not 0), and layers of burning on the target for two rounds.
     Ignites(u32, u32),
-    /// A bonus for the next fire hit.
+    /// A bonus on the user's next fire hit.
     Warms,
-    /// A hit with a bonus for each layer of burning on the target; the flag clears the layers.
+    /// A hit with a bonus for each layer of burning on the target. If the flag is true, the layers are removed.
     Feeds(u32, u32, bool),
-    /// A hit, and a curtain that strikes back.
+    /// A hit, and a curtain that damages each attacker of the user.
     Curtain(u32),
-    /// A hit, and a layer of Tidal Surge.
+    /// A hit, and one layer of Tidal Surge for the user.
     Surges(u32),
-    /// A shield, and a layer of Tidal Surge.
+    /// A shield, and one layer of Tidal Surge for the user.
     Barrier(u32),
-    /// A hit with a bonus for each layer of the user; the flag uses the layers up.
+    /// A hit with a bonus for each Tidal Surge layer of the user. If the flag is true, the layers are removed.
     Rides(u32, u32, bool),
-    /// A hit, and a percentage of vulnerability on the target.
+    /// A hit, and a percentage of extra damage on later hits on the target.
     Exposes(u32, u32),
-    /// A hit and a shield for each layer of the user.
+    /// A hit and a shield, both in proportion to the user's Tidal Surge layers.
     Resonates(u32, u32),
-    /// A hit, and healing of the user by a percentage of it.
+    /// A hit; the user heals by a percentage of the damage.
     Drains(u32, u32),
-    /// A percentage of protection of the user for three rounds.
+    /// A percentage by which hits on the user are reduced for three rounds.
     Guards(u32),
-    /// A hit with a bonus on a target below half its health.
+    /// A hit with a bonus if the target has less than half its HP.
     Siphons(u32, u32),
-    /// A hit with a bonus for each tenth of the user's health lost.
+    /// A hit with a bonus for each tenth of its HP that the user has lost.
     Announces(u32, u32),
-    /// A payment of a percentage of the user's health; the target loses twice as much.
+    /// A percentage of the user's HP that the user pays; the target loses twice as much.
     Sacrifices(u32),
-    /// Healing at the end of three rounds.
+    /// Healing of the user at the end of each of three rounds.
     Buds(u32),
-    /// A hit, and a seed that damages the target by its own hits.
+    /// A hit, and a seed on the target, which then takes damage with each of its own hits.
     Seeds(u32),
-    /// Healing, and a bonus on further healing.
+    /// Healing of the user, and a bonus on its healing for three rounds.
     Totem(u32),
-    /// Removal of the user's negative statuses, and a hit.
+    /// Removal of all negative statuses of the user, then a hit.
     Purifies(u32),
-    /// Healing, a shield of half the excess, and a hit.
+    /// Healing of the user, a shield of half the excess healing, and a hit.
     Reincarnates(u32, u32),
-    /// Poison for three rounds.
+    /// Poison on the target for three rounds.
     Poisons(u32),
-    /// A shield that strikes back.
+    /// A shield that damages each attacker of the user.
     Armors(u32),
-    /// A trap that delays a part of the target's next hits, and damages it.
+    /// A trap on the target: a part of its next hits is delayed, and each of these hits damages it.
     Traps,
-    /// A lasting shield for each tenth of the user's health lost.
+    /// A permanent shield, in proportion to the tenths of its HP that the user has lost.
     Pulses(u32),
-    /// A hit with a percentage of the stored damage.
+    /// A hit with a percentage of the HP that the user has lost since its last use.
     Rebounds(u32),
-    /// Removal of the user's oldest negative status, healing, and a hit.
+    /// Removal of the oldest negative status of the user, healing of the user, and a hit.
     Glimmers(u32, u32),
-    /// Reduction of the next hit on the user, with damage to its source.
+    /// Conversion of a part of the next hit on the user into healing, with damage to the attacker.
     Emblem,
-    /// Redirection of the next hit on the user to its source.
+    /// Redirection of the next hit on the user to the attacker.
     Links,
-    /// Removal of a buff of the target, and a weakness on it.
+    /// Removal of the oldest buff of the target, and a weakness that reduces its damage.
     Dispels,
-    /// Reduction of every hit on the user.
+    /// Reduction of the damage of every hit on the user by a fixed amount.
     Shelters(u32),
-    /// A hit, and a bonus on the next one.
+    /// A hit, and a bonus on the base damage of the user's next hit.
     Sword(u32),
 }
 
@@ -112,7 +112,7 @@ const fn skill(name: &'static str, cost: u32, does: Skill, ability: &'static str
 
 use Skill::*;
 
-/// Six skills of each element, in the order of [`NAMES`]: name, cost, effect, description, roles.
+/// The skill table: six skills for each element of [`NAMES`]. Columns: name, cost, effect, description, roles.
 #[rustfmt::skip]
 pub static SKILLS: [[SkillRow; KINDS]; 2 * ELEMENTS] = [
     [

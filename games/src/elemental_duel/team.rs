@@ -1,4 +1,4 @@
-//! Teams: contents, cost, and random generation.
+//! Teams: contents, price and random generation.
 
 use arrayvec::ArrayVec;
 use ludex_env::draw::Stream;
@@ -9,13 +9,13 @@ use super::skills::{ELEMENTS, KINDS, SKILLS};
 /// One character of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Index of its element among the three of its side.
+    /// Index among the three elements of the side.
     pub element: u8,
-    /// Indexes of its skills among the six of its element, used in turn.
+    /// Indexes among the six skills of the element, in the order of use.
     pub skills: [u8; 3],
 }
 
-/// The characters in the order in which they act.
+/// Three characters in the order in which they act.
 pub type Team = ArrayVec<Piece, ELEMENTS>;
 
 /// Returns the price of a team's skills.
@@ -27,8 +27,8 @@ pub fn cost(side: Seat, team: &Team) -> u32 {
     team.iter().map(cost).sum()
 }
 
-/// Draws a random team: elements in random order, skills uniformly; drawn again unless it costs at least 16 and at most
-/// the budget. For a budget below 20, four fifths of it suffice.
+/// Draws a random team with elements in random order and uniformly drawn skills. A team is redrawn until it costs at
+/// most the budget and at least 16 (four fifths of the budget, if that is less than 16).
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 16.min(budget * 4 / 5);
     loop {
@@ -42,7 +42,7 @@ pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     }
 }
 
-/// Returns the team with two characters exchanged, or with one skill replaced at random.
+/// Returns a random variation of the team: two characters swapped, or one skill replaced.
 pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
     let mut new = team.clone();
     let place = |rng: &mut Stream| rng.below(team.len().max(1));

@@ -1,4 +1,4 @@
-//! Duels computed by hand from the rules.
+//! Duels with results computed by hand from the rules.
 
 use ludex_env::draw::Stream;
 use serde_json::{Value, json};
@@ -7,7 +7,8 @@ use super::skills::factor;
 use super::*;
 use crate::plan_game::{BattleEnd, FullLog, events};
 
-/// Parses a team: `Fire flame_splash x3; Water ...`, each with three skills or one of them `x3`.
+/// Parses a team such as `Fire flame_splash x3; Water ...`. Each character has three skills, or one skill followed by
+/// `x3`.
 fn team(side: usize, text: &str) -> Team {
     let piece = |text: &str| {
         let mut words = text.split_whitespace();
@@ -39,7 +40,7 @@ fn fight(hp: [u32; 2], invaders: &str, defenders: &str) -> Vec<Value> {
     fight_in(Mode::Team, hp, invaders, defenders).1.events()
 }
 
-/// Asserts that the events from index `from` on start with these.
+/// Asserts that the events from index `from` on start with the expected ones.
 #[track_caller]
 fn follow(log: &[Value], from: usize, expected: &str) {
     for (n, event) in events(expected).into_iter().enumerate() {
@@ -47,7 +48,7 @@ fn follow(log: &[Value], from: usize, expected: &str) {
     }
 }
 
-/// Asserts the events after `who` used its skill in `round`, up to the next skill or the end of the round.
+/// Asserts the events between the skill of `who` in `round` and the next skill or the end of the round.
 #[track_caller]
 fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -57,7 +58,7 @@ fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     assert_eq!(json!(log[from..from + len]), json!(events(expected)));
 }
 
-/// Asserts that this event is among those of the end of `round`.
+/// Asserts that the expected events occur at the end of `round`.
 #[track_caller]
 fn closes(log: &[Value], round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -76,7 +77,7 @@ const QUIET_WOOD: &str = "; Earth granite_barrier x3; Light faith_emblem x3";
 const QUIET_EARTH: &str = "; Wood bud_healing x3; Light faith_emblem x3";
 const QUIET_LIGHT: &str = "; Wood bud_healing x3; Earth granite_barrier x3";
 
-/// Simulates a fight of two characters whose partners deal no damage.
+/// Simulates a battle in which only the first character of each side deals damage.
 fn two(hp: [u32; 2], invader: &str, defender: &str) -> Vec<Value> {
     let first = match &invader[..1] {
         "F" => QUIET_INVADERS,
@@ -152,7 +153,7 @@ fn quicksand_seed_link_and_heal_from_zero_apply() {
     assert_eq!(log.last(), Some(&json!(["end", "defender", "wiped_out", 10])));
 }
 
-/// Fire on wood: the hit of 14.4 costs 14, and a layer of 5 costs 6 a round until the end of the second round.
+/// Fire on wood: the hit of 14.4 deals 14. A burning layer of 5 deals 6 per round until the end of the second round.
 #[test]
 fn flame_splash_burns_for_two_rounds() {
     let log = two(USUAL, "Fire flame_splash residual_warmth residual_warmth", "Wood bud_healing x3");
@@ -162,8 +163,8 @@ fn flame_splash_burns_for_two_rounds() {
     assert_eq!(log.iter().filter(|e| e[0] == "tick").count(), 2 + 2 * 16, "cast again in rounds 4, 7, .. 49");
 }
 
-/// A hit of 25 with 30 % more costs 32.5. The bonus is then used up, so the next hit costs 25. Layers are not hits and
-/// use no warmth.
+/// A hit of 25 with a bonus of 30 % deals 32. The bonus is then used up, so the next hit deals 25. Burning layers are
+/// not hits and do not use the bonus.
 #[test]
 fn residual_warmth_strengthens_next_fire_hit() {
     let log = two(USUAL, "Fire residual_warmth burst_flame_bomb burst_flame_bomb", "Earth earth_pulse x3");
@@ -177,7 +178,7 @@ fn residual_warmth_strengthens_next_fire_hit() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",37,0,103]"#);
 }
 
-/// Four layers add 20 to the hit of 40 and are used up.
+/// Four layers add 20 to the hit of 40, and are then removed.
 #[test]
 fn magma_eruption_uses_up_layers() {
     let log = two(USUAL, "Fire flame_whirlwind magma_eruption magma_eruption", "Earth core_rebound x3");
@@ -187,7 +188,7 @@ fn magma_eruption_uses_up_layers() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,40]"#);
 }
 
-/// Each attacker takes 30.
+/// Each attacker takes 30 damage.
 #[test]
 fn hell_curtain_damages_attackers() {
     let log = two(USUAL, "Fire hell_curtain x3", "Earth earth_shock x3");
@@ -202,7 +203,7 @@ fn hell_curtain_damages_attackers() {
     );
 }
 
-/// Layers are permanent: with two of them the hit costs 20 + 4 * 2.
+/// Surge layers are permanent: with two of them, the hit deals 20 + 4 * 2.
 #[test]
 fn whirlpool_strangle_counts_surge_layers() {
     let log = two(
@@ -218,7 +219,7 @@ fn whirlpool_strangle_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["heal","d0",5,147] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",23,0,124]"#);
 }
 
-/// Two layers raise the hit to 30 + 10 and are used up.
+/// Two layers raise the hit to 30 + 10, and are then removed.
 #[test]
 fn tsunami_ending_uses_up_surge_layers() {
     let log = two(USUAL, "Water water_barrier stream_pierce tsunami_ending", "Wood bud_healing x3");
@@ -227,7 +228,7 @@ fn tsunami_ending_uses_up_surge_layers() {
     acts(&log, "i0", 4, r#"["shield","i0",5,3] ["surge","i0",1]"#);
 }
 
-/// Damage is half as much again until the end of the next round: two hits of 10 cost 15 each, later ones 10.
+/// The target takes 50 % more damage until the end of the next round: two hits of 10 deal 15 each, later hits 10.
 #[test]
 fn ice_branded_raises_damage_taken() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark shadow_claw x3; Fire residual_warmth x3";
@@ -238,7 +239,7 @@ fn ice_branded_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",10,0,96] ["surge","i0",2]"#);
 }
 
-/// Without layers the skill has no effect; with one layer it costs 3 and adds a shield of 6.
+/// Without layers, the skill has no effect. With one layer, it deals 3 and adds a shield of 6.
 #[test]
 fn abyss_resonance_counts_surge_layers() {
     let log = two(USUAL, "Water abyss_resonance water_barrier abyss_resonance", "Wood bud_healing x3");
@@ -246,9 +247,9 @@ fn abyss_resonance_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",3,0,157] ["shield","i0",6,3]"#);
 }
 
-/// The claw hits light for 14 * 1.5 = 21 and heals 30 % of it, 6. The sword costs the user of the claw 20 * 1.5.
+/// The claw deals 14 * 1.5 = 21 to light, and heals 30 % of that, 6. The sword deals 20 * 1.5 to the user of the claw.
 #[test]
-fn shadow_claw_drains_and_sword_strengthens() {
+fn shadow_claw_heals_and_divine_sword_raises_next_hit() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
     acts(&log, "i0", 1, r#"["hit","i0","d0",21,0,139] ["heal","i0",0,100]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",30,0,70] ["status","d0","sword",20,null]"#);
@@ -259,7 +260,7 @@ fn shadow_claw_drains_and_sword_strengthens() {
     acts(&log, "d0", 3, r#"["heal","d0",8,113] ["hit","d0","i0",12,0,28]"#);
 }
 
-/// The user takes 10 % less damage, with two statuses 19 %.
+/// The user takes 10 % less damage, and 19 % less with two of these statuses.
 #[test]
 fn fear_whisper_reduces_damage() {
     let log = two(USUAL, "Dark fear_whisper x3", "Earth earth_shock x3");
@@ -271,9 +272,9 @@ fn fear_whisper_reduces_damage() {
     acts(&log, "d0", 4, r#"["hit","d0","i0",14,0,38]"#);
 }
 
-/// The hit costs 25; below half of the HP it costs 40.
+/// The hit deals 25, or 40 if the target has less than half its HP.
 #[test]
-fn soul_siphon_grows_below_half_health() {
+fn soul_siphon_deals_more_below_half_health() {
     let log = two([100, 60], "Dark soul_siphon x3", "Earth rock_armor x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",25,0,35]"#);
     // 35 of 60 is not below half: 25, of which the shield takes 12.
@@ -282,7 +283,7 @@ fn soul_siphon_grows_below_half_health() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",28,12,-6] ["out","d0"]"#);
 }
 
-/// The hit costs 20; every later hit costs 20 % more.
+/// The hit deals 20, and each later hit deals 20 % more.
 #[test]
 fn night_ambush_raises_damage_taken() {
     let log = two(USUAL, "Dark night_ambush shadow_claw shadow_claw", "Wood bud_healing x3");
@@ -292,17 +293,17 @@ fn night_ambush_raises_damage_taken() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// The hit costs 45, and more with the lost HP of the user: 20 of 100, two tenths, then 40, four tenths.
+/// The hit deals 45 plus 5 for each tenth of its HP that the user has lost: two tenths after 20 of 100, then four.
 #[test]
-fn final_announcment_grows_with_lost_health() {
+fn final_announcment_deals_more_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
 }
 
-/// The user pays 20 % of 100, then of 80, and the hit costs twice that, past sanctuary, shield and armor. The losses of
-/// 40 and 32 are stored, and 80 % of 72 are 57.6.
+/// The user pays 20 % of 100 HP, later of 80. The target loses twice that, past sanctuary, shield and armor. The losses
+/// of 40 and 32 are stored: 80 % of 72 is 57.6.
 #[test]
 fn void_assimilation_ignores_protection() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
@@ -313,7 +314,7 @@ fn void_assimilation_ignores_protection() {
     acts(&log, "d0", 2, r#"["hit","d0","i0",57,0,7]"#);
 }
 
-/// The skill heals 6 at the end of three rounds.
+/// The skill heals 6 at the end of each of three rounds.
 #[test]
 fn bud_healing_heals_for_three_rounds() {
     let log = two(USUAL, "Water whirlpool_strangle x3", "Wood bud_healing life_totem life_totem");
@@ -325,8 +326,8 @@ fn bud_healing_heals_for_three_rounds() {
     acts(&log, "d0", 3, r#"["heal","d0",23,160] ["status","d0","totem",10,3]"#);
 }
 
-/// The hit costs 10, and each hit of the attacker costs it 5, once even with two seeds. A skill without a hit costs
-/// nothing.
+/// The hit deals 10. Each hit of the seeded attacker deals 5 to the attacker, even with two seeds. A skill without a
+/// hit deals no damage to it.
 #[test]
 fn parasitic_seed_damages_attacker() {
     let log = two(USUAL, "Water stream_pierce stream_pierce water_barrier", "Wood parasitic_seed x3");
@@ -335,7 +336,7 @@ fn parasitic_seed_damages_attacker() {
     acts(&log, "i0", 3, r#"["shield","i0",5,3] ["surge","i0",3]"#);
 }
 
-/// Fire on wood costs 48. Healing is 25, then 27 with the totem.
+/// Fire on wood deals 48. The healing is 25, and 27 with the totem.
 #[test]
 fn life_totem_raises_healing() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood life_totem x3");
@@ -343,7 +344,7 @@ fn life_totem_raises_healing() {
     acts(&log, "d0", 2, r#"["heal","d0",27,116] ["status","d0","totem",10,3]"#);
 }
 
-/// All negative statuses are removed, the oldest first. Wood on fire costs 24.
+/// The skill removes all negative statuses, the oldest first. Wood on fire deals 24.
 #[test]
 fn natural_purification_removes_negative_statuses() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
@@ -351,7 +352,8 @@ fn natural_purification_removes_negative_statuses() {
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["dispel","d0","vulnerable"] ["hit","d0","i0",24,0,76]"#);
 }
 
-/// The character lacks 48: 12 of the healing are too much, and 6 of them become a shield. Wood on fire costs 16.
+/// The character has lost 48 HP: of 60 healed, 12 are in excess, and half of these become a shield of 6. Wood on fire
+/// deals 16.
 #[test]
 fn forest_reincarnation_turns_excess_into_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood forest_reincarnation x3");
@@ -359,9 +361,10 @@ fn forest_reincarnation_turns_excess_into_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",42,6,118]"#);
 }
 
-/// Damage is fixed when the status is applied: 25 on water, at the end of three rounds, through shields.
+/// The damage is fixed when the status is applied: 25 on water at the end of each of three rounds. A shield absorbs 5
+/// of it.
 #[test]
-fn poison_vine_ignores_shields() {
+fn shield_absorbs_poison_vine_damage() {
     let log = two(USUAL, "Water water_barrier x3", "Wood poison_vine bud_healing bud_healing");
     acts(&log, "d0", 1, r#"["status","i0","poison",25,3]"#);
     closes(&log, 1, r#"["tick","poison","i0",20,5,80]"#);
@@ -369,9 +372,9 @@ fn poison_vine_ignores_shields() {
     closes(&log, 3, r#"["tick","poison","i0",20,5,40]"#);
 }
 
-/// Water on earth costs 8: the shield absorbs 4, so 5 are returned.
+/// Water on earth deals 8. The shield absorbs 4, and the attacker takes 5.
 #[test]
-fn rock_armor_strikes_back() {
+fn rock_armor_damages_attackers() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth rock_armor core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["shield","d0",12,3] ["status","d0","rock",5,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",0,8,152] ["reflect","d0","i0",5,0,95] ["surge","i0",2]"#);
@@ -380,14 +383,14 @@ fn rock_armor_strikes_back() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,4,148] ["surge","i0",3]"#);
 }
 
-/// Earth on water costs 24.
+/// Earth on water deals 24.
 #[test]
-fn earth_shock_hits_with_stored_damage() {
+fn earth_shock_damage_includes_element_factor() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth earth_shock x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",24,0,76]"#);
 }
 
-/// A hit of 12 costs 12 * 0.6 = 7.2, with two barriers 4.32.
+/// A hit of 12 deals 12 * 0.6 = 7.2, and 4.32 with two barriers.
 #[test]
 fn granite_barrier_reduces_damage() {
     let log = two(USUAL, "Fire flame_splash x3", "Earth granite_barrier x3");
@@ -396,7 +399,7 @@ fn granite_barrier_reduces_damage() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,0,122] ["status","d0","burning",5,2]"#);
 }
 
-/// A fifth of each of three hits arrives a round later, and each hit costs 10.
+/// A fifth of each of three hits is delayed by one round, and each hit deals 10 to its attacker.
 #[test]
 fn quicksand_trap_delays_three_hits() {
     let log = two(USUAL, "Fire burst_flame_bomb x3", "Earth quicksand_trap core_rebound core_rebound");
@@ -410,7 +413,7 @@ fn quicksand_trap_delays_three_hits() {
     acts(&log, "i0", 4, r#"["hit","i0","d0",25,0,65]"#);
 }
 
-/// A loss of 40 of 160 counts as two tenths.
+/// A loss of 40 of 160 HP counts as two tenths.
 #[test]
 fn earth_pulse_adds_lasting_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Earth earth_pulse x3");
@@ -418,7 +421,7 @@ fn earth_pulse_adds_lasting_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",24,16,96]"#);
 }
 
-/// Stored damage of 40 returns 32. Without stored damage, no hit follows.
+/// Stored losses of 40 give a hit of 32. Without stored losses, there is no hit.
 #[test]
 fn core_rebound_hits_with_stored_damage() {
     let log = two(USUAL, "Fire magma_eruption residual_warmth residual_warmth", "Earth core_rebound x3");
@@ -435,16 +438,16 @@ fn holy_glimmer_removes_oldest_negative_status() {
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["heal","d0",8,126] ["hit","d0","i0",8,0,92]"#);
 }
 
-/// A fifth of a hit of 40 heals; the emblem is then used up.
+/// A fifth of a hit of 40 heals the user. The emblem is then used up.
 #[test]
-fn faith_emblem_softens_next_hit() {
+fn faith_emblem_reduces_next_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light faith_emblem holy_glimmer holy_glimmer");
     acts(&log, "d0", 1, r#"["status","d0","emblem",20,2]"#);
     acts(&log, "i0", 2, r#"["heal","d0",8,128] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",32,0,96]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,64]"#);
 }
 
-/// The hit returns through shields and ends there, without the effects of emblem, quicksand and seed.
+/// The hit returns to the attacker, whose shield absorbs a part. Emblem, quicksand and seed do not take effect.
 #[test]
 fn divine_link_redirects_next_hit() {
     let log = two(USUAL, "Water stream_pierce water_barrier stream_pierce", "Light divine_link x3");
@@ -452,7 +455,7 @@ fn divine_link_redirects_next_hit() {
     acts(&log, "i0", 3, r#"["linked","d0","i0",5,5,95] ["surge","i0",3]"#);
 }
 
-/// The oldest buff is removed, and the hit costs 14 * 1.5 * 0.85 = 17.85.
+/// The skill removes the oldest buff. The target's next hit deals 14 * 1.5 * 0.85 = 17.85.
 #[test]
 fn luminous_dispel_removes_oldest_buff() {
     let log =
@@ -462,7 +465,7 @@ fn luminous_dispel_removes_oldest_buff() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",21,0,130] ["heal","i0",6,94]"#);
 }
 
-/// A hit of 40 loses 30; with two sanctuaries it costs 0.
+/// A hit of 40 is reduced by 30, and to 0 with two sanctuaries.
 #[test]
 fn angelic_sanctuary_reduces_every_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light angelic_sanctuary x3");
@@ -471,17 +474,18 @@ fn angelic_sanctuary_reduces_every_hit() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",0,0,110]"#);
 }
 
-/// A hit costs at least 1 before sanctuaries. Factors are exact before the one rounding: 10 * 0.8 * 1.5 is 12.
+/// A hit deals at least 1 before sanctuaries apply. Factors are multiplied before the single rounding: 10 * 0.8 * 1.5
+/// is 12.
 #[test]
-fn damage_is_rounded_once() {
+fn damage_is_rounded_after_all_factors() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark fear_whisper x3; Fire residual_warmth x3";
     let log = fight(USUAL, invaders, &format!("Earth core_rebound x3{QUIET_EARTH}"));
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
 }
 
-/// Only the first living character of each side acts; all characters end their round.
+/// Only the first living character of each side acts, but every character ends each round.
 #[test]
-fn gauntlet_lets_first_living_characters_act() {
+fn only_first_living_characters_act_in_gauntlet() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
     let defenders = "Earth earth_shock x3; Wood bud_healing x3; Light holy_glimmer x3";
     let log = fight_in(Mode::Gauntlet, [30, 40], invaders, defenders).1.events();
@@ -496,9 +500,9 @@ fn gauntlet_lets_first_living_characters_act() {
     );
 }
 
-/// Without damage, after 50 rounds the side with more HP wins, or the defenders if equal.
+/// If no side is defeated in 50 rounds, the side with more HP wins; the defenders win a tie.
 #[test]
-fn round_cap_favors_healthier_side() {
+fn side_with_more_hp_wins_at_round_cap() {
     let invaders = "Fire residual_warmth x3; Water water_barrier x3; Dark fear_whisper x3";
     let defenders = "Wood bud_healing x3; Earth granite_barrier x3; Light faith_emblem x3";
     let end = |hp| fight(hp, invaders, defenders).pop().unwrap();
@@ -506,7 +510,7 @@ fn round_cap_favors_healthier_side() {
     assert_eq!(end([101, 100]), json!(["end", "invader", "cap", 50]));
 }
 
-/// If both sides fall at once, the defenders win. This occurs among random teams with few HP.
+/// If both sides fall at the same time, the defenders win. This occurs among random teams with few HP.
 #[test]
 fn defenders_win_if_both_sides_fall() {
     let mut rng = Stream::from_text("both out");
@@ -519,9 +523,10 @@ fn defenders_win_if_both_sides_fall() {
     assert_eq!((found.winner, found.value), (1, [0.0, 0.0]));
 }
 
-/// Of the 36 ordered pairs, four have 1.2, their reverses 0.8, light and dark 1.5, and all others 1.
+/// Of the 36 ordered pairs, four have the factor 1.2 and their reverses 0.8. Light and dark have 1.5 on each other, and
+/// all others 1.
 #[test]
-fn element_factors_form_ring() {
+fn elements_strengthen_each_other_in_cycle() {
     let of = |user: &str, target: &str| {
         let n = |name: &str| NAMES.iter().position(|n| *n == name).unwrap() as u8;
         factor(n(user), n(target))
@@ -533,8 +538,8 @@ fn element_factors_form_ring() {
     assert_eq!((0..36).map(|n| factor(n / 6, n % 6)).sum::<u64>(), 4 * 12 + 4 * 8 + 2 * 15 + 26 * 10);
 }
 
-/// Invaders win 51.4 % of 20,000 pairs of random teams at 100/160 and 85.0 % at 100/100 (within one point). More pairs
-/// with `LUDEX_TEST_SCALE`.
+/// Invaders win 51.4 % of 20,000 battles between random teams at 100/160 HP, and 85.0 % at 100/100, within one
+/// percentage point. `LUDEX_TEST_SCALE` raises the number of battles.
 #[test]
 fn random_teams_match_measured_rates() {
     let n = ludex_env::check::scaled(20_000).max(20_000);
@@ -569,9 +574,8 @@ fn skill_descriptions_use_table_names() {
     assert_eq!(view(&*s).gloss(1, 6), "earth_shock, cost 1");
 }
 
-/// HP paid for void_assimilation are stored like all other losses.
 #[test]
-fn core_rebound_counts_all_losses() {
+fn page_states_that_core_rebound_counts_all_losses() {
     let page = include_str!("../elemental_duel.md");
     assert!(page.contains("80 % of all HP that the user has lost since its last use |"));
 }

@@ -1,4 +1,4 @@
-//! Analysis of hands: legal plays.
+//! Analysis of hands: lists of legal plays.
 
 use ludex_env::game::Action;
 use serde_json::{Value, json};
@@ -8,28 +8,29 @@ use super::combinations::Plays;
 use super::{FightTheLandlord, Params, Rules};
 
 impl FightTheLandlord {
-    /// Parses cards by rank, or Botzone's list of card numbers; empty for a pass.
+    /// Parses cards given by rank or as Botzone's list of card numbers. Returns no cards for `pass`.
     pub(super) fn cards_of(&self, text: &str) -> Result<Counts, String> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("pass") {
             return Ok(0);
         }
         if text.is_empty() {
-            return Err("no cards are named".to_owned());
+            return Err("expected cards or pass, got an empty text".to_owned());
         }
         if !text.starts_with('[') {
             return cards::read(text);
         }
-        let list: Vec<u8> = serde_json::from_str(text).map_err(|e| format!("{text:?} is not a list of cards: {e}"))?;
+        let list: Vec<u8> = serde_json::from_str(text)
+            .map_err(|e| format!("expected a list of card numbers, got {text:?}: {e}"))?;
         let set = cards::set(&list);
         if set.count_ones() as usize != list.len() {
-            return Err(format!("{text:?} is not a list of cards: they are numbers from 0 to 53, each at most once"));
+            return Err(format!("expected different card numbers from 0 to 53, got {text:?}"));
         }
         Ok(cards::counts(set))
     }
 }
 
-/// Returns some cards of these ranks.
+/// Returns a set of cards with these rank counts.
 fn any(counts: Counts) -> Cards {
     cards::lowest(cards::DECK, counts)
 }
@@ -38,33 +39,33 @@ fn text<'a>(question: &'a Value, field: &str) -> Result<&'a str, String> {
     match question.get(field) {
         Some(Value::String(text)) => Ok(text),
         None if field == "previous" => Ok(""),
-        None => Err(format!("{field:?} is missing: the cards, such as \"33344\"")),
-        Some(other) => Err(format!("{field:?} is a text of cards, such as \"33344\", not {other}")),
+        None => Err(format!("{field:?} is missing; expected cards such as \"33344\"")),
+        Some(other) => Err(format!("{field:?}: expected cards such as \"33344\", got {other}")),
     }
 }
 
-/// Lists all plays from a hand on top of the previous one: `{"hand": "359K2", "previous": ""}`.
+/// Lists all plays from a hand that beat the previous play. A query is `{"hand": "359K2", "previous": ""}`.
 ///
-/// The variant is named in `"rules"`; by default it is `botzone2`, or `dou_dizhu` in OpenSpiel's game.
+/// The optional field `"rules"` names the variant. Default: `dou_dizhu` in OpenSpiel's game, otherwise `botzone2`.
 pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String> {
     let Some(fields) = question.as_object() else {
         return Err(format!(
-            "a question is an object such as {{\"hand\": \"359K2\", \"previous\": \"\"}}, not {question}"
+            "expected an object such as {{\"hand\": \"359K2\", \"previous\": \"\"}}, got {question}"
         ));
     };
     if let Some(odd) = fields.keys().find(|k| !["hand", "previous", "rules"].contains(&k.as_str())) {
-        return Err(format!("{odd:?} is not a part of a question: there are \"hand\", \"previous\" and \"rules\""));
+        return Err(format!("unknown field {odd:?}; allowed: \"hand\", \"previous\", \"rules\""));
     }
     let rules = match question.get("rules") {
         Some(rules) => serde_json::from_value(rules.clone())
-            .map_err(|_| format!("\"rules\" are \"botzone\", \"botzone2\" or \"dou_dizhu\", not {rules}"))?,
+            .map_err(|_| format!("\"rules\": expected \"botzone\", \"botzone2\" or \"dou_dizhu\", got {rules}"))?,
         None if game.rules() == Rules::DouDizhu => Rules::DouDizhu,
         None => Rules::Botzone2,
     };
     let game = FightTheLandlord { params: Params { rules }, plays: Plays::of(rules) };
     let hand = cards::read(text(question, "hand")?).map_err(|why| format!("\"hand\": {why}"))?;
     if hand == 0 {
-        return Err("\"hand\" has no cards".to_owned());
+        return Err("\"hand\": expected at least one card, got none".to_owned());
     }
     let named = text(question, "previous")?.trim();
     let previous = match named {

@@ -1,10 +1,9 @@
-//! Combinations under one set of rules: their ids and their order.
+//! Legal combinations under one variant of the rules: their ids and their order.
 //!
-//! Combinations of one kind and length form a class; those of a class with the same main part (such as the chain of
-//! trios
-//! without its wings) form a group. Ids are ordered by class, then by main part, then by wings. So the groups that
-//! follow
-//! in the class beat a combination, and a search skips groups whose main part is not in the hand.
+//! Combinations of the same kind and length form a class. Within a class, combinations with the same main part form a
+//! group; the main part of a plane, for example, is its chain of trios without wings. Ids are sorted by class, then by
+//! main part, then by wings. A combination is therefore beaten by the later groups of its class, and a search can skip
+//! each group whose main part is not in the hand.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -14,56 +13,56 @@ use ludex_env::game::{Action, ActionSink};
 use super::Rules;
 use super::cards::{Cards, Counts, RANKS, count, counts, holds, most, of_rank};
 
-/// The id of the first combination; lower ids are the pass and three bids.
+/// Id of the first combination. Id 0 is the pass, and ids 1 to 3 are bids.
 pub const FIRST: Action = 4;
 
-/// Number of ranks with four cards: 3 up to 2.
+/// Number of ranks with four suits: 3 to 2, without the jokers.
 const SUITED: usize = 13;
 
-/// Number of ranks that may form chains: 3 up to the ace.
+/// Number of ranks that can be part of a chain: 3 to ace.
 const CHAINED: usize = 12;
 
-/// The kinds of combinations.
+/// Kind of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A single card by itself.
+    /// A card without further cards.
     Single,
-    /// Five or more ranks in a row.
+    /// Five or more consecutive ranks, one card each.
     Straight,
-    /// Two cards of a rank.
+    /// Two cards of one rank.
     Pair,
-    /// Three or more pairs in a row.
+    /// Three or more consecutive pairs.
     PairStraight,
-    /// Three cards of a rank.
+    /// Three cards of one rank.
     Trio,
-    /// A trio and a card.
+    /// A trio and one card of another rank.
     TrioSingle,
-    /// A trio and a pair.
+    /// A trio and a pair of another rank.
     TrioPair,
-    /// Two or more trios in a row.
+    /// Two or more consecutive trios.
     Plane,
-    /// A plane and a card for each trio.
+    /// A plane and one card for each trio.
     PlaneSingles,
-    /// A plane and a pair for each trio.
+    /// A plane and one pair for each trio.
     PlanePairs,
-    /// Four of a rank and two cards.
+    /// Four cards of one rank and two single cards.
     FourSingles,
-    /// Four of a rank and two pairs.
+    /// Four cards of one rank and two pairs.
     FourPairs,
-    /// Two or more fours in a row.
+    /// Two or more consecutive fours of a kind.
     Shuttle,
-    /// A shuttle and single cards.
+    /// A space shuttle and single cards.
     ShuttleSingles,
-    /// A shuttle and pairs.
+    /// A space shuttle and pairs.
     ShuttlePairs,
-    /// Four of a rank.
+    /// Four cards of one rank.
     Bomb,
     /// Both jokers played together.
     Rocket,
 }
 
 impl Kind {
-    /// Returns the common name of the kind.
+    /// Returns the common name of the kind, with an article.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Single => "a single card",
@@ -86,12 +85,12 @@ impl Kind {
         }
     }
 
-    /// Returns true if the kind doubles the stake.
+    /// Returns true if a combination of this kind doubles the stake.
     pub const fn doubles(self) -> bool {
         matches!(self, Kind::Bomb | Kind::Rocket)
     }
 
-    /// Returns Botzone's points for a play with `length` ranks in its main part.
+    /// Returns Botzone's points for a combination whose main part has `length` ranks.
     pub const fn points(self, length: u8) -> u16 {
         match self {
             Kind::Single => 1,
@@ -105,7 +104,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if the main part is a chain of ranks without wings.
+    /// Returns true if the kind is a chain of ranks without wings.
     const fn bare_chain(self) -> bool {
         matches!(self, Kind::Straight | Kind::PairStraight | Kind::Plane)
     }
@@ -113,63 +112,63 @@ impl Kind {
 
 /// One legal combination of cards.
 pub struct Combination {
-    /// The number of cards of each rank.
+    /// Number of cards of each rank.
     pub counts: Counts,
     group: u16,
 }
 
-/// Combinations with the same main part.
+/// Combinations with the same kind and main part.
 struct Group {
     main: Counts,
-    /// Rank counts of a hand that forbid the group.
+    /// Rank counts. A hand that contains them must not play combinations of this group.
     barred: Counts,
     ids: Range<u16>,
     class: u16,
 }
 
-/// Combinations of one kind and length, as groups.
+/// Groups of combinations with the same kind and length.
 struct Class {
     kind: Kind,
     length: u8,
     groups: Range<usize>,
 }
 
-/// The wings of a main part: `number` times `each` cards of a rank, at most `most` cards of one rank.
+/// The wings of a main part: `number` wings of `each` cards, with at most `most` wing cards of one rank.
 struct Wings {
     number: usize,
     each: u8,
     most: u8,
-    /// True if both jokers may be among them.
+    /// True if both jokers may be among the wings.
     rocket: bool,
 }
 
 const NONE: Wings = Wings { number: 0, each: 1, most: 0, rocket: false };
 
-/// Returns wings of single cards of different ranks.
+/// Returns a specification of `number` single-card wings of different ranks.
 const fn singles(number: usize) -> Wings {
     Wings { number, each: 1, most: 1, rocket: true }
 }
 
-/// Returns wings of pairs of different ranks.
+/// Returns a specification of `number` pairs of different ranks as wings.
 const fn pairs(number: usize) -> Wings {
     Wings { number, each: 2, most: 2, rocket: false }
 }
 
-/// All combinations under one set of rules.
+/// All combinations under one variant of the rules.
 pub struct Plays {
     plays: Vec<Combination>,
     groups: Vec<Group>,
     classes: Vec<Class>,
-    /// Index of the first group of bombs; the rocket's group follows them.
+    /// Index of the first group of bombs. The group of the rocket follows the bombs.
     bombs: usize,
-    /// True if a bomb beats the rocket too, as in OpenSpiel.
+    /// True if bombs beat the rocket too, as in OpenSpiel.
     yields: bool,
 }
 
 static TABLES: [OnceLock<Plays>; 3] = [const { OnceLock::new() }; 3];
 
 impl Plays {
-    /// Returns the combinations of these rules; built once.
+    /// Returns the combinations under `rules`. The table is built on first use.
     pub fn of(rules: Rules) -> &'static Plays {
         TABLES[rules as usize].get_or_init(|| Plays::new(rules))
     }
@@ -213,7 +212,7 @@ impl Plays {
         all
     }
 
-    /// Adds a class: main parts of `length` ranks in a row with `each` cards of a rank.
+    /// Adds a class whose main parts are `length` consecutive ranks with `each` cards of each rank.
     fn class(&mut self, kind: Kind, length: usize, each: u8, wings: Wings, rules: Rules) {
         let from = self.groups.len();
         let starts = match (kind, length) {
@@ -235,8 +234,8 @@ impl Plays {
         self.classes.push(Class { kind, length: length as u8, groups: from..self.groups.len() });
     }
 
-    /// Adds `main` with every choice of `left` more wings of ranks below `below`, ordered by the highest wing, then by
-    /// the next, as in OpenSpiel.
+    /// Adds all combinations of `main` with `left` more wings of ranks below `below`. They are ordered by the highest
+    /// wing, then by the next, as in OpenSpiel.
     fn wings(&mut self, main: Counts, so_far: Counts, wings: &Wings, left: usize, below: usize) {
         if left == 0 {
             self.plays.push(Combination { counts: so_far, group: self.groups.len() as u16 });
@@ -252,12 +251,12 @@ impl Plays {
         }
     }
 
-    /// Returns the number of ids, including the pass and the bids.
+    /// Returns the number of ids, with the pass and the bids.
     pub fn ids(&self) -> u32 {
         FIRST + self.plays.len() as u32
     }
 
-    /// Returns the combination of an id.
+    /// Returns the combination with this id; `None` for the pass, bids and invalid ids.
     pub fn get(&self, a: Action) -> Option<&Combination> {
         self.plays.get(a.checked_sub(FIRST)? as usize)
     }
@@ -267,12 +266,12 @@ impl Plays {
         self.class_of(play).kind
     }
 
-    /// Returns the number of ranks in the main part.
+    /// Returns the number of ranks in the main part of a combination.
     pub fn length(&self, play: &Combination) -> u8 {
         self.class_of(play).length
     }
 
-    /// Returns the main part.
+    /// Returns the rank counts of the main part of a combination.
     pub fn main(&self, play: &Combination) -> Counts {
         self.groups[usize::from(play.group)].main
     }
@@ -281,12 +280,12 @@ impl Plays {
         &self.classes[usize::from(self.groups[usize::from(play.group)].class)]
     }
 
-    /// Returns the ids of the combinations that consist of `cards`, ascending.
+    /// Returns the ids of all combinations with these rank counts, in ascending order.
     pub fn with_cards(&self, cards: Counts) -> impl Iterator<Item = Action> {
         (FIRST..).zip(&self.plays).filter(move |(_, p)| p.counts == cards).map(|(a, _)| a)
     }
 
-    /// Returns the groups that beat `top`: higher ones of its class, and any bombs and rocket above it.
+    /// Returns the groups that beat `top`: the later groups of its class, then bombs and the rocket.
     fn above(&self, top: &Combination) -> [Range<usize>; 2] {
         let (group, end) = (usize::from(top.group), self.groups.len());
         let class = self.class_of(top).groups.end;
@@ -299,12 +298,13 @@ impl Plays {
         self.above(top).iter().any(|groups| groups.contains(&usize::from(play.group)))
     }
 
-    /// Returns true if a hand that contains `play` is not allowed to play it.
+    /// Returns true if the rules forbid `play` to a player who holds `hand`, even though the hand contains the cards.
     pub fn is_forbidden(&self, hand: Cards, play: &Combination) -> bool {
         counts(hand) & self.groups[usize::from(play.group)].barred != 0
     }
 
-    /// Lists all combinations in `hand` that beat `top` (all without `top`), ascending.
+    /// Lists all combinations in `hand` that beat `top`, in ascending order. Without `top`, lists all combinations in
+    /// `hand`.
     pub fn find(&self, hand: Cards, top: Option<&Combination>, out: &mut impl ActionSink) {
         match top {
             None => self.search(hand, 0..self.groups.len(), out),

@@ -1,4 +1,4 @@
-//! Marks of passes, voluntary or forced.
+//! Marks of plays and passes, voluntary or forced.
 
 use ludex_env::game::{Count, Game, MarkDoc, Marks, ParsedMove, ToMove};
 use ludex_env::marks::{FLAG, WORD};

@@ -8,15 +8,15 @@ use super::cards::{self, Cards, lowest};
 use super::combinations::{Combination, FIRST};
 use super::{FightTheLandlord, Rules};
 
-/// Number of seats at the table.
+/// Number of seats in a game.
 pub const SEATS: usize = 3;
-/// Number of cards dealt one by one; three are left over.
+/// Number of cards dealt one by one. The other three cards go to the landlord.
 pub const DEALT: u8 = 51;
-/// The highest bid allowed.
+/// The highest possible bid.
 pub const MOST_BID: u8 = 3;
-/// Maximum number of bids and plays.
+/// Maximum number of bids, plays and passes in a game.
 pub const MOST_MOVES: usize = 171;
-/// Marker for no seat, no card or no position.
+/// Value for "no seat", "no card" or "no position".
 pub const NONE: u8 = u8::MAX;
 
 /// The current phase of the game.
@@ -25,11 +25,11 @@ pub const NONE: u8 = u8::MAX;
 pub enum Phase {
     /// Chance deals the cards.
     Deal,
-    /// The seats bid to become the landlord.
+    /// The seats bid for the role of the landlord.
     Bid,
     /// The seats play cards.
     Play,
-    /// A seat has played all its cards, or all seats declined to be the landlord.
+    /// A seat has played all its cards, or all seats have declined to be the landlord.
     Over,
 }
 
@@ -40,52 +40,52 @@ pub struct State {
     pub(super) hands: [Cards; SEATS],
     /// The cards that each seat has played.
     pub(super) played: [Cards; SEATS],
-    /// The undealt cards; after the deal, the landlord's three cards.
+    /// The undealt cards. After the deal, the three cards for the landlord.
     pub(super) rest: Cards,
     pub(super) phase: Phase,
     pub(super) dealt: u8,
-    /// OpenSpiel: index of the face-up card in the deal, and the card.
+    /// OpenSpiel only: index in the deal of the face-up card, or [`NONE`].
     pub(super) face_up: u8,
     pub(super) face_card: u8,
     /// The highest bid and its seat.
     pub(super) bid: u8,
     pub(super) bidder: u8,
     pub(super) landlord: u8,
-    /// Consecutive passes in the auction or in the trick.
+    /// Number of consecutive passes in the auction or in the trick.
     pub(super) passes: u8,
-    /// The play to beat; 0 at the start of a trick.
+    /// Id of the combination to beat; 0 if the seat to move leads a trick.
     pub(super) top: u16,
-    /// Number of combinations played by each seat.
+    /// Number of combinations that each seat has played.
     pub(super) made: [u8; SEATS],
-    /// Number of bombs and rockets.
+    /// Number of bombs and rockets played.
     pub(super) bombs: u8,
-    /// Botzone's points for plays, by seat.
+    /// Botzone's points for combinations, by seat.
     pub(super) points: [u16; SEATS],
     pub(super) winner: u8,
-    /// Number of bids among the moves.
+    /// Number of entries at the start of `moves` that are bids.
     pub(super) bids: u8,
     pub(super) length: u8,
     pub(super) moves: [u16; MOST_MOVES],
 }
 
-/// Returns the seat to move after `moves` moves if `first` started.
+/// Returns the seat whose turn comes `moves` moves after that of `first`.
 pub fn seat_after(first: u8, moves: u8) -> Seat {
     (usize::from(first) + usize::from(moves)) % SEATS
 }
 
 impl State {
-    /// Returns the seat that bids first: 0, or the owner of the face-up card.
+    /// Returns the seat that bids first: the owner of the face-up card, or seat 0 without such a card.
     pub(super) fn first(&self) -> u8 {
         if self.face_up == NONE { 0 } else { self.face_up % SEATS as u8 }
     }
 
-    /// Iterates over the bids in order with their seats.
+    /// Iterates over the bids in order, as (seat, bid).
     pub(super) fn bids(&self) -> impl Iterator<Item = (Seat, u8)> {
         let first = self.first();
         (0..self.bids).map(move |k| (seat_after(first, k), self.moves[usize::from(k)] as u8))
     }
 
-    /// Iterates over the plays in order, including passes, with their seats.
+    /// Iterates over the plays and passes in order, as (seat, action).
     pub(super) fn plays(&self) -> impl Iterator<Item = (Seat, Action)> {
         let played = &self.moves[usize::from(self.bids)..usize::from(self.length)];
         (0..).zip(played).map(move |(k, &a)| (seat_after(self.landlord, k), Action::from(a)))
@@ -100,21 +100,22 @@ impl State {
         }
     }
 
-    /// Makes `seat` the landlord, who takes the remaining cards and leads.
+    /// Makes `seat` the landlord, who takes the three undealt cards and leads.
     fn crown(&mut self, seat: u8) {
         self.landlord = seat;
         self.hands[usize::from(seat)] |= self.rest;
         (self.phase, self.passes) = (Phase::Play, 0);
     }
 
-    /// Returns true if the landlord's cards have just been revealed.
+    /// Returns true if the landlord's three cards have been revealed and no seat has played since.
     pub(super) fn opened(&self) -> bool {
         self.phase == Phase::Play && self.length == self.bids
     }
 }
 
 impl FightTheLandlord {
-    /// Converts a chance id to a card: its number, or in OpenSpiel suit by suit, clubs, diamonds, hearts and spades.
+    /// Converts a chance outcome to a card number. OpenSpiel's outcomes go suit by suit: clubs, diamonds, hearts,
+    /// spades.
     pub(super) fn dealt_card(&self, a: Action) -> u8 {
         if !self.auction() {
             return (a % 54) as u8;
@@ -125,7 +126,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// Deals a card, or turns one face up.
+    /// Applies a chance outcome: a dealt card, or the position of the face-up card.
     pub(super) fn deal(&self, s: &mut State, a: Action) {
         if self.auction() && s.face_up == NONE {
             s.face_up = (a % Action::from(DEALT)) as u8;
@@ -146,7 +147,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// Starts the phase after the deal.
+    /// Starts the bidding, or the play if the rules have no bidding.
     pub(super) fn begin(&self, s: &mut State) {
         match self.rules() {
             Rules::Botzone => s.crown(0),
@@ -154,7 +155,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// Applies a bid, or a pass.
+    /// Applies a bid or a pass in the auction.
     pub(super) fn bid(&self, s: &mut State, a: Action) {
         let seat = seat_after(s.first(), s.bids) as u8;
         let bid = (a % FIRST) as u8;
@@ -177,7 +178,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// Applies a play, or a pass.
+    /// Applies a play or a pass in a trick.
     pub(super) fn put(&self, s: &mut State, a: Action) {
         let seat = seat_after(s.landlord, s.length - s.bids);
         s.note(a);
@@ -201,20 +202,20 @@ impl FightTheLandlord {
         }
     }
 
-    /// Returns true for a spring: the farmers played nothing, or the landlord only its first lead.
+    /// Returns true for a spring: either the farmers have played no combination, or the landlord only one.
     fn spring(&self, s: &State) -> bool {
         let landlord = usize::from(s.landlord);
         let farmers = (0..SEATS).filter(|&p| p != landlord).all(|p| s.made[p] == 0);
         farmers || s.made.get(landlord) == Some(&1)
     }
 
-    /// Returns a farmer's stake: the bid, doubled by every bomb, and by a spring at the end.
+    /// Returns the stake of a farmer: the bid, doubled for each bomb or rocket, and at the end for a spring.
     pub(super) fn stake(&self, s: &State) -> u32 {
         let doubled = s.bombs + u8::from(s.winner != NONE && self.spring(s));
         (0..doubled).fold(s.bid.max(1).into(), |stake: u32, _| stake.saturating_mul(2))
     }
 
-    /// Returns the play to beat.
+    /// Returns the combination to beat, or `None` at the start of a trick.
     pub(super) fn top(&self, s: &State) -> Option<&Combination> {
         self.plays.get(Action::from(s.top))
     }

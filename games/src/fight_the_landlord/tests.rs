@@ -1,4 +1,5 @@
-//! Combinations against an independent implementation, positions for every rule, and probabilities of determinizations.
+//! Comparison of combinations with a second implementation, positions for each rule, and probabilities of
+//! determinizations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,8 @@ fn rules(rules: Rules) -> FightTheLandlord {
     FightTheLandlord::new(Params { rules }).unwrap()
 }
 
-/// Returns kind, length, number of wings and lowest rank of the main part of one of Botzone's combinations, by the
-/// rules as written.
+/// Classifies a Botzone combination by the written rules. Returns its kind, its length, its number of wings, and the
+/// lowest rank of its main part.
 fn plain(counts: cards::Counts, per_four: usize) -> Option<(&'static str, usize, usize, usize)> {
     let with = |n: u8| (0..RANKS).filter(|&r| count(counts, r) == n).collect::<Vec<_>>();
     let [ones, twos, threes, fours] = [1, 2, 3, 4].map(with);
@@ -59,7 +60,7 @@ fn each_combination_has_one_id() {
             let counts = plays.get(a).unwrap().counts;
             assert!((0..RANKS).all(|r| count(counts, r) <= cards::most(r)), "{rules:?} {a}");
             if rules != Rules::DouDizhu {
-                assert!(seen.insert(counts), "{rules:?}: {a} consists of the cards of another");
+                assert!(seen.insert(counts), "{rules:?}: {a} has the same cards as another id");
                 assert!(plain(counts, 1 + usize::from(rules == Rules::Botzone2)).is_some(), "{rules:?} {a}");
             }
         }
@@ -67,7 +68,7 @@ fn each_combination_has_one_id() {
     }
 }
 
-/// Returns all parts of a hand.
+/// Returns all subsets of a hand as rank counts.
 fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
     (0..RANKS).fold(vec![0], |all, r| {
         let some = (0..=count(hand, r)).map(|n| cards::of_rank(r, n));
@@ -76,7 +77,7 @@ fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
 }
 
 #[test]
-fn legal_moves_match_written_rules() {
+fn legal_moves_match_second_implementation() {
     let mut rng = Stream::from_text("landlord moves");
     for (rules, per_four) in [(Rules::Botzone, 1), (Rules::Botzone2, 2)] {
         let plays = Plays::of(rules);
@@ -140,7 +141,7 @@ fn names_and_ids_match_openspiel() {
 }
 
 #[test]
-fn only_openspiel_bomb_beats_rocket() {
+fn bomb_beats_rocket_under_openspiel_rules_only() {
     for (rules, beaten) in [(Rules::Botzone, 0), (Rules::Botzone2, 0), (Rules::DouDizhu, 13)] {
         let plays = Plays::of(rules);
         let rocket = plays.get(plays.ids() - 1).unwrap();
@@ -151,7 +152,7 @@ fn only_openspiel_bomb_beats_rocket() {
     }
 }
 
-/// Returns the numbers of the first 51 cards, in the order of the deal, that give each seat 17 cards of these ranks.
+/// Returns 51 card numbers in the order of the deal, so that each seat gets 17 cards of the given ranks.
 fn order(hands: [&str; SEATS]) -> Vec<u8> {
     let mut left = DECK;
     let hands = hands.map(|hand| {
@@ -162,7 +163,7 @@ fn order(hands: [&str; SEATS]) -> Vec<u8> {
     (0..51).map(|k| hands[k % SEATS][k / SEATS]).collect()
 }
 
-/// Returns a game with these hands; in an auction p1 bids first.
+/// Returns a game in which `HANDS` are dealt. In an auction, p1 bids first.
 fn dealt(text: &str) -> Box<dyn DynState> {
     let mut s = load(text).unwrap().start();
     let auction = text == "dou_dizhu";
@@ -194,13 +195,13 @@ fn refusal(s: &dyn DynState, text: &str) -> String {
     s.parse_move(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
-/// p0 plays all its cards, and the others pass.
+/// Moves in which p0 plays all its cards and the other seats pass.
 const ALONE: &str = "3333444455556666 pass pass BR pass pass 7 pass pass 2";
-/// p0 leads, and p1 plays all its cards.
+/// Moves in which p0 leads and p1 plays all its cards.
 const AFTER_ONE: &str = "3 pass 2 pass 8888 pass pass 9999 pass pass TTT7 pass pass JJJ7 pass pass 7";
 
 #[test]
-fn points_follow_plays() {
+fn combinations_earn_points_under_botzone_rules() {
     // A shuttle of four fours is worth 20, the rocket 16, a single card 1.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, ALONE);
@@ -213,7 +214,7 @@ fn points_follow_plays() {
 }
 
 #[test]
-fn stakes_double() {
+fn bombs_rocket_and_spring_double_stake() {
     let returns = |moves: &str| {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, "2 pass pass");
@@ -245,7 +246,7 @@ fn bidding_lasts_one_round() {
     let mut s = dealt("fight_the_landlord(preset=botzone2)");
     play(&mut *s, "2");
     assert_eq!(s.legal_list(1), [0, 3]);
-    assert_eq!(refusal(&*s, "1"), "\"1\" is not a bid here: a bid is 3, or a pass");
+    assert_eq!(refusal(&*s, "1"), "expected a bid of 3 or a pass, got \"1\"");
 }
 
 #[test]
@@ -266,24 +267,21 @@ fn auction_continues_until_two_passes() {
 #[test]
 fn refusals_state_reason() {
     let mut s = dealt("fight_the_landlord");
-    assert_eq!(refusal(&*s, "pass"), "who leads a trick must play, not pass");
-    assert_eq!(refusal(&*s, "[]"), "who leads a trick must play, not pass");
+    assert_eq!(refusal(&*s, "pass"), "the seat that leads a trick must not pass");
+    assert_eq!(refusal(&*s, "[]"), "the seat that leads a trick must not pass");
     assert_eq!(refusal(&*s, "345"), "345 is not a combination");
-    assert_eq!(refusal(&*s, "88"), "\"88\": there is no 8 in the hand");
-    assert_eq!(refusal(&*s, "77"), "\"77\": the hand has 1 of rank 7, not 2");
+    assert_eq!(refusal(&*s, "88"), "\"88\": the hand has no 8");
+    assert_eq!(refusal(&*s, "77"), "\"77\": expected 2 cards of rank 7, the hand has 1");
     assert_eq!(refusal(&*s, "33333"), "rank 3: expected at most 4 cards, got 5");
-    assert_eq!(refusal(&*s, "3x"), "'X' is not a rank: ranks are 3456789TJQKA2, the jokers B and R");
-    assert_eq!(
-        refusal(&*s, "[0, 0]"),
-        "\"[0, 0]\" is not a list of cards: they are numbers from 0 to 53, each at most once"
-    );
-    assert_eq!(s.play(0, 2).err().unwrap().message, "the bidding is over");
-    assert_eq!(s.play(0, 55 + 4).err().unwrap().message, "77: the hand has 1 of rank 7, not 2");
+    assert_eq!(refusal(&*s, "3x"), "expected a rank (3456789TJQKA2, or B and R for the jokers), got 'X'");
+    assert_eq!(refusal(&*s, "[0, 0]"), "expected different card numbers from 0 to 53, got \"[0, 0]\"");
+    assert_eq!(s.play(0, 2).err().unwrap().message, "expected a combination, got a bid: the bidding is over");
+    assert_eq!(s.play(0, 55 + 4).err().unwrap().message, "77: expected 2 cards of rank 7, the hand has 1");
     play(&mut *s, "3+444");
     assert_eq!(
         refusal(&*s, "T"),
-        "T (a single card) does not beat 3444 (a trio with a single card): a higher one of the same kind and length, a bomb \
-         or the rocket does"
+        "T (a single card) does not beat 3444 (a trio with a single card); allowed: a higher combination of the same \
+         kind and length, a bomb, the rocket"
     );
     play(&mut *s, "[28,29,30,19]");
     assert_eq!(s.play(2, 0), Ok(()));
@@ -293,7 +291,7 @@ fn refusals_state_reason() {
 
     let mut s = dealt("dou_dizhu");
     play(&mut *s, "pass pass 3");
-    assert_eq!(refusal(&*s, "34567"), "34567 (a straight): here no chain begins with a rank that is held four times");
+    assert_eq!(refusal(&*s, "34567"), "34567 (a straight): a chain must not start with a rank of four cards in hand");
 }
 
 #[test]
@@ -309,18 +307,18 @@ fn invalid_queries_are_refused() {
     };
     assert!(six("botzone") && !six("botzone2") && !six("dou_dizhu"));
     let flaw = |question: Value| game.analyze(&question).err().unwrap().message;
-    assert!(flaw(json!("359K2")).starts_with("a question is an object"));
+    assert!(flaw(json!("359K2")).starts_with("expected an object"));
     assert!(flaw(json!({ "previous": "" })).contains("\"hand\" is missing"));
     assert!(flaw(json!({ "hand": 7 })).contains("not 7"));
-    assert!(flaw(json!({ "hand": "" })).contains("has no cards"));
-    assert!(flaw(json!({ "hand": "34x" })).contains("'X' is not a rank"));
+    assert!(flaw(json!({ "hand": "" })).contains("expected at least one card"));
+    assert!(flaw(json!({ "hand": "34x" })).contains("expected a rank"));
     assert!(flaw(json!({ "hand": "33333" })).contains("rank 3: expected at most 4 cards, got 5"));
     assert!(
         flaw(json!({ "hand": "333", "previous": "33" }))
             .contains("rank 3: expected at most 4 in hand and previous play, got 5")
     );
     assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is not a combination"));
-    assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("\"previus\" is not a part"));
+    assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("unknown field \"previus\""));
     assert!(flaw(json!({ "hand": "3", "rules": "rlcard" })).contains("not \"rlcard\""));
 }
 
@@ -374,10 +372,10 @@ fn played_suit_excludes_lower_suits() {
     assert!((f64::from(spades) / f64::from(draws) - 16.0 / 31.0).abs() < 0.03, "{spades}");
 }
 
-/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with the rocket or a bomb. p1 then
+/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with a bomb or the rocket. Then p1
 /// plays after its teammate p2.
 #[test]
-fn forced_and_voluntary_passes_differ() {
+fn marks_distinguish_forced_and_voluntary_passes() {
     let mut s = dealt("fight_the_landlord");
     let mut told = |text: &str| {
         let (before, seat) = (s.boxed(), s.turn().seat().unwrap());

@@ -1,4 +1,4 @@
-//! Information available to a seat, or the public: view, array and text.
+//! The information of a seat or the public: view, array and text.
 
 use ludex_env::game::{Action, Game, Seat, ToMove, Viewer};
 use schemars::JsonSchema;
@@ -15,48 +15,48 @@ pub struct View {
     pub seat: Option<u8>,
     /// The current phase of the game.
     pub phase: Phase,
-    /// The observer's cards, ascending.
+    /// The observer's cards in ascending order.
     pub hand: Vec<u8>,
     /// Number of cards in each seat's hand.
     pub held: [u8; SEATS],
-    /// Number of dealt cards.
+    /// Number of cards dealt so far.
     pub dealt: u8,
-    /// The face-up card of the deal, if there is one; its owner bids first.
+    /// The card that is dealt face up, if any. Its owner bids first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub face_up: Option<FaceUp>,
-    /// Bids in order, 0 for a pass, starting with the seat that bids first.
+    /// Bids in order, starting with the seat that bids first; 0 is a pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u8>,
     /// The landlord; absent before one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlord: Option<u8>,
-    /// The three cards that the landlord took.
+    /// The three cards that the landlord took, once a landlord is chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bottom: Vec<u8>,
-    /// Plays in order, including passes.
+    /// Plays and passes in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plays: Vec<Put>,
     /// The seat to move; absent during the deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The action to beat; absent at the start of a trick.
+    /// Action id of the combination to beat; absent at the start of a trick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_beat: Option<u32>,
     /// Botzone's points so far, by seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[u16; SEATS]>,
-    /// Current stake of a farmer.
+    /// The current stake of each farmer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stake: Option<u32>,
-    /// The seat that has played all its cards.
+    /// The seat that has played all its cards; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
 
-/// The face-up card of the deal.
+/// The card that is dealt face up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaceUp {
-    /// Index in the deal, from 0.
+    /// Position in the deal, from 0.
     pub position: u8,
     /// The card; absent until it is dealt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct Put {
     pub seat: u8,
     /// The action id, 0 for a pass.
     pub action: u32,
-    /// The cards that were played.
+    /// The cards that were played; empty for a pass.
     pub cards: Vec<u8>,
 }
 
@@ -79,12 +79,12 @@ fn some(value: u8) -> Option<u8> {
 }
 
 impl FightTheLandlord {
-    /// Returns the cards in the hand of `who`.
+    /// Returns the cards of the observer; empty for the public.
     fn hand(&self, s: &State, who: Viewer) -> cards::Cards {
         owner(who).map_or(0, |p| s.hands[p])
     }
 
-    /// Returns the plays with their cards, found by replaying them.
+    /// Returns all plays with the cards that they used. The cards are found by replaying the moves.
     fn table(&self, s: &State) -> Vec<Put> {
         let mut hands = [0, 1, 2].map(|p: Seat| s.hands[p] | s.played[p]);
         let put = |(seat, action): (Seat, Action)| {
@@ -117,7 +117,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// Writes the observation array; seats are ordered from the observer's on.
+    /// Writes the observation array. Seats are in turn order, starting with the observer.
     pub(super) fn write(&self, s: &State, who: Viewer, out: &mut [u8]) {
         out.fill(0);
         let me = owner(who).unwrap_or(0);
@@ -160,7 +160,7 @@ impl FightTheLandlord {
         set(21, s.bombs.min(14));
     }
 
-    /// Returns the view as text.
+    /// Returns the text of a view.
     pub(super) fn words(&self, view: &View) -> String {
         let ranks = |cards: &[u8]| ranks_text(counts(cards::set(cards)), self.names());
         let side = |p: u8| match view.landlord {

@@ -1,7 +1,7 @@
-//! Determinizations: deals consistent with a view.
+//! Determinizations: random deals that are consistent with a view.
 //!
-//! A play uses the cards of lowest number, so a seat that played the spade of a rank cannot have its heart or diamond.
-//! Subject to this and to the hand sizes, all deals of the unseen cards are equally likely.
+//! A play uses the lowest-numbered cards of a rank. A seat that has played a spade therefore cannot hold the heart or
+//! the diamond of that rank. All deals of the unseen cards that satisfy this and the hand sizes are equally likely.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Action, Game};
@@ -9,7 +9,8 @@ use ludex_env::game::{Action, Game};
 use super::cards::{self, Cards, DECK, RANKS};
 use super::{DEALT, FightTheLandlord, NONE, Phase, SEATS, State, View, seat_after};
 
-/// Returns the cards that a seat cannot have: those below the highest that it played of the same rank.
+/// Returns the cards that a seat cannot hold: those with a lower number than a card of the same rank that it has
+/// played.
 fn excluded_cards(played: Cards) -> Cards {
     (0..RANKS).fold(0, |all, r| {
         let of = played & 15 << (4 * r);
@@ -24,18 +25,18 @@ fn shuffled(cards: Cards, rng: &mut Stream) -> Vec<Cards> {
     list
 }
 
-/// Removes up to `n` cards from a list.
+/// Removes up to `n` cards from a list and returns them as a set.
 fn take(list: &mut Vec<Cards>, n: usize) -> Cards {
     list.split_off(list.len().saturating_sub(n)).into_iter().fold(0, |all, one| all | one)
 }
 
-/// Returns `n!`, capped at the largest needed value.
+/// Returns `n!` as a floating-point number.
 fn factorial(n: usize) -> f64 {
     (1..=n).fold(1.0, |f, k| f * k as f64)
 }
 
-/// Returns the number of ways to deal `n` cards so that each receiver gets its number; 0 if the numbers do not sum to
-/// `n`.
+/// Returns the number of ways to deal `n` cards to receivers that need the given numbers of cards. Returns 0 if a
+/// number is `None` or the sum is not `n`.
 fn ways(n: usize, places: &[Option<usize>]) -> f64 {
     let filled = places.iter().map(|p| p.ok_or(())).sum::<Result<usize, ()>>();
     if filled != Ok(n) {
@@ -44,8 +45,8 @@ fn ways(n: usize, places: &[Option<usize>]) -> f64 {
     places.iter().flatten().fold(factorial(n), |all, &p| all / factorial(p))
 }
 
-/// Deals `pool`: seat p gets `need[p]` cards, none of them in `barred[p]`, uniformly over all such deals. Returns
-/// `None` if none exists.
+/// Deals all of `pool` at random: seat `p` gets `need[p]` cards, none of them in `barred[p]`. All such deals are
+/// equally likely. Returns `None` if there is no such deal.
 pub(super) fn deal(
     pool: Cards,
     need: [usize; SEATS],

@@ -1,4 +1,4 @@
-//! Marks: bids against the equilibrium and against the lowest winning bid.
+//! Marks that compare bids with the equilibrium bid and with the lowest winning bid.
 
 use ludex_env::game::{MarkDoc, Marks};
 
@@ -52,7 +52,7 @@ impl FirstSealedAuction {
     }
 }
 
-/// Returns the loss of the bid against `enough`, the lowest bid that beats all others, in coins.
+/// Returns the regret of a bid in coins, by the published formula. `enough` is the lowest bid that wins.
 fn regret(value: u16, bid: u16, enough: u16) -> u16 {
     if bid > enough { bid - enough } else { value.saturating_sub(enough) }
 }
@@ -61,7 +61,7 @@ fn regret(value: u16, bid: u16, enough: u16) -> u16 {
 mod tests {
     use ludex_env::{MarkValue, Marks};
 
-    /// Returns value, bid, deviation, regret_paper and regret_fixed of a seat.
+    /// Plays an auction and returns the marks value, bid, deviation, regret_paper and regret_fixed of one seat.
     fn of(params: &str, values: &[u32], bids: &[u32], winner: u32, seat: usize) -> [f64; 5] {
         let mut s = crate::load(&format!("first_sealed_auction({params})")).unwrap().start();
         values.iter().for_each(|&v| s.play_chance(v).unwrap());

@@ -1,16 +1,16 @@
-//! The five-by-five board: cells, neighbors, zones and lines.
+//! The board of 5 by 5 cells: neighbors, zones and lines.
 
 use serde::{Deserialize, Serialize};
 
 pub(super) const CELLS: usize = 25;
 /// The set of all cells.
 pub(super) const ALL: u32 = (1 << CELLS) - 1;
-/// Number of rows, and of columns.
+/// Number of rows and number of columns.
 pub(super) const SIDE: usize = 5;
 /// The eight directions as (row, column) steps; the first four are orthogonal.
 pub(super) const DIRECTIONS: [(i8, i8); 8] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
 
-/// A cell index: a1 is 0, b1 is 1, up to e5, which is 24.
+/// Index of a cell: a1 is 0, b1 is 1, and so on to e5, which is 24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cell(pub u8);
@@ -19,7 +19,7 @@ impl TryFrom<String> for Cell {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        cell(&text).map(|c| Cell(c as u8)).ok_or_else(|| format!("{text:?} is not a cell: a1 to e5"))
+        cell(&text).map(|c| Cell(c as u8)).ok_or_else(|| format!("expected a cell from a1 to e5, got {text:?}"))
     }
 }
 
@@ -34,7 +34,7 @@ pub(super) fn name(cell: usize) -> String {
     format!("{}{}", char::from(b'a' + (cell % SIDE) as u8), cell / SIDE + 1)
 }
 
-/// Parses the name of a cell, in any case.
+/// Parses the name of a cell in any letter case.
 pub(super) fn cell(text: &str) -> Option<usize> {
     let &[column, row] = text.as_bytes() else { return None };
     let (column, row) = (column.to_ascii_lowercase().wrapping_sub(b'a'), row.wrapping_sub(b'1'));
@@ -55,7 +55,7 @@ pub(super) fn names(set: u32) -> String {
     cells(set).map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the cell `rows` rows and `columns` columns away, if it is on the board.
+/// Returns the cell at an offset of `rows` and `columns`, or `None` if that is off the board.
 pub(super) const fn step(cell: usize, rows: i8, columns: i8) -> Option<usize> {
     let (row, column) = ((cell / SIDE) as i8 + rows, (cell % SIDE) as i8 + columns);
     if row >= 0 && row < 5 && column >= 0 && column < 5 { Some(row as usize * SIDE + column as usize) } else { None }
@@ -84,20 +84,20 @@ pub(super) static ADJ8: [u32; CELLS] = around(8);
 
 const EDGES: [u32; 2] = [0x108421, 0x1084210];
 
-/// Returns the orthogonal neighbors of all cells in a set; they may include cells of the set.
+/// Returns the orthogonal neighbors of all cells in `set`. The result may contain cells of `set`.
 pub(super) const fn grow4(set: u32) -> u32 {
     let [a, e] = EDGES;
     (set << 5 | set >> 5 | (set & !e) << 1 | (set & !a) >> 1) & ALL
 }
 
-/// Returns the orthogonal and diagonal neighbors of all cells in a set.
+/// Returns the orthogonal and diagonal neighbors of all cells in `set`. The result may contain cells of `set`.
 pub(super) const fn grow8(set: u32) -> u32 {
     let [a, e] = EDGES;
     let wide = set | (set & !e) << 1 | (set & !a) >> 1;
     (wide << 5 | wide >> 5 | (set & !e) << 1 | (set & !a) >> 1) & ALL
 }
 
-/// Returns the cells of `among` that are orthogonally connected to `from`.
+/// Returns the cells of `among` that are reachable from `from` by orthogonal steps within `among`.
 pub(super) fn flood(from: u32, among: u32) -> u32 {
     let mut set = from & among;
     loop {
@@ -114,11 +114,11 @@ pub(super) fn flood(from: u32, among: u32) -> u32 {
 pub(super) struct Stretch {
     /// The cells of the run.
     pub set: u32,
-    /// The cells directly before and after the run.
+    /// The cells directly before and after the run, if they are on the board.
     pub ends: u32,
 }
 
-/// Returns all runs of `len` cells along rows and columns (`orth`), along diagonals (`diag`), or both.
+/// Returns all runs of `len` cells: along rows and columns if `orth`, and along diagonals if `diag`.
 pub(super) fn stretches(len: u8, orth: bool, diag: bool) -> Vec<Stretch> {
     let straight = [(0, 1), (1, 0)].into_iter().filter(|_| orth);
     let slanted = [(1, 1), (1, -1)].into_iter().filter(|_| diag);
@@ -158,10 +158,10 @@ pub(super) fn zone(name: &str) -> Option<u32> {
     })
 }
 
-/// Names of the built-in zones, for messages.
+/// Names of the built-in zones, for error messages.
 pub(super) const ZONES: &str = "all, row1 to row5, cola to cole, centre, edge, corner, home0, home1";
 
-/// Returns the set with its rows in reverse order.
+/// Returns the set with the rows in reverse order.
 pub(super) fn mirrored(set: u32) -> u32 {
     cells(set).fold(0, |out, c| out | 1 << ((SIDE - 1 - c / SIDE) * SIDE + c % SIDE))
 }

@@ -41,19 +41,19 @@ impl BySeat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// The version of the format: 1.
+    /// Version of the format; always 1.
     #[schemars(range(min = 1, max = 1))]
     pub fsr: u8,
-    /// Name of the rules; not part of the hash.
+    /// Name of the rules. Ignored by the hash.
     #[schemars(length(max = 40))]
     pub name: String,
-    /// Number of rows and columns: 5.
+    /// Number of rows and of columns; always 5.
     #[schemars(range(min = 5, max = 5))]
     pub board: u8,
     /// The seat that moves first.
     #[serde(default)]
     pub first: First,
-    /// Maximum number of plies; the board is scored after the last one.
+    /// Maximum number of plies. After the last one, the board is scored.
     #[schemars(range(min = 1, max = 100))]
     pub ply_cap: u8,
     /// Order of moves: in turn or simultaneous.
@@ -66,24 +66,24 @@ pub struct Document {
     #[serde(default)]
     #[schemars(length(max = 25))]
     pub setup: Vec<Setup>,
-    /// Named sets of cells.
+    /// Sets of cells by name, in addition to the built-in zones.
     #[serde(default)]
     pub zones: BTreeMap<String, Vec<Cell>>,
     /// Actions that a seat may take.
     #[schemars(length(min = 1, max = 8))]
     pub actions: Vec<ActionRule>,
-    /// Effects of actions on other pieces.
+    /// Effects of actions on surrounding pieces.
     #[serde(default)]
     #[schemars(length(max = 6))]
     pub effects: Vec<Effect>,
-    /// Information that seats cannot see.
+    /// Information hidden from seats.
     #[serde(default)]
     pub hidden: Hidden,
     /// Conditions that end the game before the ply cap.
     #[serde(default)]
     #[schemars(length(max = 8))]
     pub end: Vec<End>,
-    /// Scoring rules; the points of all rules are added.
+    /// Scoring rules. A seat's points from all rules are added.
     #[serde(default)]
     #[schemars(length(max = 8))]
     pub score: Vec<Score>,
@@ -96,9 +96,9 @@ pub struct Document {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum First {
-    /// The seat that wrote the rules.
+    /// The seat that wrote the agreed rules.
     Author,
-    /// The seat that accepted the rules.
+    /// The seat that did not write the agreed rules.
     #[default]
     Other,
     /// Seat 0 in every game.
@@ -111,10 +111,10 @@ pub enum First {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// The seats move in turn.
+    /// The seats act in turn.
     #[default]
     Alternate,
-    /// Both seats move at once.
+    /// Both seats act simultaneously.
     Simultaneous,
 }
 
@@ -125,16 +125,16 @@ pub struct Kind {
     /// Name of the kind in the document.
     #[schemars(length(min = 1, max = 12), regex(pattern = r"^[a-z][a-z0-9_]*$"))]
     pub id: String,
-    /// The numbers of its pieces; null for pieces without numbers.
+    /// The numbers that pieces of this kind may have; null for pieces without a number.
     #[serde(default)]
     pub values: Option<Values>,
-    /// Number of pieces that each seat may place; null for no limit.
+    /// Maximum number of pieces that each seat may place; null for no limit.
     #[serde(default)]
     #[schemars(range(min = 1, max = 25))]
     pub supply: Option<u8>,
 }
 
-/// The numbers that pieces may have.
+/// The numbers that pieces of a kind may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
@@ -160,9 +160,9 @@ pub struct Setup {
     pub owner: u8,
     /// The kind of the piece.
     pub kind: String,
-    /// The cell of the piece.
+    /// The cell on which the piece stands.
     pub at: Cell,
-    /// The number of the piece, if its kind has numbers.
+    /// The number of the piece; required if the kind has numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 25))]
     pub value: Option<u8>,
@@ -178,7 +178,7 @@ pub enum ActionRule {
         kind: String,
         /// The zone in which each seat may place.
         by: BySeat,
-        /// Required neighbor of the cell.
+        /// Condition on the cells next to the target cell.
         #[serde(default)]
         near: Near,
     },
@@ -188,19 +188,19 @@ pub enum ActionRule {
         kind: String,
         /// Directions or leaps of the move.
         steps: Steps,
-        /// Maximum number of steps in one move.
+        /// Maximum number of steps in one direction, 1 to 4.
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 4))]
         range: u8,
-        /// If true, pieces only move away from their home row.
+        /// If true, pieces only move away from their owner's home row.
         #[serde(default)]
         forward_only: bool,
         /// Required content of the target cell.
         onto: Onto,
     },
-    /// Leaves the board as it is.
+    /// Does nothing for one ply.
     Pass {
-        /// Condition under which the pass is legal.
+        /// Condition under which a seat may pass.
         when: When,
     },
 }
@@ -209,22 +209,22 @@ fn one() -> u8 {
     1
 }
 
-/// Required neighbor of a placed piece.
+/// Condition on the cells next to a placement. Ignored while the side that it names has no piece on the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
-    /// No requirement on adjacent cells.
+    /// No condition on the adjacent cells.
     #[default]
     Any,
-    /// An own piece, orthogonally adjacent.
+    /// Orthogonally next to an own piece.
     Own4,
-    /// An own piece, orthogonally or diagonally adjacent.
+    /// Orthogonally or diagonally next to an own piece.
     Own8,
-    /// An opposing piece, orthogonally adjacent.
+    /// Orthogonally next to an opposing piece.
     Opp4,
-    /// An opposing piece, orthogonally or diagonally adjacent.
+    /// Orthogonally or diagonally next to an opposing piece.
     Opp8,
-    /// No own piece orthogonally adjacent.
+    /// Not orthogonally next to an own piece.
     Away4,
 }
 
@@ -234,11 +234,11 @@ pub enum Near {
 pub enum Steps {
     /// A predefined set of directions or leaps.
     Named(StepsPreset),
-    /// A list of leaps, each `[rows, columns]`.
+    /// A list of leaps, each as `[rows, columns]`.
     Leaps(#[schemars(length(min = 1, max = 24))] Vec<[Leap; 2]>),
 }
 
-/// A change of row or column, -4 to 4.
+/// A change of the row or column by -4 to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leap(#[schemars(range(min = -4, max = 4))] pub i8);
 
@@ -299,28 +299,28 @@ impl Onto {
 pub enum When {
     /// A pass is never legal.
     Never,
-    /// Only if no other action is legal.
+    /// A pass is legal if the seat has no other action.
     Stuck,
     /// A pass is always legal.
     Always,
 }
 
-/// An effect of an action on pieces around the acting one.
+/// An effect of an action on pieces around the piece that acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
     /// The action that triggers the effect.
     pub on: On,
-    /// The affected cells, relative to the acting piece.
+    /// The affected cells, relative to the piece that acted.
     pub cells: Cells,
     /// The owner of the affected pieces.
     pub who: Who,
-    /// Required comparison of the affected piece's number with the acting piece's.
+    /// Condition on the number of the affected piece, compared with the number of the piece that acted.
     #[serde(default, rename = "if")]
     pub cond: Option<Cond>,
     /// The change made to each affected piece.
     pub then: Then,
-    /// The amount that `add` and `sub` change numbers by.
+    /// The amount of a change by `add` or `sub`.
     #[serde(default)]
     #[schemars(range(min = 1, max = 25))]
     pub n: Option<u8>,
@@ -336,45 +336,45 @@ pub enum On {
     Move,
 }
 
-/// Cells of an effect, relative to the acting piece.
+/// Cells of an effect, relative to the piece that acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cells {
-    /// Cells that are orthogonally adjacent.
+    /// The four orthogonally adjacent cells.
     Adj4,
-    /// Orthogonally and diagonally adjacent cells.
+    /// The eight orthogonally and diagonally adjacent cells.
     Adj8,
-    /// Opposing pieces between the acting piece and another own piece, in all directions.
+    /// Opposing pieces in an unbroken row between the piece that acted and another own piece, in all eight directions.
     Sandwich8,
-    /// Opposing pieces between the acting piece and another own piece, along rows and columns.
+    /// Opposing pieces in an unbroken row between the piece that acted and another own piece, along rows and columns.
     Sandwich4,
-    /// The other pieces of each unbroken own row of three or more.
+    /// The other pieces of each unbroken row of three or more own pieces that contains the piece that acted.
     LineRest,
 }
 
-/// Owner of the affected pieces.
+/// Owner of the affected pieces, relative to the seat that acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
-    /// The opponent's pieces only.
+    /// The pieces of the opponent of the seat that acted.
     Opp,
-    /// The acting seat's pieces only.
+    /// The pieces of the seat that acted.
     Own,
     /// The pieces of both seats.
     Both,
 }
 
-/// A comparison of the affected piece's number with the acting piece's.
+/// A comparison of the affected piece's number with the number of the piece that acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cond {
-    /// The affected number is lower.
+    /// The number of the affected piece is lower.
     Lower,
-    /// The affected number is higher.
+    /// The number of the affected piece is higher.
     Higher,
     /// The numbers are equal.
     Equal,
-    /// The numbers add up to 10.
+    /// The numbers have a sum of 10.
     Sum10,
 }
 
@@ -386,13 +386,13 @@ pub enum Then {
     Flip,
     /// The piece leaves the board.
     Remove,
-    /// The number increases by `n`.
+    /// The number of the piece increases by `n`, at most to the maximum of its kind.
     Add,
-    /// The number decreases by `n`.
+    /// The number of the piece decreases by `n`, at most to the minimum of its kind.
     Sub,
 }
 
-/// Information that seats cannot see.
+/// Information hidden from seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hidden {
@@ -400,18 +400,18 @@ pub struct Hidden {
     pub values: bool,
     /// If true, the opponent's pieces are hidden.
     pub pieces: bool,
-    /// The time at which hidden information is revealed.
+    /// Time at which hidden information is revealed.
     pub reveal: Reveal,
 }
 
-/// The time at which hidden information is revealed.
+/// Time at which hidden information is revealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reveal {
     /// At the end of the game.
     #[default]
     End,
-    /// On contact, if a piece moves onto another one, and at the end of the game.
+    /// On contact: both numbers when a piece moves onto an opposing piece, and everything else at the end.
     Contact,
 }
 
@@ -419,53 +419,53 @@ pub enum Reveal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "if", rename_all = "snake_case", deny_unknown_fields)]
 pub enum End {
-    /// An unbroken row of own pieces.
+    /// A seat has an unbroken row of own pieces.
     Line {
-        /// Length of the row in pieces.
+        /// Number of pieces in the row.
         #[schemars(range(min = 3, max = 5))]
         len: u8,
-        /// If true, longer rows do not count.
+        /// If true, the row must have exactly this length.
         #[serde(default)]
         exact: bool,
-        /// Directions that rows may have.
+        /// Directions in which rows count.
         #[serde(default)]
         dirs: Dirs,
-        /// Result for the owner of the row.
+        /// Result for the seat that owns the row.
         then: WinLose,
     },
-    /// An own piece in the zone.
+    /// A seat has a piece in its target zone.
     Reach {
         /// The target zone of each seat.
         zone: BySeat,
-        /// Result for the owner of the piece.
+        /// Result for the seat that owns the piece.
         then: Win,
     },
-    /// A seat that had pieces has none on the board and none to place.
+    /// The opponent has had pieces, but has no piece on the board and none left to place.
     Eliminated {
-        /// Result for the other seat.
+        /// Result for the seat that still has pieces.
         then: Win,
     },
-    /// The seat to move has no action other than pass.
+    /// The seat to move has no action except a pass.
     Stuck {
-        /// Result for the stuck seat.
+        /// Result for the seat without an action.
         then: StuckThen,
     },
-    /// A number of own pieces on the board.
+    /// A seat has a minimum number of pieces on the board.
     PiecesGe {
-        /// Minimum number of pieces.
+        /// The minimum number of pieces.
         #[schemars(range(min = 1, max = 25))]
         n: u8,
-        /// Result for the owner of the pieces.
+        /// Result for the seat that owns the pieces.
         then: Win,
     },
-    /// No empty cell is left.
+    /// The board has no empty cell.
     Full {
-        /// The board is scored.
+        /// Result: the board is scored.
         then: Scored,
     },
-    /// Both seats have placed all their pieces.
+    /// Both seats have placed all pieces of their supply.
     SupplyOut {
-        /// The board is scored.
+        /// Result: the board is scored.
         then: Scored,
     },
 }
@@ -483,7 +483,7 @@ pub enum Dirs {
     All,
 }
 
-/// Result of an end condition.
+/// Result of an end condition that can win or lose the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WinLose {
@@ -493,7 +493,7 @@ pub enum WinLose {
     Lose,
 }
 
-/// Result of an end condition.
+/// Result of an end condition that wins the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Win {
@@ -501,7 +501,7 @@ pub enum Win {
     Win,
 }
 
-/// Result of an end condition.
+/// Result of an end condition that scores the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scored {
@@ -509,7 +509,7 @@ pub enum Scored {
     Score,
 }
 
-/// Result for a stuck seat.
+/// Result for a seat without an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StuckThen {
@@ -525,21 +525,21 @@ pub enum StuckThen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "per", rename_all = "snake_case")]
 pub enum Score {
-    /// Own pieces on the board.
+    /// Points for each own piece on the board.
     Piece(Points),
-    /// Sum of the numbers of own pieces.
+    /// Points times the sum of the numbers of own pieces on the board.
     Value(Points),
-    /// Empty cells of regions that touch own pieces only.
+    /// Points for each empty cell of a region that touches own pieces and no opposing piece.
     Territory4(Points),
-    /// Pieces of the largest orthogonally connected own group.
+    /// Points for each piece of the largest orthogonally connected group of own pieces.
     LargestGroup4(Points),
-    /// Opposing pieces that left the board in the seat's own plies.
+    /// Points for each opposing piece that the seat has captured or removed in its own plies.
     Capture(Points),
-    /// Runs of `len` own pieces in a line.
+    /// Points for each run of `len` own pieces in a straight line.
     Line(Points),
-    /// Rows in which the seat's numbers have the higher sum.
+    /// Points for each row in which the numbers of the seat's pieces have a higher sum than those of the opponent.
     RowCompare(Compare),
-    /// Columns in which the seat's numbers have the higher sum.
+    /// Points for each column in which the numbers of the seat's pieces have a higher sum than those of the opponent.
     ColCompare(Compare),
 }
 
@@ -547,7 +547,7 @@ pub enum Score {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Points {
-    /// Length of the runs; for `line` only.
+    /// Length of a run. Required for `line`, not allowed for other rules.
     #[serde(default)]
     #[schemars(range(min = 2, max = 5))]
     pub len: Option<u8>,
@@ -560,7 +560,7 @@ pub struct Points {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// The zone in which each seat's pieces count.
+    /// The zone in which the pieces of each seat count.
     pub cells: BySeat,
     /// Points per row or column.
     #[schemars(range(min = -100, max = 100))]
@@ -574,11 +574,11 @@ pub enum Tie {
     /// The game is a draw.
     #[default]
     Draw,
-    /// The seat that moved second wins.
+    /// The seat that moves second wins.
     Second,
-    /// The seat that moved first wins.
+    /// The seat that moves first wins.
     First,
-    /// The seat with fewer pieces on the board wins.
+    /// The seat with fewer pieces on the board wins; equal numbers are a draw.
     FewerPieces,
 }
 
@@ -606,8 +606,9 @@ pub(super) fn schema() -> Value {
     schema
 }
 
-/// Replaces each `oneOf` whose forms differ in one field, so that an issue names the wrong field instead of reporting
-/// that no form fits. Lists of constants become `enum`; objects become one `if`/`then` pair per form.
+/// Replaces each `oneOf` by a form with more precise validation errors: an error then names the wrong field instead of
+/// all alternatives. A list of constants becomes an `enum`. A list of objects with a tag field becomes one `if`/`then`
+/// pair per object.
 fn tell_apart(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(tell_apart),
@@ -645,7 +646,7 @@ fn tell_apart(schema: &mut Value) {
 }
 
 impl Document {
-    /// Returns the canonical form as a value: all defaults are written out, and keys are sorted.
+    /// Returns the document as JSON with all defaults written out and with sorted keys.
     pub(super) fn value(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value.sort_all_objects();
@@ -653,9 +654,9 @@ impl Document {
     }
 }
 
-/// Returns the first 8 hex digits of the SHA-256 of a canonical form (RFC 8785) without the name.
+/// Returns the first 8 hex digits of a SHA-256 hash. The hash covers the canonical form (RFC 8785) without the name.
 ///
-/// Keys are sorted and numbers are integers, so for ASCII content compact JSON already is that form.
+/// Expects sorted keys and integer numbers: for ASCII text, compact JSON then equals the canonical form.
 pub(super) fn hash(value: &Value) -> String {
     let fields = || value.as_object().into_iter().flatten().filter(|(key, _)| *key != "name");
     let mut plain = Vec::with_capacity(MOST_BYTES);
@@ -674,13 +675,13 @@ pub(super) fn canonical(value: &Value) -> String {
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
-/// Returns the cells of a built-in zone or of a zone of the document.
+/// Returns the cells of a built-in zone or of a zone that the document defines.
 pub(super) fn zone(document: &Document, name: &str) -> Option<u32> {
     let own = || document.zones.get(name).map(|cells| cells.iter().fold(0, |set, c| set | 1 << c.0));
     board::zone(name).or_else(own)
 }
 
-/// Returns the index of a kind in the list of kinds.
+/// Returns the index of a kind in the document's list of kinds.
 pub(super) fn kind(document: &Document, id: &str) -> Option<usize> {
     document.kinds.iter().take(MOST_KINDS).position(|k| k.id == id)
 }

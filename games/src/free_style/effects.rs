@@ -1,11 +1,11 @@
-//! Effects: what an action does to the pieces around the acting one.
+//! Effects of an action on the pieces around the piece that acted.
 
 use super::board::{ADJ4, ADJ8, CELLS, DIRECTIONS, cells, step};
 use super::document::{Cells, Cond, Effect, On, Then, Who};
 use super::position::{BoardState, NONE};
 use super::rules::Rules;
 
-/// The owners and numbers of all pieces before the first effect.
+/// Owners and numbers of all pieces before the first effect of a ply.
 pub(super) struct Snapshot {
     pieces: [u32; 2],
     value: [u8; CELLS],
@@ -16,7 +16,7 @@ impl Snapshot {
         Snapshot { pieces: s.pieces, value: s.value }
     }
 
-    /// Carries out all effects of an action of `seat` that ended on `c`.
+    /// Applies the effects of an action of `seat`. `c` is the cell of the placed or moved piece.
     pub(super) fn effects(&self, s: &mut BoardState, rules: &Rules, seat: usize, c: usize, on: On) {
         for effect in rules.document.effects.iter().filter(|e| e.on == on) {
             let whose = match effect.who {
@@ -47,7 +47,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns the opposing pieces next to `c` in one direction, if an own piece follows them.
+    /// Returns the unbroken row of opposing pieces that starts next to `c` in one direction, if an own piece follows
+    /// the row.
     fn sandwich(&self, seat: usize, c: usize, direction: (i8, i8)) -> u32 {
         let between = self.run(1 - seat, c, direction);
         let last = (between.count_ones() + 1) as i8;
@@ -55,7 +56,7 @@ impl Snapshot {
         if end.is_some_and(|e| self.pieces[seat] >> e & 1 == 1) { between } else { 0 }
     }
 
-    /// Returns the unbroken row of a seat's pieces from `c` in one direction, without `c`.
+    /// Returns the unbroken row of a seat's pieces that starts next to `c` in one direction.
     fn run(&self, seat: usize, c: usize, (rows, columns): (i8, i8)) -> u32 {
         let (mut set, mut at) = (0, c);
         while let Some(next) = step(at, rows, columns).filter(|&n| self.pieces[seat] >> n & 1 == 1) {

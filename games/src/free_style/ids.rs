@@ -1,41 +1,41 @@
-//! Action ids, in one layout for all documents.
+//! Action ids. All documents share one layout.
 
 use ludex_env::game::Action;
 
 use super::board::CELLS;
 use super::document::MOST_KINDS;
 
-/// Accepts the open proposal. Lower ids propose F0, F1 and F2.
+/// Accepts the open proposal. Lower ids propose the rules F0, F1 and F2.
 pub(super) const ACCEPT: Action = 3;
-/// Rejects; proposals stay open.
+/// Rejects the open proposal without withdrawing any proposal.
 pub(super) const REJECT: Action = 4;
-/// Passes for one ply.
+/// Passes for one ply. Legal in play only.
 pub(super) const PASS: Action = 5;
-/// Number of values that a piece may have, 0 included.
+/// Number of different piece numbers, 0 to 25.
 const NUMBERS: usize = 26;
 const PLACE: usize = 6;
 const MOVE: usize = PLACE + MOST_KINDS * CELLS * NUMBERS;
 /// Number of action ids.
 pub(super) const ACTIONS: u32 = (MOVE + CELLS * CELLS) as u32;
 
-/// The effect of an id in play.
+/// Decoded action id of a ply in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ply {
-    /// Leaves the board as it is.
+    /// Does nothing for one ply.
     Pass,
     /// Places a piece on a cell.
     Place {
-        /// Index in the list of kinds.
+        /// Index of the piece kind in the document's list of kinds.
         kind: usize,
         cell: usize,
-        /// The number of the piece; 0 for pieces without one.
+        /// The number of the piece; 0 for a kind without numbers.
         value: u8,
     },
     /// Moves a piece to another cell.
     Move { from: usize, to: usize },
 }
 
-/// Decodes an id; ids of the negotiation and beyond the range decode to a pass.
+/// Decodes an id. Ids of negotiation messages and ids beyond the range are decoded as a pass.
 #[inline]
 pub(super) fn ply(a: Action) -> Ply {
     let a = a as usize;

@@ -9,7 +9,7 @@ use super::ids::{self, PASS};
 use super::position::BoardState;
 use super::rules::{Moves, Rules};
 
-/// Returns the cells on which a seat may place a kind.
+/// Returns the cells on which a seat may place a piece of a kind.
 pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let (own, empty) = (s.pieces[seat], s.empty(rules, seat));
     // The validator ensures that opposing pieces are visible wherever a rule refers to them.
@@ -27,7 +27,7 @@ pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> 
     fitting.fold(0, |set, p| set | p.zone[seat] & near(p.near)) & empty
 }
 
-/// Returns the set of numbers that a seat may give to a piece of a kind; {0} if the kind has none.
+/// Returns the set of numbers that a seat may give to the next piece of a kind; {0} for a kind without numbers.
 fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let Some(k) = rules.document.kinds.get(kind) else { return 0 };
     if rules.placed >> kind & 1 == 0 || k.supply.is_some_and(|n| s.placed[seat][kind] >= n) {
@@ -47,13 +47,14 @@ fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     if values.unique { all & !s.used[seat][kind] } else { all }
 }
 
-/// Returns true if a seat has a piece left to place.
+/// Returns true if a seat has pieces left to place.
 pub(super) fn supplied(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let left = |k: usize| rules.document.kinds[k].supply.is_none_or(|n| s.placed[seat][k] < n);
     (0..rules.document.kinds.len()).any(|k| rules.placed >> k & 1 == 1 && left(k))
 }
 
-/// Returns true if a piece on `from` may try to capture the opposing piece on `to`, by the information of the seat.
+/// Returns true if a piece on `from` may try to capture the opposing piece on `to`. Uses only information that the seat
+/// has.
 fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize, to: usize) -> bool {
     if !action.onto.compares() {
         return action.onto != Onto::Empty;
@@ -62,7 +63,7 @@ fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     numbers && (!s.is_known_to(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
-/// Returns the cells to which a piece may move by one action.
+/// Returns the cells to which a piece on `from` may move by one move action.
 fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize) -> u32 {
     let mut out = 0;
     for ray in &action.rays[seat][from] {
@@ -80,13 +81,13 @@ fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     out
 }
 
-/// Returns the cells to which the seat's piece on `from` may move by any action.
+/// Returns the cells to which a piece on `from` may move by any move action.
 fn destinations(rules: &Rules, s: &BoardState, seat: usize, from: usize) -> u32 {
     let kind = usize::from(s.kind[from]);
     rules.moves.iter().filter(|m| m.kind == kind).fold(0, |set, m| set | reach(rules, s, seat, m, from))
 }
 
-/// Returns the target condition of the first action that permits a move.
+/// Returns the target condition of the first move action that allows the move; `None` if no action allows it.
 pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: usize) -> Option<Onto> {
     if s.pieces[seat] >> from & 1 == 0 {
         return None;
@@ -96,7 +97,7 @@ pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: 
     moves.find(|m| reach(rules, s, seat, m, from) >> to & 1 == 1).map(|m| m.onto)
 }
 
-/// Returns true if a legal capture succeeds; if the opposing number was unknown, the comparison decides.
+/// Returns true if a legal capture succeeds. A capture of a piece with an unknown number fails if the comparison fails.
 pub(super) fn wins(s: &BoardState, from: usize, to: usize, onto: Onto) -> bool {
     let numbers = s.number(from).zip(s.number(to));
     !onto.compares() || numbers.is_some_and(|(own, other)| other < own || onto.equal() && other == own)
@@ -109,7 +110,7 @@ pub(super) fn free(rules: &Rules, s: &BoardState, seat: usize) -> bool {
         || !rules.moves.is_empty() && cells(s.pieces[seat]).any(|from| destinations(rules, s, seat, from) != 0)
 }
 
-/// Returns true if a seat that acts may pass.
+/// Returns true if a seat to move may pass.
 fn passes(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     match rules.pass {
         When::Always => true,
@@ -118,7 +119,7 @@ fn passes(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     }
 }
 
-/// Lists the actions of a seat in ascending order.
+/// Lists the legal actions of a seat in ascending order.
 pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl ActionSink) {
     if s.acts >> seat & 1 == 0 {
         return;
@@ -154,13 +155,13 @@ pub(super) fn is_legal(rules: &Rules, s: &BoardState, seat: usize, a: Action) ->
         }
 }
 
-/// Returns the `k`th member of a set.
+/// Returns the `k`th lowest member of a set, counted from 0.
 fn nth(mut set: u32, k: usize) -> usize {
     (0..k).for_each(|_| set &= set.wrapping_sub(1));
     set.trailing_zeros() as usize
 }
 
-/// Returns a uniformly random action of a seat that acts.
+/// Returns a uniformly random legal action of a seat to move.
 pub(super) fn random(rules: &Rules, s: &BoardState, seat: usize, rng: &mut Stream) -> Action {
     let (mut ways, mut count): ([(u32, u32); 4], usize) = ([(0, 0); 4], 0);
     for (kind, way) in ways.iter_mut().enumerate().take(rules.document.kinds.len()) {

@@ -1,4 +1,4 @@
-//! Marks of the negotiation: distance between proposals, and outcome.
+//! Marks of the negotiation: edit distance of counterproposals, and outcome.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("rule_hash", "hash", "likewise: the hash of the rules that are played", OURS),
 ];
 
-/// Collects the leaf values of a document by their JSON pointers.
+/// Collects all leaf values of a JSON value, keyed by JSON pointer.
 fn leaves<'a>(value: &'a Value, path: String, out: &mut BTreeMap<String, &'a Value>) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -50,7 +50,7 @@ fn leaves<'a>(value: &'a Value, path: String, out: &mut BTreeMap<String, &'a Val
     }
 }
 
-/// Returns the number of leaf values that were added, removed or changed.
+/// Returns the number of leaf values that differ between two JSON values: added, removed or changed.
 fn distance(a: &Value, b: &Value) -> usize {
     let [a, b] = [a, b].map(|value| {
         let mut out = BTreeMap::new();
@@ -84,7 +84,7 @@ impl FreeStyle {
             marks.into_iter().for_each(|(name, value)| out.put(seat, name, value));
         }
     }
-    /// Counts the issues of refused messages.
+    /// Emits the number of issues in refused messages.
     pub(super) fn count_refusals(&self, s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if self.rules(s).is_none() {
             out.number(seat, "validity_errors", tries.iter().map(|t| t.issues.len()).sum::<usize>() as u32);

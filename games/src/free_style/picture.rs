@@ -70,7 +70,7 @@ const fn act(act: MessageAct) -> &'static str {
     }
 }
 
-/// Draws the messages of the negotiation.
+/// Draws the negotiation messages as text.
 fn messages(view: &View) -> Picture {
     if view.messages.is_empty() {
         return text_box(

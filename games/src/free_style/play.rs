@@ -1,4 +1,4 @@
-//! Plies and end conditions of a game under a document.
+//! Plies and end conditions of play under a rule document.
 
 use ludex_env::game::Action;
 
@@ -10,9 +10,9 @@ use super::position::{BoardState, GameEnd, NONE, NOTHING, Why, Winner};
 use super::rules::{EndCondition, Rules};
 use super::{legal, score};
 
-/// Result of an action.
+/// Outcome of one action within a ply.
 struct PlyEffect {
-    /// The acting cell, if the action succeeded.
+    /// The cell of the placed or moved piece, if the action succeeded.
     cell: Option<usize>,
     on: On,
     bump: bool,
@@ -21,7 +21,7 @@ struct PlyEffect {
 const NO_EFFECT: PlyEffect = PlyEffect { cell: None, on: On::Place, bump: false };
 
 impl BoardState {
-    /// Returns the initial position, in which `first` moves first.
+    /// Returns the initial position. `first` is the seat that moves first.
     pub(super) fn start(rules: &Rules, first: usize) -> BoardState {
         let mut s = BoardState {
             pieces: [0; 2],
@@ -65,7 +65,7 @@ impl BoardState {
         }
     }
 
-    /// Updates the legal actions at the start of a turn, and ends the game without any.
+    /// Updates which seats can act. If no seat has a legal action, ends the game.
     fn begin(&mut self, rules: &Rules) {
         let seats = if rules.together() { 0b11 } else { 1 << self.mover };
         let free = (0..2).filter(|&seat| seats >> seat & 1 == 1 && legal::free(rules, self, seat));
@@ -113,7 +113,7 @@ impl BoardState {
         self.next(rules);
     }
 
-    /// Plays one action of each acting seat simultaneously.
+    /// Plays the actions of both seats simultaneously; `None` for a seat that does not act.
     pub(super) fn step_together(&mut self, rules: &Rules, joint: [Option<Action>; 2]) {
         if self.over.is_some() {
             return;
@@ -183,7 +183,8 @@ impl BoardState {
         self.captured[seat] += 1;
     }
 
-    /// Compares two pieces that meet, and reveals their numbers on contact. Returns true if the capture succeeds.
+    /// Compares the pieces on `from` and `to`, and reveals their numbers if the rules reveal numbers on contact.
+    /// Returns true if the capture succeeds.
     fn meet(&mut self, rules: &Rules, seat: usize, from: usize, to: usize, onto: Onto) -> bool {
         let hidden = &rules.document.hidden;
         if hidden.values && hidden.reveal == Reveal::Contact {
@@ -193,7 +194,7 @@ impl BoardState {
         legal::wins(self, from, to, onto)
     }
 
-    /// Carries out moves: all pieces leave their cells before any arrives.
+    /// Moves pieces, given as (seat, source, target). All pieces leave their cells before the first one arrives.
     fn carry(&mut self, moves: &[(usize, usize, usize)]) {
         let lifted: arrayvec::ArrayVec<_, 2> = moves
             .iter()
@@ -211,7 +212,7 @@ impl BoardState {
         }
     }
 
-    /// Applies both actions simultaneously: all pieces leave their cells before any arrives.
+    /// Applies the actions of both seats simultaneously. All pieces leave their cells before the first one arrives.
     fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [PlyEffect; 2] {
         let goal = |p: &Ply| match *p {
             Ply::Place { cell, .. } => Some(cell),
@@ -263,7 +264,7 @@ impl BoardState {
         done
     }
 
-    /// Returns the result of an end condition that belongs to `seat`, if it holds.
+    /// Returns the end of the game if `end`, a condition about a single seat, is met for `seat`.
     fn holds(&self, rules: &Rules, end: &EndCondition, seat: usize) -> Option<GameEnd> {
         let own = self.pieces[seat];
         let (holds, winner, why) = match end {
@@ -283,7 +284,7 @@ impl BoardState {
         holds.then_some(GameEnd { winner: Winner::Seat(winner as u8), why, scored: false })
     }
 
-    /// Returns the result of an end condition that belongs to no seat, if it holds.
+    /// Returns the end of the game if `end`, a condition about the whole board, is met.
     fn holds_for_all(&self, rules: &Rules, end: &EndCondition) -> Option<GameEnd> {
         let (holds, why) = match end {
             EndCondition::Full => (self.occupied() == ALL, Why::Full),
@@ -296,14 +297,16 @@ impl BoardState {
         holds.then(|| GameEnd { winner: score::winner(rules, self), why, scored: true })
     }
 
-    /// Checks the mover's conditions in list order, with those that belong to no seat; then the opponent's.
+    /// Returns the first end condition that is met: checks the mover's conditions and those about the whole board in
+    /// list order, then the opponent's conditions.
     fn ended(&self, rules: &Rules, mover: usize) -> Option<GameEnd> {
         let first =
             rules.ends.iter().find_map(|e| self.holds(rules, e, mover).or_else(|| self.holds_for_all(rules, e)));
         first.or_else(|| rules.ends.iter().find_map(|e| self.holds(rules, e, 1 - mover)))
     }
 
-    /// Checks the conditions of both seats together, then those that belong to no seat.
+    /// Returns the end condition that is met: checks the conditions of both seats, then those about the whole board. If
+    /// the seats have different winners, the tie-break decides.
     fn ended_together(&self, rules: &Rules) -> Option<GameEnd> {
         let of = |seat| rules.ends.iter().find_map(|e| self.holds(rules, e, seat));
         match (of(0), of(1)) {

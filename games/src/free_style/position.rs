@@ -1,18 +1,18 @@
-//! Positions of play: the pieces on the board and each seat's knowledge of them.
+//! Positions in play: the pieces on the board, and what each seat knows about them.
 
 use super::board::{ALL, CELLS, cells};
 use super::document::{MOST_KINDS, MOST_PLIES};
 use super::rules::Rules;
 
-/// Marker for a piece without a number.
+/// Number of a piece whose kind has no numbers.
 pub(super) const NONE: u8 = u8::MAX;
-/// Marker for a seat without an action in a ply.
+/// Entry for a seat that does not act in a ply.
 pub(super) const NOTHING: u16 = u16::MAX;
 
-/// The winner of a game.
+/// The winner of a game, or a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
-    /// The index of the winning seat.
+    /// The seat with this index wins.
     Seat(u8),
     /// The game is drawn.
     Draw,
@@ -24,9 +24,9 @@ pub enum Winner {
 pub enum Why {
     /// A row of pieces was completed.
     Line,
-    /// A piece has reached its zone.
+    /// A piece reached its target zone.
     Reach,
-    /// A seat has no pieces left.
+    /// A seat has lost all its pieces.
     Eliminated,
     /// A seat has the required number of pieces.
     PiecesGe,
@@ -38,7 +38,7 @@ pub enum Why {
     Stuck,
     /// The ply cap was reached.
     PlyCap,
-    /// A seat had no action, and no rule covers this.
+    /// A seat had no action, and no rule of the document applies.
     NoAction,
 }
 
@@ -53,7 +53,7 @@ pub struct GameEnd {
     pub scored: bool,
 }
 
-/// A position of play.
+/// A position in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoardState {
     /// The cells of each seat's pieces.
@@ -62,17 +62,17 @@ pub struct BoardState {
     pub kind: [u8; CELLS],
     /// The number of the piece on each cell.
     pub value: [u8; CELLS],
-    /// Cells of pieces whose number is public.
+    /// Cells of pieces whose number has been revealed.
     pub shown: u32,
-    /// Cells that each seat knows to hold a hidden piece.
+    /// Cells on which each seat has bumped into a hidden piece.
     pub bumped: [u32; 2],
-    /// Number of pieces of each kind that each seat has placed.
+    /// Number of pieces that each seat has placed, by seat and kind.
     pub placed: [[u8; MOST_KINDS]; 2],
-    /// Sum of the numbers that each seat has placed, by kind.
+    /// Sum of the numbers that each seat has placed, by seat and kind.
     pub sums: [[u16; MOST_KINDS]; 2],
-    /// Set of the numbers that each seat has placed, by kind.
+    /// Set of the numbers that each seat has placed, by seat and kind.
     pub used: [[u32; MOST_KINDS]; 2],
-    /// Number of opposing pieces that each seat has removed.
+    /// Number of opposing pieces that each seat has captured or removed.
     pub captured: [u16; 2],
     /// True for each seat that has ever had a piece.
     pub had: [bool; 2],
@@ -80,17 +80,17 @@ pub struct BoardState {
     pub ply: u8,
     /// The seat that moved first.
     pub first: u8,
-    /// The seat to move, if seats move in turn.
+    /// The seat to move, if the seats act in turn.
     pub mover: u8,
-    /// Bit set of the seats that act now.
+    /// Bit set of the seats to move.
     pub acts: u8,
-    /// Bit set of the seats with an action other than pass.
+    /// Bit set of the seats that have an action other than a pass.
     pub free: u8,
-    /// Numbers of the mover and of the piece that it moved onto, by seat, if the last ply revealed them.
+    /// By seat: numbers of the moved piece and of the piece on its target, if the last ply revealed them.
     pub contact: [Option<(u8, u8)>; 2],
-    /// The result of a finished game.
+    /// The result, once the game is over.
     pub over: Option<GameEnd>,
-    /// The actions of each ply, by seat.
+    /// Action ids of each ply, by seat.
     pub past: [[u16; 2]; MOST_PLIES as usize],
 }
 
@@ -112,7 +112,7 @@ impl BoardState {
         (0..2).find(|&seat| self.pieces[seat] >> cell & 1 == 1)
     }
 
-    /// Returns true if `viewer` knows the number of the piece on `cell`.
+    /// Returns true if `viewer` (`None`: the public) knows the number of the piece on `cell`.
     pub(super) fn is_known_to(&self, rules: &Rules, viewer: Option<usize>, cell: usize) -> bool {
         !rules.document.hidden.values
             || self.over.is_some()
@@ -127,19 +127,19 @@ impl BoardState {
         self.value[cell] = NONE;
     }
 
-    /// Returns true if `viewer` may see the pieces of `seat`.
+    /// Returns true if `viewer` (`None`: the public) may see the pieces of `seat`.
     pub(super) fn sees(&self, rules: &Rules, viewer: Option<usize>, seat: usize) -> bool {
         !rules.document.hidden.pieces || self.over.is_some() || viewer == Some(seat)
     }
 
-    /// Returns the cells that are empty by the information of `seat`.
+    /// Returns the cells that appear empty to `seat`, which may contain hidden pieces.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
         let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.occupied() };
         ALL & !known
     }
 
-    /// Iterates over the occupied cells of a set.
+    /// Iterates over those cells of a set that hold a piece.
     pub(super) fn on(&self, set: u32) -> impl Iterator<Item = usize> {
         cells(set & self.occupied())
     }

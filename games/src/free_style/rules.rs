@@ -1,4 +1,4 @@
-//! Documents compiled for play: resolved names, zones as sets of cells, moves as rays.
+//! Rule documents compiled for play: names become indexes, zones become cell sets, and moves become rays.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -11,7 +11,7 @@ use super::document::{
     When, WinLose, kind, zone,
 };
 
-/// The built-in rule sets F0, F1 and F2, as documents.
+/// The built-in rule sets F0, F1 and F2 as JSON documents.
 const BUILT_IN: [&str; 3] = [
     r#"{"fsr":1,"name":"line4","board":5,"ply_cap":25,"kinds":[{"id":"s"}],
         "actions":[{"do":"place","kind":"s","by":{"0":"all","1":"all"}}],"end":[{"if":"line","len":4,"then":"win"}]}"#,
@@ -26,14 +26,14 @@ const BUILT_IN: [&str; 3] = [
         "score":[{"per":"row_compare","cells":{"0":"cola","1":"cole"},"pts":1}]}"#,
 ];
 
-/// A document compiled for play.
+/// A rule document compiled for play.
 #[derive(Debug)]
 pub struct Rules {
     /// The document that was compiled.
     pub document: Document,
     /// The canonical form of the document.
     pub canonical: Value,
-    /// The first 8 hex digits of the document's hash.
+    /// The first 8 hex digits of the SHA-256 hash of the canonical form.
     pub hash: String,
     /// English summary, created on first use.
     summary: OnceLock<String>,
@@ -44,9 +44,9 @@ pub struct Rules {
     pub(super) ends: Vec<EndCondition>,
     pub(super) stuck: Option<StuckThen>,
     pub(super) scores: Vec<ScoreTerm>,
-    /// Set of the kinds that some action places.
+    /// Bit set of the kinds that a place action names.
     pub(super) placed: u8,
-    /// Set of the placed kinds without a supply limit.
+    /// Bit set of the placeable kinds without a supply limit.
     pub(super) unlimited: u8,
 }
 
@@ -61,11 +61,11 @@ pub(super) struct Placement {
 pub(super) struct Moves {
     pub kind: usize,
     pub onto: Onto,
-    /// Rays by seat and starting cell; each lists its cells in the order of steps.
+    /// Rays by seat and source cell. Each ray lists its cells from the nearest to the farthest.
     pub rays: Box<[[Rays; CELLS]; 2]>,
 }
 
-/// The rays from one cell.
+/// The rays that start at one cell.
 pub(super) type Rays = Vec<ArrayVec<u8, 4>>;
 
 /// A condition that ends the game.
@@ -79,7 +79,7 @@ pub(super) enum EndCondition {
     SupplyOut,
 }
 
-/// A scoring rule and its points.
+/// A compiled scoring rule with its points.
 #[derive(Debug)]
 pub(super) enum ScoreTerm {
     Piece(i32),
@@ -96,7 +96,7 @@ fn zones(document: &Document, by: &BySeat) -> Option<[u32; 2]> {
     Some([zone(document, first)?, zone(document, second)?])
 }
 
-/// Returns the rays of a seat's piece from one cell.
+/// Returns the rays of a piece of `seat` on the cell `from`.
 fn rays(steps: &Steps, range: u8, forward_only: bool, seat: usize, from: usize) -> Rays {
     let knight = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)];
     let steps: Vec<(i8, i8)> = match steps {
@@ -207,7 +207,7 @@ impl Rules {
         &ALL[k.min(2)]
     }
 
-    /// Returns the name of the built-in rules with this hash.
+    /// Returns the name (F0, F1 or F2) of the built-in rules with this hash.
     pub(super) fn builtin_name(hash: &str) -> Option<&'static str> {
         let at = (0..super::NAMES.len()).find(|&k| Rules::built_in(k).hash == hash)?;
         Some(super::NAMES[at])
@@ -218,7 +218,7 @@ impl Rules {
         self.document.mode == Mode::Simultaneous
     }
 
-    /// Returns the seat that moves first if `author` wrote the rules; `None` if chance draws it.
+    /// Returns the seat that moves first if `author` wrote the rules; `None` if chance draws that seat.
     pub(super) fn first(&self, author: usize) -> Option<usize> {
         match self.document.first {
             First::Author => Some(author),
@@ -228,7 +228,7 @@ impl Rules {
         }
     }
 
-    /// Returns true if all seats see the complete position.
+    /// Returns true if the rules hide no information.
     pub(super) fn open(&self) -> bool {
         let hidden = &self.document.hidden;
         !hidden.values && !hidden.pieces && !self.together()

@@ -1,4 +1,4 @@
-//! Random documents that cover every clause, for agents' proposals in tests and for tests of the validator.
+//! Random documents that cover every clause of the format, for proposals of test agents and for tests of the validator.
 
 use ludex_env::draw::Stream;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::rules::Rules;
 use super::validate;
 
-/// Draws a document that the validator accepts; falls back to a built-in one after a few draws.
+/// Draws a document that the validator accepts. After 20 refused documents, returns a built-in one.
 pub(super) fn valid(rng: &mut Stream) -> Rules {
     let drawn = (0..20).find_map(|_| validate::verdict(&document(rng)).into_rules().ok());
     drawn.unwrap_or_else(|| {
@@ -24,7 +24,7 @@ fn rare(rng: &mut Stream, n: usize) -> bool {
     rng.below(n) == 0
 }
 
-/// Draws a well-formed document, which the validator may still refuse.
+/// Draws a document that matches the schema. The validator may still refuse it.
 pub(super) fn document(rng: &mut Stream) -> Value {
     let hidden_pieces = rare(rng, 7);
     let hidden_values = rare(rng, 4);
@@ -78,11 +78,11 @@ pub(super) fn document(rng: &mut Stream) -> Value {
     Value::Object(doc)
 }
 
-/// Name, range of numbers, and true if each number may be used only once.
+/// A piece kind: name, range of numbers, and true if each number may be used only once.
 type Kind = (String, Option<(u8, u8)>, bool);
 type Kinds = [Kind];
 
-/// Draws pieces on both home rows, each opposite a piece of its own kind.
+/// Draws pieces for the home rows. Each piece stands opposite an opposing piece of the same kind.
 fn pieces(rng: &mut Stream, kinds: &Kinds) -> Value {
     let mut out = Vec::new();
     for (column, letter) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {

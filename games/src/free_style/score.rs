@@ -34,7 +34,7 @@ fn count(counting: &ScoreTerm, s: &BoardState, seat: usize) -> i32 {
     }
 }
 
-/// Counts the empty cells of regions that touch the seat's pieces only.
+/// Returns the number of empty cells in regions that touch pieces of `seat` and none of the opponent.
 fn territory(s: &BoardState, seat: usize) -> i32 {
     let mut left = ALL & !(s.pieces[0] | s.pieces[1]);
     let mut sum = 0;
@@ -60,7 +60,7 @@ fn largest(mut left: u32) -> i32 {
     most as i32
 }
 
-/// Returns the winner by points.
+/// Returns the winner by points, after the tie-break.
 pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     let [a, b] = points(rules, s);
     match a.cmp(&b) {
@@ -70,7 +70,7 @@ pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     }
 }
 
-/// Applies the configured tie-break.
+/// Returns the winner by the document's tie-break.
 pub(super) fn tie(rules: &Rules, s: &BoardState) -> Winner {
     let first = usize::from(s.first);
     match rules.document.tie {

@@ -1,4 +1,4 @@
-//! Negotiation messages, plies given as documents, and document analysis.
+//! Negotiation messages and plies as JSON documents, and the analysis of rule documents.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,18 +14,18 @@ use super::rules::Rules;
 use super::validate::flaw;
 use super::{FreeStyle, State, document, sample, validate, words};
 
-/// Maximum number of words in `say`.
+/// Maximum number of words in the field `say`.
 const MOST_WORDS: usize = 120;
-/// Maximum number of characters in `say`.
+/// Maximum number of characters in the field `say`.
 const MOST_CHARS: usize = 1_200;
 
 /// The type of a negotiation message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageAct {
-    /// Offers rules while the other seat has no open proposal.
+    /// Proposes rules while the other seat has no open proposal.
     Propose,
-    /// Offers rules in place of the other seat's open proposal.
+    /// Proposes rules as a reply to the other seat's open proposal.
     Counter,
     /// Accepts the other seat's open proposal.
     Accept,
@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// Returns the message of a canonical document.
+/// Parses a message from its canonical document.
 pub(super) fn message(seat: Seat, document: &Value) -> Option<Message> {
     let act = serde_json::from_value(document.get("act")?.clone()).ok()?;
     let rules = match document.get("rules") {
@@ -94,7 +94,8 @@ pub(super) fn play_schema() -> Value {
     })
 }
 
-/// Returns an object that has no fields other than `keys`, or adds an issue.
+/// Returns the fields of a JSON object. Adds an issue for each field that is not in `keys`, and if `document` is not an
+/// object.
 fn fields<'a>(document: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
     let Value::Object(map) = document else {
         flaws.push(flaw("unparsed", "", document, keys.to_vec(), "an object with these fields is needed"));
@@ -111,7 +112,7 @@ impl FreeStyle {
         match self.to_move(s) {
             ToMove::Seat(p) if p == seat && s.play.is_none() => self.read_message(s, seat, document),
             turn if turn.seats().has(seat) && s.play.is_some() => self.read_ply(s, seat, document),
-            _ => Err(vec![flaw("schema", "", document, "nothing", "the seat does not act now")]),
+            _ => Err(vec![flaw("schema", "", document, "nothing", "the seat is not to move")]),
         }
     }
 
@@ -125,7 +126,7 @@ impl FreeStyle {
                     Some(Value::String(text)) => text,
                     other => {
                         let got = other.cloned().unwrap_or_default();
-                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the ply is missing"));
+                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the field move is not a text"));
                         return Err(flaws);
                     }
                 }
@@ -150,7 +151,7 @@ impl FreeStyle {
         let act = serde_json::from_value::<MessageAct>(given.clone()).ok();
         if act.is_none() {
             let allowed = vec!["propose", "counter", "accept", "reject"];
-            flaws.push(flaw("schema", "/act", &given, allowed, "the message does not say what it does"));
+            flaws.push(flaw("schema", "/act", &given, allowed, "the field act is missing or unknown"));
         }
         let say = match map.get("say") {
             None | Some(Value::Null) => None,
@@ -161,14 +162,14 @@ impl FreeStyle {
             }
             Some(other) => {
                 let allowed = format!("a text of at most {MOST_WORDS} words and {MOST_CHARS} characters");
-                flaws.push(flaw("too_long", "/say", other, allowed, "this cannot be said"));
+                flaws.push(flaw("too_long", "/say", other, allowed, "the field say is too long or not a text"));
                 None
             }
         };
         let proposes = matches!(act, Some(MessageAct::Propose | MessageAct::Counter));
         for (key, belongs) in [("rules", proposes), ("hash", act == Some(MessageAct::Accept))] {
             if let Some(value) = map.get(key).filter(|_| act.is_some() && !belongs) {
-                let message = format!("{key} does not belong to this act");
+                let message = format!("the field {key} is not allowed for this act");
                 flaws.push(flaw("schema", format!("/{key}"), value, Value::Null, message));
             }
         }
@@ -201,7 +202,7 @@ impl FreeStyle {
                 if open.is_none() || got.as_str() != open.as_deref() {
                     let message = match &open {
                         None => self.why_not(s, seat, ACCEPT),
-                        Some(_) => "the hash is not that of the other's latest proposal".into(),
+                        Some(_) => "the hash is not the hash of the other seat's latest proposal".into(),
                     };
                     flaws.push(flaw("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
                 }
@@ -229,7 +230,8 @@ impl FreeStyle {
 }
 
 impl FreeStyle {
-    /// Draws a document that is legal here; half of the drawn messages propose rules where other types are legal too.
+    /// Draws a legal document. In the negotiation, about half of the documents propose rules as long as a proposal is
+    /// legal.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         if let Some(rules) = self.rules(s) {
             let all = (self.to_move(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
@@ -248,8 +250,8 @@ impl FreeStyle {
     }
 }
 
-/// Returns the validator's verdict on a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`,
-/// `symmetric` and `playouts`.
+/// Returns the result of the validation of a rule document: `valid`, `issues`, `warnings`, `canonical`, `hash`,
+/// `summary`, `symmetric` and `playouts`.
 pub(super) fn analysis(question: &Value) -> Value {
     let verdict = validate::verdict(question);
     let mut out = json!({

@@ -1,4 +1,4 @@
-//! English summaries of documents.
+//! English summaries of rule documents.
 
 use super::board::{self, ALL};
 use super::document::{
@@ -99,7 +99,7 @@ fn cells(d: &Document, name: &str) -> String {
     }
 }
 
-/// Describes a zone that both seats share, or one per seat.
+/// Describes the zones of both seats: once if they are the same, otherwise one per seat.
 fn zones(d: &Document, by: &BySeat) -> String {
     let [a, b] = by.both().map(|name| cells(d, name));
     if a == b { a } else { format!("(seat a) {a}, (seat b) {b}") }

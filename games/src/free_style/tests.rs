@@ -1,4 +1,4 @@
-//! Documents and games under them, on explicit boards.
+//! Tests of rule documents and of play under them, with explicit boards.
 
 mod course;
 mod documents;
@@ -17,21 +17,35 @@ use super::rules::Rules;
 use super::validate;
 use super::{board, words};
 
-/// Tests for each bullet of the semantics (Qi Town, section 6.2) and for its pitfalls.
+/// Names of the tests for each rule of the semantics (Qi Town, section 6.2) and for its special cases.
 const BULLETS: [(&str, &[&str]); 16] = [
     (
         "order",
         &[
             "end_conditions_are_checked_for_mover_first",
-            "effects_apply_in_order_to_first_board",
+            "effects_apply_in_order_to_board_before_first_effect",
             "ply_cap_scores_board",
         ],
     ),
-    ("placing", &["setup_counts_for_unique_numbers", "zones_restrict_each_seat", "supply_counts_placements_only"]),
+    (
+        "placing",
+        &[
+            "setup_pieces_use_up_unique_numbers",
+            "zones_restrict_placements_of_each_seat",
+            "supply_counts_placements_only",
+        ],
+    ),
     ("near", &["near_is_ignored_for_first_placement", "near_requires_opponent_or_distance"]),
-    ("sum_max at its limit", &["sum_at_limit_allows_only_zero", "setup_counts_for_unique_numbers"]),
-    ("moving", &["slides_stop_before_pieces", "leaps_skip_pieces_and_repeat", "first_permitting_action_decides_move"]),
-    ("onto", &["onto_compares_numbers", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
+    ("sum_max at its limit", &["only_zero_is_legal_when_sum_is_used_up", "setup_pieces_use_up_unique_numbers"]),
+    (
+        "moving",
+        &[
+            "slides_stop_before_pieces",
+            "leaps_pass_over_pieces_and_repeat_within_range",
+            "first_action_that_permits_move_decides_capture",
+        ],
+    ),
+    ("onto", &["capture_compares_numbers_as_onto_requires", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
     (
         "effects",
         &[
@@ -43,13 +57,17 @@ const BULLETS: [(&str, &[&str]); 16] = [
     ),
     (
         "numbers under effects",
-        &["changed_numbers_stay_in_range_of_kind", "used_numbers_stay_used_after_effect_changes_them"],
+        &["changed_numbers_stay_in_range_of_kind", "numbers_stay_used_after_effect_changes_them"],
     ),
-    ("line", &["line_end_respects_exact_and_dirs", "flipped_line_counts_for_opponent"]),
+    ("line", &["line_end_respects_exact_and_dirs", "line_completed_by_flip_wins_for_opponent"]),
     ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
     (
         "other ends",
-        &["reach_and_eliminated_end_game", "stuck_end_has_each_result", "neighbors_flip_until_board_is_full_under_f1"],
+        &[
+            "reach_and_eliminated_end_game",
+            "stuck_condition_supports_each_result",
+            "neighbors_flip_until_board_is_full_under_f1",
+        ],
     ),
     ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_own_plies_only"]),
     ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
@@ -61,14 +79,14 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "revealed_piece_stays_revealed_after_move",
         ],
     ),
-    ("hidden", &["bump_on_hidden_piece_counts_and_repeats_turn", "hidden_numbers_are_visible_to_owner_only"]),
+    ("hidden", &["bump_on_hidden_piece_uses_ply_but_keeps_turn", "hidden_numbers_are_visible_to_owner_only"]),
     (
         "simultaneous",
         &[
             "simultaneous_placements_on_one_cell_fail",
             "simultaneous_moves_swap_collide_or_escape",
-            "simultaneous_ends_are_judged_for_both_seats",
-            "simultaneous_effects_apply_to_one_board",
+            "simultaneous_end_conditions_are_checked_for_both_seats",
+            "simultaneous_effects_start_from_same_board",
         ],
     ),
 ];
@@ -85,7 +103,7 @@ fn semantics_bullets_have_two_tests_each() {
     }
 }
 
-/// Compiles a minimal document with these fields merged in, valid or not.
+/// Compiles a minimal document with the given fields replaced, without validation.
 fn rules(more: Value) -> Rules {
     let mut doc = json!({ "fsr": 1, "name": "test", "board": 5, "ply_cap": 60, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }] });
@@ -94,14 +112,14 @@ fn rules(more: Value) -> Rules {
     Rules::of(serde_json::from_value(doc).expect("a document")).expect("names that exist")
 }
 
-/// Returns the position after these plies; a simultaneous ply is written `a1 & b1`.
+/// Returns the position after the given plies. A simultaneous ply is written `a1 & b1`.
 fn after(rules: &Rules, plies: &[&str]) -> BoardState {
     let mut s = BoardState::start(rules, 0);
     plies.iter().for_each(|p| go(rules, &mut s, p));
     s
 }
 
-/// Plays a ply, which must be legal.
+/// Plays one ply and asserts that it is legal.
 fn go(rules: &Rules, s: &mut BoardState, text: &str) {
     let read = |s: &BoardState, seat: usize, text: &str| {
         let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
@@ -129,7 +147,8 @@ fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
     legal::is_legal(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
-/// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.
+/// Formats the board from row 5 down to row 1: `.` for an empty cell, `o` (seat 0) or `x` (seat 1) with the number of
+/// the piece.
 fn board_text(s: &BoardState) -> String {
     let cell = |c: usize| match s.owner(c) {
         None => ".".to_owned(),

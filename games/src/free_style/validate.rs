@@ -1,4 +1,4 @@
-//! Validation of documents: structure, references, and the results of 200 random games.
+//! Validation of rule documents: structure, references, and statistics of 200 random games.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,7 +21,7 @@ use super::legal;
 use super::position::{BoardState, Why, Winner};
 use super::rules::Rules;
 
-/// Number of random games per verdict.
+/// Number of random games that a validation plays.
 const GAMES: u32 = 200;
 /// Number of documents whose random games are cached.
 const CACHED_VERDICTS: usize = 4_096;
@@ -29,28 +29,28 @@ const CACHED_VERDICTS: usize = 4_096;
 /// Statistics of the random games of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Playouts {
-    /// Games won, by seat; seat 0 counts as the author.
+    /// Number of games that each seat won. Seat 0 acts as the author.
     pub wins: [u32; 2],
     pub draws: u32,
     pub plies: u32,
-    /// Games won by the seat that moved first.
+    /// Number of games that the seat with the first move won.
     first: u32,
-    /// Games that the ply cap ended.
+    /// Number of games that ended at the ply cap.
     capped: u32,
-    /// Games in which a seat had no action and no rule covers this.
+    /// Number of games that ended because a seat had no action and no rule covers this.
     helpless: u32,
 }
 
 /// Result of validating a document.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Reasons for a refusal; empty for a valid document.
+    /// Reasons to refuse the document; empty if it is valid.
     pub issues: Vec<Issue>,
-    /// Advice for the author of a valid document.
+    /// Advice to the author; does not make the document invalid.
     pub warnings: Vec<Issue>,
     /// The compiled rules, if the document could be parsed.
     pub rules: Option<Rules>,
-    /// The random games, if they could be played.
+    /// Statistics of the random games, if any were played.
     pub playouts: Option<Playouts>,
 }
 
@@ -59,10 +59,10 @@ impl Verdict {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
-    /// Returns the rules of a valid document.
+    /// Returns the compiled rules of a valid document.
     ///
     /// # Errors
-    /// The issues of an invalid one.
+    /// Returns the issues of an invalid document.
     pub(super) fn into_rules(self) -> Result<Rules, Vec<Issue>> {
         match self.rules {
             Some(rules) if self.issues.is_empty() => Ok(rules),
@@ -71,7 +71,7 @@ impl Verdict {
     }
 }
 
-/// Creates an issue with a code.
+/// Creates an issue with a code, a path, the refused value, the allowed values and a message.
 pub(super) fn flaw(
     code: &str,
     path: impl Into<String>,
@@ -82,20 +82,20 @@ pub(super) fn flaw(
     Issue::new(path, got, allowed, message).code(code)
 }
 
-/// The JSON Schema of documents and its validator.
+/// The JSON Schema of rule documents, with a compiled validator.
 static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
     let schema = super::document::schema();
     let validator = jsonschema::validator_for(&schema).ok();
     (schema, validator)
 });
 
-/// Compiles a document that another party may have written, without a verdict on it.
+/// Compiles a document from another party without playing random games; `None` if it cannot be compiled.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
     SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
 }
 
-/// Validates any JSON value.
+/// Validates any JSON value, including its structure.
 pub(super) fn verdict(value: &Value) -> Verdict {
     let (schema, validator) = &*SCHEMA;
     let errors = validator.iter().flat_map(|v| v.iter_errors(value));
@@ -110,7 +110,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
     if issues.is_empty() { judge(value) } else { Verdict::from_issues(issues) }
 }
 
-/// Returns the length of a value as JSON, in bytes.
+/// Returns the length in bytes of a value serialized as JSON.
 fn length(value: &Value) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -128,11 +128,11 @@ fn length(value: &Value) -> usize {
     count.0
 }
 
-/// Validates a value that matches the schema.
+/// Validates a value that is known to match the schema.
 pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
-        let message = format!("the document has {bytes} bytes");
+        let message = format!("document: expected at most {MOST_BYTES} bytes, got {bytes}");
         return Verdict::from_issues(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
     let document = match Document::deserialize(value) {
@@ -149,7 +149,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
         return Verdict::from_issues(issues);
     }
     let Some(rules) = Rules::of(document) else {
-        return Verdict::from_issues(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
+        return Verdict::from_issues(vec![flaw("reference", "", value, "defined names", "a name is not defined")]);
     };
     opening(&rules, &mut issues);
     if !issues.is_empty() {
@@ -160,7 +160,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
     Verdict { issues, warnings, rules: Some(rules), playouts: Some(playouts) }
 }
 
-/// Returns the zones that a document refers to, with their paths.
+/// Returns the names of all zones that a document refers to, each with the path of the reference.
 fn zone_references(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
@@ -181,13 +181,13 @@ fn zone_references(d: &Document) -> Vec<(String, &str)> {
     out
 }
 
-/// Checks that used names exist and that defined names are unique.
+/// Adds an issue for each reference to an undefined name, and for each name or cell that is defined more than once.
 fn references(d: &Document, issues: &mut Vec<Issue>) {
     let kinds: Vec<&str> = d.kinds.iter().map(|k| k.id.as_str()).collect();
     for (k, id) in kinds.iter().enumerate() {
         if kinds[..k].contains(id) {
             let path = format!("/kinds/{k}/id");
-            issues.push(flaw("reference", path, &json!(id), "a name of its own", format!("two kinds are called {id}")));
+            issues.push(flaw("reference", path, &json!(id), "a unique id", format!("two kinds have the id {id}")));
         }
     }
     let used = d.actions.iter().enumerate().filter_map(|(k, a)| match a {
@@ -222,18 +222,18 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Escapes a name for a JSON pointer.
+/// Escapes a name as one segment of a JSON pointer.
 fn pointer(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Checks fields that depend on each other.
+/// Adds an issue for each field that does not fit other fields, such as `n` of an effect that changes no number.
 fn fields(d: &Document, issues: &mut Vec<Issue>) {
     for (k, e) in d.effects.iter().enumerate() {
         let counts = matches!(e.then, Then::Add | Then::Sub);
         if counts != e.n.is_some() {
             let allowed = if counts { json!("1 to 25") } else { Value::Null };
-            let message = "n is how much `add` and `sub` change a number, and belongs to them alone";
+            let message = "n is required for `add` and `sub`, and not allowed for other effects";
             issues.push(flaw("schema", format!("/effects/{k}/n"), &json!(e.n), allowed, message));
         }
     }
@@ -247,7 +247,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
         };
         if line != len.is_some() {
             let allowed = if line { json!("2 to 5") } else { Value::Null };
-            let message = "len is the length of stretches, and belongs to `line` alone";
+            let message = "len is required for `line`, and not allowed for other scores";
             issues.push(flaw("schema", format!("/score/{k}/len"), &json!(len), allowed, message));
         }
     }
@@ -266,7 +266,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that every supply can be used up and that numbers fit their sums.
+/// Adds an issue for each supply that cannot be placed, and for each range of numbers that does not fit its sum.
 fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {
@@ -280,11 +280,11 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
         }
         let path = format!("/end/{at}");
         for one in d.kinds.iter().filter(|k| placed(&k.id) && k.supply.is_none()) {
-            let message = format!("supply_out never comes: the supply of {} has no limit", one.id);
+            let message = format!("supply_out cannot apply: the supply of kind {} has no limit", one.id);
             issues.push(flaw("supply", path.clone(), &json!("supply_out"), "kinds with a supply", message));
         }
         if !d.kinds.iter().any(|k| placed(&k.id)) {
-            let message = "supply_out never comes: nothing is placed";
+            let message = "supply_out cannot apply: no action places pieces";
             issues.push(flaw("supply", path, &json!("supply_out"), "a place action", message));
         }
     }
@@ -300,17 +300,17 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
         };
         if let Some(n) = one.supply.filter(|&n| placed(&one.id) && (0..2).any(|seat| room(seat) < u32::from(n))) {
             let room = room(0).min(room(1));
-            let message = format!("{n} pieces {} do not fit on the cells where they may be placed", one.id);
+            let message = format!("{n} pieces of kind {} do not fit on the cells where they may be placed", one.id);
             issues.push(flaw("supply", format!("/kinds/{k}/supply"), &json!(n), format!("at most {room}"), message));
         }
     }
 }
 
-/// Checks that the lowest numbers of a kind, as many as its supply, fit its range and its sum.
+/// Adds an issue if the lowest numbers for a full supply of one kind exceed its range or its maximum sum.
 fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
-        let message = "the least number is greater than the greatest";
+        let message = "min is greater than max";
         return issues.push(flaw("sum", format!("{path}/min"), &json!(v.min), format!("at most {}", v.max), message));
     }
     for seat in 0..2 {
@@ -318,7 +318,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
         let set: Vec<u8> = d.setup.iter().filter(of).filter_map(|s| s.value).collect();
         let free: Vec<u8> = (v.min..=v.max).filter(|n| !v.unique || !set.contains(n)).collect();
         if v.unique && free.len() < usize::from(supply) {
-            let message = format!("there are {} different numbers for {supply} pieces", free.len());
+            let message = format!("{} different numbers are not enough for {supply} pieces", free.len());
             return issues.push(flaw("sum", path, &json!(v), "as many numbers as pieces", message));
         }
         let least: u32 = match v.unique {
@@ -327,7 +327,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
         };
         let sum = least + set.iter().map(|&n| u32::from(n)).sum::<u32>();
         if let Some(most) = v.sum_max.filter(|&most| u32::from(most) < sum) {
-            let message = format!("the numbers of {supply} pieces add to {sum} at least");
+            let message = format!("the numbers of {supply} pieces have a sum of at least {sum}");
             return issues.push(flaw(
                 "sum",
                 format!("{path}/sum_max"),
@@ -339,14 +339,14 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
     }
 }
 
-/// Checks that hidden information can be sampled: nothing public may depend on it.
+/// Adds an issue for each rule that makes public information depend on hidden information.
 fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     let mut add = |path: String, got: Value, message: &str| {
-        issues.push(flaw("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
+        issues.push(flaw("hidden", path, &got, "another value, or no hidden information", message));
     };
     if d.hidden.values {
         for (k, e) in d.effects.iter().enumerate().filter(|(_, e)| e.then != Then::Remove || e.cond.is_some()) {
-            add(format!("/effects/{k}"), json!(e), "with hidden numbers an effect is `remove`, without `if`");
+            add(format!("/effects/{k}"), json!(e), "if numbers are hidden, an effect must be `remove` without `if`");
         }
         for (k, a) in d.actions.iter().enumerate() {
             if let ActionRule::Move { onto, .. } = a
@@ -354,7 +354,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
                 && d.hidden.reveal == Reveal::End
             {
                 let path = format!("/actions/{k}/onto");
-                add(path, json!(onto), "comparing hidden numbers shows them: `reveal` must be `contact`");
+                add(path, json!(onto), "a comparison reveals hidden numbers, so `reveal` must be `contact`");
             }
         }
     }
@@ -362,23 +362,26 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
         return;
     }
     if d.mode == Mode::Simultaneous {
-        add("/mode".into(), json!(d.mode), "with hidden pieces the seats move in turn");
+        add("/mode".into(), json!(d.mode), "if pieces are hidden, `mode` must be `alternate`");
     }
     for (k, a) in d.actions.iter().enumerate() {
         match a {
-            ActionRule::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
+            ActionRule::Move { .. } => {
+                add(format!("/actions/{k}"), json!(a), "if pieces are hidden, move actions are not allowed");
+            }
             ActionRule::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
-                add(format!("/actions/{k}/near"), json!(near), "the neighbors of hidden pieces are unknown");
+                let path = format!("/actions/{k}/near");
+                add(path, json!(near), "if pieces are hidden, `near` must not refer to opposing pieces");
             }
             _ => {}
         }
     }
     for (k, e) in d.effects.iter().enumerate() {
-        add(format!("/effects/{k}"), json!(e), "hidden pieces have no effects");
+        add(format!("/effects/{k}"), json!(e), "if pieces are hidden, effects are not allowed");
     }
 }
 
-/// Checks that the document has a way to win.
+/// Adds an issue if no end condition and no score can decide the game.
 fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     let wins = d.end.iter().any(|e| match e {
         End::Full { .. } | End::SupplyOut { .. } => false,
@@ -391,16 +394,16 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that both seats have a first action.
+/// Adds an issue for each seat that has no action in the initial position.
 fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     let s = BoardState::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
-        let message = format!("seat {} has no action on the first board", ["a", "b"][seat]);
+        let message = format!("seat {} has no action in the initial position", ["a", "b"][seat]);
         issues.push(flaw("opening", "/actions", &json!(rules.document.actions), "an action for each seat", message));
     }
 }
 
-/// Plays one random game.
+/// Plays a random game and returns its last position.
 pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> BoardState {
     let mut s = BoardState::start(rules, first);
     while s.over.is_none() {
@@ -452,12 +455,12 @@ fn played(rules: &Rules) -> Playouts {
     out
 }
 
-/// Returns the issues that follow from the random games; pushes warnings.
+/// Adds issues that follow from the random games, and returns warnings.
 fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     let decided = p.wins[0] + p.wins[1];
     if p.helpless > 0 {
         let message =
-            format!("in {} of {GAMES} random games a seat had no action, and no rule speaks of it", p.helpless);
+            format!("in {} of {GAMES} random games a seat had no action, and no rule covers this", p.helpless);
         let allowed = "an end `stuck`, or a pass when stuck";
         issues.push(flaw("stuck", "/end", &json!(p.helpless), allowed, message));
     }
@@ -476,13 +479,13 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
         warnings.push(unbalanced);
     }
     if p.capped * 2 > GAMES {
-        let message = format!("the cap ended {} of {GAMES} random games", p.capped);
+        let message = format!("the ply cap ended {} of {GAMES} random games", p.capped);
         warnings.push(flaw("capped", "/ply_cap", &json!(p.capped), "more plies, or another end", message));
     }
     warnings
 }
 
-/// Returns true if the rules of one seat equal the other's with the rows reversed.
+/// Returns true if exchanging the seats and reversing the rows leaves the rules unchanged.
 pub(super) fn symmetric(d: &Document) -> bool {
     let zones = zone_references(d);
     let pairs = zones.chunks_exact(2).all(|pair| match [&pair[0], &pair[1]].map(|p| zone(d, p.1)) {

@@ -1,4 +1,4 @@
-//! Information available to a seat: the view, its text and its array.
+//! The information of a seat or the public: view, text and array.
 
 use std::sync::Arc;
 
@@ -40,44 +40,44 @@ pub struct View {
     pub phase: Phase,
     /// The messages of the negotiation, oldest first.
     pub messages: Vec<MessageView>,
-    /// The hash of each seat's latest proposal.
+    /// Hash of the latest proposal of each seat.
     pub open: [Option<String>; 2],
     /// The rules in play; absent until they are known.
     pub rules: Option<Value>,
     /// The rules in English; absent until they are known.
     pub summary: Option<String>,
-    /// True if the seats agreed on the rules.
+    /// True if the seats agreed on the rules in the negotiation.
     pub agreed: bool,
-    /// The seat that wrote the rules.
+    /// The seat that wrote the rules, or that acts as their author.
     pub author: u8,
-    /// The seat that moves first; absent until it is known.
+    /// The seat that moves first; absent until that seat is known.
     pub first: Option<u8>,
-    /// The pieces visible to the observer, by cell: a1, b1, up to e5.
+    /// The pieces that the observer can see, by cell: a1, b1, and so on to e5.
     pub board: Vec<Option<Piece>>,
-    /// Cells that the observer knows to hold a hidden piece.
+    /// Cells on which the observer has bumped into a hidden piece.
     pub bumped: Vec<String>,
-    /// Number of pieces that each seat may still place, by kind; null for no limit.
+    /// Number of pieces that each seat can still place, by kind; null for no limit.
     pub supply: [Vec<Option<u8>>; 2],
-    /// The sum of the observer's numbers, by kind.
+    /// Sum of the numbers that the observer has placed, by kind.
     pub sums: Vec<u16>,
-    /// Number of opposing pieces that each seat has removed.
+    /// Number of opposing pieces that each seat has captured or removed.
     pub captured: [u16; 2],
     /// Number of plies so far.
     pub ply: u8,
-    /// The plies as visible to the observer.
+    /// All plies so far, with the parts that the observer can see.
     pub plies: Vec<PlyView>,
     /// The seats to move.
     pub to_move: Vec<u8>,
-    /// The result of a finished game.
+    /// Result of the game, once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Outcome>,
-    /// The compiled rules, cached to avoid parsing them again.
+    /// The compiled rules, cached so that they are not parsed again.
     #[serde(skip)]
     #[schemars(skip)]
     pub(super) ready: LoadedRules,
 }
 
-/// Compiled rules of the view's document; ignored by comparison and serialization.
+/// The compiled rules of a view. Ignored when views are compared or serialized.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoadedRules(pub Option<Arc<Rules>>);
 
@@ -94,10 +94,10 @@ pub struct MessageView {
     pub seat: u8,
     /// The type of the message.
     pub act: MessageAct,
-    /// Hash of the proposed rules.
+    /// Hash of the proposed rules, if the message proposes rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// The proposed rules, in full.
+    /// The proposed rules in full, if the message proposes rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Value>,
     /// Free text sent with the message.
@@ -112,39 +112,39 @@ pub struct Piece {
     pub owner: u8,
     /// The kind of the piece.
     pub kind: String,
-    /// The number of the piece, if the observer knows it.
+    /// The number of the piece; absent if the piece has none or the observer does not know it.
     pub value: Option<u8>,
     /// True if the piece has a number that the observer does not know.
     pub unknown: bool,
 }
 
-/// A seat's action as visible to the observer.
+/// An action of a seat in a ply, with the parts that the observer can see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlyView {
     /// Number of the ply.
     pub ply: u8,
     /// The seat that acted.
     pub seat: u8,
-    /// The action id, if the observer knows all of it.
+    /// The action id; absent if the observer does not know all parts of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// Index of the placed kind in the list of kinds.
+    /// Index of the placed kind, if only a part of a placement is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<u8>,
-    /// The cell of the placement.
+    /// The cell of the placement, if only a part of it is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u8>,
-    /// True if the placement bumped into a hidden piece.
+    /// True if the placement failed because of a hidden piece on the cell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bump: bool,
     /// The action as text.
     pub text: String,
-    /// Revealed numbers of the moved piece and of the piece on its target.
+    /// Numbers revealed on contact: of the moved piece, and of the piece on its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<(u8, u8)>,
 }
 
-/// The result of a finished game.
+/// The result of a game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The winning seat; absent for a draw.
@@ -156,7 +156,7 @@ pub struct Outcome {
     pub points: Option<[i32; 2]>,
 }
 
-/// Returns the part of an action of `seat` in `before` that `viewer` can see.
+/// Returns an action of `seat` in the position `before`, with the parts that `viewer` can see.
 pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
@@ -188,7 +188,7 @@ pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action
     seen
 }
 
-/// Returns all plies of a game as visible to `viewer`.
+/// Returns all plies of a game, with the parts that `viewer` can see.
 pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Vec<PlyView> {
     let mut s = BoardState::start(rules, now.first.into());
     let mut out = Vec::new();
@@ -216,7 +216,7 @@ pub(super) fn advance(rules: &Rules, s: &mut BoardState, joint: [Option<Action>;
 }
 
 impl FreeStyle {
-    /// Returns the rules of a view.
+    /// Returns the rules of a view, compiled if necessary.
     pub(super) fn rules_of(&self, view: &View) -> Option<Arc<Rules>> {
         self.fixed.clone().or_else(|| view.ready.0.clone()).or_else(|| super::validate::rules(view.rules.as_ref()?))
     }
@@ -381,7 +381,7 @@ impl FreeStyle {
     }
 }
 
-/// Writes the part of the position that `who` can see into a view.
+/// Fills the fields of `view` that describe the position, limited to what `who` can see.
 fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     let kinds = &rules.document.kinds;
     view.board = (0..board::CELLS)
@@ -419,7 +419,7 @@ fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     });
 }
 
-/// Returns the board as text with coordinates, row 5 on top.
+/// Returns the board as lines of text with coordinates, row 5 on top.
 fn picture(view: &View) -> Vec<String> {
     let several = view.board.iter().flatten().any(|p| view.board.iter().flatten().any(|o| o.kind != p.kind));
     let cell = |k: usize| match view.board.get(k) {

@@ -6,7 +6,7 @@ use super::board;
 use super::ids::{self, Ply, ply};
 use super::rules::Rules;
 
-/// Returns the prefix of a kind; empty if only one kind can be placed.
+/// Returns the prefix that names a kind, or an empty text if only one kind can be placed.
 fn prefix(rules: &Rules, kind: usize) -> String {
     match rules.document.kinds.get(kind) {
         Some(k) if rules.placed.count_ones() > 1 => format!("{}:", k.id),
@@ -27,7 +27,7 @@ pub(super) fn name(rules: &Rules, a: Action) -> String {
     }
 }
 
-/// Returns the text of a placement for a viewer that sees only a part of it.
+/// Returns the text of a placement with hidden number, and with hidden cell if `cell` is `None`.
 pub(super) fn veiled(rules: &Rules, kind: usize, cell: Option<usize>) -> String {
     match cell {
         Some(cell) => format!("{}{}=?", prefix(rules, kind), board::name(cell)),
@@ -35,7 +35,7 @@ pub(super) fn veiled(rules: &Rules, kind: usize, cell: Option<usize>) -> String 
     }
 }
 
-/// Parses a ply, legal or not.
+/// Parses a ply. The ply may be illegal.
 pub(super) fn read(rules: &Rules, text: &str) -> Option<Action> {
     let text = text.trim().to_ascii_lowercase();
     if text == "pass" {

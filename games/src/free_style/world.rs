@@ -1,4 +1,4 @@
-//! Determinizations: full positions consistent with a view, with sampled hidden numbers and pieces.
+//! Determinizations: complete positions that are consistent with a view, with sampled hidden numbers and pieces.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Action, Game};
@@ -12,7 +12,7 @@ use super::speech::Message;
 use super::view::{self, PlyView, View};
 use super::{FreeStyle, State, legal, validate};
 
-/// Maximum number of draws; if none is consistent, the last one is used.
+/// Maximum number of draws. If no draw is consistent with the view, the last one is used.
 const DRAWS: usize = 2_000;
 
 impl FreeStyle {
@@ -39,7 +39,7 @@ impl FreeStyle {
     }
 }
 
-/// Draws a position of play that is consistent with the view.
+/// Draws a position that is consistent with the view.
 fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardState {
     let start = BoardState::start(rules, first);
     let mut known: Vec<Option<u8>> = vec![None; view.plies.len()];
@@ -71,18 +71,18 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
     last
 }
 
-/// Two revealed numbers, each with its index in the list of plies.
+/// Two revealed numbers, each with the index of the ply that placed the piece.
 type RevealedNumbers = [(usize, u8); 2];
 
-/// One draw of all hidden information.
+/// One draw of all hidden information, which may turn out to be inconsistent.
 struct Attempt<'a> {
     rules: &'a Rules,
     plies: &'a [PlyView],
-    /// The number of each hidden placement.
+    /// Drawn number of each hidden placement, by index of the ply.
     numbers: Vec<u8>,
-    /// The cell of each hidden placement that the viewer has bumped into.
+    /// Cell of each hidden placement that the other seat has bumped into, by index of the ply.
     wanted: Vec<Option<usize>>,
-    /// Cells that the viewer's own pieces will occupy.
+    /// Cells on which each seat has visibly placed a piece, by seat.
     own: [u32; 2],
     rng: &'a mut Stream,
 }
@@ -126,10 +126,10 @@ impl<'a> Attempt<'a> {
         Attempt { rules, plies, numbers, wanted, own, rng }
     }
 
-    /// Returns the position after all plies.
+    /// Replays all plies and returns the final position.
     ///
     /// # Errors
-    /// Fails on an inconsistent draw, with the revealed numbers if a comparison caused it.
+    /// Fails if the draw is inconsistent with the view. If a revealed number differs, returns the revealed numbers.
     fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<RevealedNumbers>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;
@@ -162,7 +162,7 @@ impl<'a> Attempt<'a> {
         Ok(s)
     }
 
-    /// Returns the action of a ply with its hidden parts filled in.
+    /// Returns the action of ply `at`, with hidden parts replaced by drawn ones.
     fn action(&mut self, s: &BoardState, at: usize, seat: usize) -> Option<Action> {
         let seen = &self.plies[at];
         if let Some(a) = seen.action {
@@ -194,7 +194,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Records which ply put the piece on each cell.
+/// Updates `origin`, the index of the ply that placed the piece on each cell.
 fn trace(
     before: &BoardState,
     after: &BoardState,
@@ -218,7 +218,7 @@ fn trace(
     }
 }
 
-/// Draws the numbers of a seat's hidden placements of one kind, uniformly over all consistent lists.
+/// Draws the numbers of a seat's hidden placements of one kind. All consistent lists are equally likely.
 #[allow(clippy::too_many_arguments)]
 fn share(
     rules: &Rules,
@@ -257,7 +257,8 @@ fn share(
     open.into_iter().zip(drawn).for_each(|(at, number)| numbers[at] = number);
 }
 
-/// Draws a list of `m` numbers with a sum of at most `sum`, uniformly over all such lists; shorter if none exists.
+/// Draws a list of `m` numbers from `list` with a sum of at most `sum`. All such lists are equally likely. If there is
+/// none, the result is shorter.
 fn sequence(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> {
     // `ways[k][s]`: number of lists of k numbers with a sum of at most s.
     let mut ways = vec![vec![1.0; sum + 1]];
@@ -284,7 +285,8 @@ fn sequence(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> 
     out
 }
 
-/// Draws a set of `m` of the numbers with a sum of at most `sum`, uniformly over all such sets; smaller if none exists.
+/// Draws a set of `m` numbers from `list` with a sum of at most `sum`. All such sets are equally likely. If there is
+/// none, the result is smaller.
 fn subset(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> {
     // `ways[i][k][s]`: number of sets of k numbers, from index i on, with a sum of at most s.
     let n = list.len();

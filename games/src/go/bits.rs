@@ -1,4 +1,4 @@
-//! Sets of points of a board with up to `64 * W` points, one bit each.
+//! Sets of points on a board of up to `64 * W` points, one bit per point.
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
@@ -11,7 +11,7 @@ pub(super) struct Bits<const W: usize>([u64; W]);
 impl<const W: usize> Bits<W> {
     pub const EMPTY: Self = Bits([0; W]);
 
-    /// Returns the set of one point; empty if it is beyond the words.
+    /// Returns the set that contains only `point`. Empty if the point is beyond the capacity.
     #[inline]
     pub fn of(point: usize) -> Self {
         let mut out = Self::EMPTY;
@@ -36,7 +36,7 @@ impl<const W: usize> Bits<W> {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Returns true if the set has two points or more.
+    /// Returns true if the set has at least two points.
     #[inline]
     pub fn are_several(self) -> bool {
         let (mut any, mut several) = (0, 0);
@@ -50,7 +50,7 @@ impl<const W: usize> Bits<W> {
         several != 0
     }
 
-    /// Returns the lowest point.
+    /// Returns the lowest point, or `None` if the set is empty.
     #[inline]
     pub fn first(self) -> Option<usize> {
         self.0.iter().position(|&word| word != 0).map(|at| at * 64 + self.0[at].trailing_zeros() as usize)
@@ -70,7 +70,7 @@ impl<const W: usize> Bits<W> {
         None
     }
 
-    /// Iterates over the points, ascending.
+    /// Iterates over the points in ascending order.
     #[inline]
     pub fn points(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
@@ -86,7 +86,7 @@ impl<const W: usize> Bits<W> {
         })
     }
 
-    /// Shifts every point up by `by`, which is 1 to 63.
+    /// Moves every point up by `by`, from 1 to 63.
     #[inline]
     pub fn up(self, by: u32) -> Self {
         let mut out = [0; W];
@@ -98,7 +98,7 @@ impl<const W: usize> Bits<W> {
         Bits(out)
     }
 
-    /// Shifts every point down by `by`, which is 1 to 63.
+    /// Moves every point down by `by`, from 1 to 63.
     #[inline]
     pub fn down(self, by: u32) -> Self {
         let mut out = [0; W];
@@ -110,7 +110,7 @@ impl<const W: usize> Bits<W> {
         Bits(out)
     }
 
-    /// Writes ones and zeros into the cells of `out`, point 0 first.
+    /// Writes 1 for each point in the set and 0 for each other cell of `out`; index 0 is point 0.
     #[inline]
     pub fn put(self, out: &mut [u8]) {
         out.chunks_mut(64).zip(self.0).for_each(|(cells, word)| put_bits(cells, word));
@@ -163,7 +163,7 @@ impl<const W: usize> FromIterator<usize> for Bits<W> {
 mod tests {
     use super::Bits;
 
-    /// Sets with points around the boundaries of words.
+    /// Returns sets with points near the boundaries of 64-bit words.
     fn sets() -> Vec<Vec<usize>> {
         let edges = [0, 1, 62, 63, 64, 65, 126, 127, 128, 190, 191];
         let pairs = edges.iter().flat_map(|&a| edges.iter().map(move |&b| vec![a.min(b), a.max(b)]));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn point_sets_match_lists() {
+    fn set_operations_match_lists() {
         for list in sets() {
             let set: Bits<3> = list.iter().copied().collect();
             assert_eq!(set.points().collect::<Vec<_>>(), list);

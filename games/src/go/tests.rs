@@ -1,4 +1,4 @@
-//! Rules against a plain board, and positions for every rare rule.
+//! Comparison with a second implementation of the rules, and positions for each rare rule.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::view::read_point;
 use super::*;
 use crate::load;
 
-/// A board as a list: 0 empty, 1 Black, 2 White.
+/// A board as a plain list, independent of the tested bit sets: 0 empty, 1 Black, 2 White.
 #[derive(Clone)]
 struct Plain {
     size: usize,
@@ -37,7 +37,7 @@ impl Plain {
         out
     }
 
-    /// Returns the region of one content around `p`, and its bordering contents.
+    /// Returns the connected region of equal cells that contains `p`, and the cells that border on it.
     fn region(&self, p: usize) -> (HashSet<usize>, HashSet<usize>) {
         let (mut inside, mut border, mut todo) = (HashSet::from([p]), HashSet::new(), vec![p]);
         while let Some(at) = todo.pop() {
@@ -56,7 +56,7 @@ impl Plain {
         self.region(p).1.into_iter().filter(|&q| self.cells[q] == 0).count()
     }
 
-    /// Returns the board after a stone, or `None` if it is not legal.
+    /// Returns the board after a new stone, or `None` if the move is illegal.
     fn after(&self, color: u8, p: usize) -> Option<Plain> {
         if self.cells[p] != 0 || self.ko == Some(p) {
             return None;
@@ -92,13 +92,13 @@ impl Plain {
         (0..self.cells.len()).map(worth).sum()
     }
 
-    /// Returns the cells from the side of `color`.
+    /// Returns the cells from the perspective of `color`: 0 empty, 1 own stone, 2 enemy stone.
     fn seen_by(&self, color: u8) -> Vec<u8> {
         self.cells.iter().map(|&c| if c == 0 { 0 } else { 1 + u8::from(c != color) }).collect()
     }
 }
 
-/// Plays random games of `string` with few passes against the plain board; returns the number that ended by repetition.
+/// Plays random games with few passes and compares them with the plain board. Returns how many ended by repetition.
 fn compare(string: &str, games: usize) -> usize {
     let game = load(string).unwrap();
     let params = &game.spec().params;
@@ -159,7 +159,7 @@ fn compare(string: &str, games: usize) -> usize {
 }
 
 #[test]
-fn games_match_plain_board() {
+fn random_games_match_second_implementation() {
     for (size, games) in [(2, 60), (3, 60), (5, 30), (9, 4), (11, 2), (12, 2)] {
         compare(&format!("go(board_size={size},komi=0.5)"), games);
     }
@@ -175,11 +175,11 @@ fn id(size: usize, name: &str) -> u32 {
     read_point(size, name).unwrap()
 }
 
-/// Plays points by name, in turn.
+/// Plays points or passes given by name; the seats alternate.
 fn play(game: &GameRef, moves: &str) -> Box<dyn DynState> {
     let mut s = game.start();
     for name in moves.split_whitespace() {
-        let ToMove::Seat(seat) = s.turn() else { panic!("over before {name}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("the game ended before {name}") };
         let a = s.parse_move(seat, &Move::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
         let ludex_env::game::ParsedMove::Action(a) = a else { panic!("{name}") };
         s.play(seat, a).unwrap();
@@ -192,7 +192,7 @@ fn refusal(s: &dyn DynState, a: u32) -> String {
     s.boxed().play(seat, a).unwrap_err().message
 }
 
-/// Black's ko stone at b2 takes c2: around it X at b3, a2, b1 and O at c3, d2, c1.
+/// Moves that create a ko: Black's stone at b2 captures c2. Black has stones at b3, a2 and b1, White at c3, d2 and c1.
 const KO: &str = "b3 c3 a2 d2 b1 c1 e5 b2 c2";
 
 #[test]
@@ -225,7 +225,7 @@ fn end(s: &dyn DynState) -> (String, Vec<f64>) {
 }
 
 #[test]
-fn repetition_draws_loses_or_is_forbidden() {
+fn superko_parameter_decides_result_of_repetition() {
     // White takes two stones, then one; the last move takes three and leaves the board of the first.
     let moves = "a1 b1 a2 b2 a1 a2 a1";
     assert_eq!(end(&*on_2x2("draw", moves)), ("repetition".into(), vec![0.0, 0.0]));
@@ -236,7 +236,7 @@ fn repetition_draws_loses_or_is_forbidden() {
 }
 
 #[test]
-fn botzone_rule_counts_exchanged_colors_and_passes() {
+fn botzone_superko_counts_passes_and_exchanged_colors() {
     // White alone on a1 at the end, as Black was after the first move.
     let exchanged = "a1 b1 a2 b2 a2 a1 a2 a1 b1 pass b2 a1";
     assert_eq!(end(&*on_2x2("loses", exchanged)), ("repetition".into(), vec![1.0, -1.0]));
@@ -262,19 +262,19 @@ fn suicide_is_refused() {
     assert!(s.is_legal(1, id(5, "a1")));
 }
 
-/// Returns the lead after two passes.
+/// Plays the moves and two passes. Returns Black's lead and the returns.
 fn lead(game: &str, moves: &str) -> (Option<f64>, Vec<f64>) {
     let s = play(&load(game).unwrap(), &format!("{moves} pass pass"));
     (s.view(Viewer::Public).value()["lead"].as_f64(), s.returns())
 }
 
 #[test]
-fn area_is_counted() {
+fn area_is_counted_after_two_passes() {
     let black = (Some(25.0 - 7.5), vec![1.0, -1.0]);
     assert_eq!(lead("go(board_size=5)", "c3"), black, "one stone owns an empty board");
     let empty = (Some(-7.5), vec![-1.0, 1.0]);
     assert_eq!(lead("go(board_size=5)", ""), empty);
-    assert_eq!(lead("go(board_size=5)", "c3 c4"), empty, "what both touch has no owner");
+    assert_eq!(lead("go(board_size=5)", "c3 c4"), empty, "a region that touches both colors has no owner");
     // A wall on b: a is Black's, c is neutral, e is White's. Dead stones are not removed.
     let wall = "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5";
     assert_eq!(lead("go(board_size=5,komi=0)", wall), (Some(0.0), vec![0.0, 0.0]));
@@ -299,7 +299,7 @@ fn handicap_stones_are_placed_and_counted() {
 }
 
 #[test]
-fn longest_game_is_counted() {
+fn area_is_counted_at_maximum_length() {
     let game = load("go(board_size=5,komi=0.5,max_game_length=3)").unwrap();
     assert_eq!(end(&*play(&game, "c3 a1 c4")), ("length".into(), vec![1.0, -1.0]));
     assert_eq!(load("go(board_size=5)").unwrap().spec().max_length, 50);
@@ -331,7 +331,7 @@ fn invalid_parameters_are_refused() {
         ("go(superko=allowed)", "superko"),
         ("go(size=9)", "size"),
     ] {
-        let error = load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let error = load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert_eq!(error.name.as_deref(), Some(name), "{text}: {error}");
     }
     assert_eq!(
@@ -342,9 +342,9 @@ fn invalid_parameters_are_refused() {
     assert_eq!((botzone.spec().actions, botzone.spec().max_length), (65, 1000));
 }
 
-/// Both builds apply the same rules to small boards.
+/// The types for small and for large boards apply the same rules to a small board.
 #[test]
-fn both_builds_agree() {
+fn small_and_large_board_types_agree() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
     let (small, large) = (Go::<2>::new(params.clone()).unwrap(), Go::<6>::new(params).unwrap());
     let mut rng = Stream::from_text("both builds");
@@ -373,7 +373,7 @@ fn games_convert_to_sgf() {
 }
 
 #[test]
-fn repeating_move_is_marked() {
+fn repeating_move_has_warning() {
     let told = |superko: &str, seat: usize| {
         let s = on_2x2(superko, "a1 b1 a2 b2 a1 a2");
         s.legal_list(seat).iter().map(|&a| s.view(Viewer::Seat(seat)).gloss(seat, a)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The public view and its texts.
+//! The public view and its text forms.
 
 use ludex_env::game::{Action, Seat};
 use schemars::JsonSchema;
@@ -8,28 +8,28 @@ use super::{Params, handicap_points};
 use crate::board::{labelled, letters, numbers, row, square};
 use crate::sgf;
 
-/// The public information: the whole game.
+/// The public information about a game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Rows of `+` (empty), `X` (Black) and `O` (White), the top row first.
     pub board: Vec<String>,
-    /// All moves so far, such as `d4` or `pass`.
+    /// All moves so far, each as `d4` or `pass`.
     pub moves: Vec<String>,
     /// `black` or `white`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
-    /// The point that may not be retaken immediately.
+    /// The point that the ko rule forbids for the next move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ko: Option<String>,
     /// Reason for the end: `passes`, `length` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Black's area minus White's, komi and handicap, if the game has ended and the board is counted.
+    /// Black's area minus White's area, komi and handicap; present if the game ended and the area was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<f64>,
 }
 
-/// Names of the seats, used in texts of actions too.
+/// Names of the seats, also used in the texts of actions.
 pub(super) const NAMES: [&str; 2] = ["black", "white"];
 const SHORT: [&str; 2] = ["B", "W"];
 
@@ -57,7 +57,7 @@ pub(super) fn action_text(size: usize, seat: Seat, a: Action) -> String {
     format!("{} {}", SHORT[seat & 1], if point == "pass" { "PASS" } else { &point })
 }
 
-/// Parses `d4`, `pass`, either after a color (`B d4`, `white pass`), or the bare id.
+/// Parses `d4` or `pass`, alone or after a color (`B d4`, `white pass`), or the action id.
 pub(super) fn parse(size: usize, seat: Seat, text: &str) -> Option<Action> {
     let mut words = text.split_whitespace();
     let (first, second) = (words.next()?, words.next());
@@ -73,21 +73,21 @@ pub(super) fn parse(size: usize, seat: Seat, text: &str) -> Option<Action> {
     read_point(size, name).or_else(|| name.parse().ok())
 }
 
-/// Returns the rows of the board, the top one first.
+/// Returns the rows of the board, the top row first.
 pub(super) fn board(size: usize, owner: impl Fn(usize) -> Option<Seat>) -> Vec<String> {
     let line = |r: usize| row((0..size).map(|c| owner(r * size + c)), ['X', 'O']).replace('.', "+");
     (0..size).rev().map(line).collect()
 }
 
-/// Returns OpenSpiel's state string (heading, board, letters), and a line on the ko or the end. `next` is the seat with
-/// the next turn.
+/// Returns OpenSpiel's state string (heading, board, column letters), followed by a line about the ko or the end.
+/// `next` is the seat with the next turn.
 pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     let plies = view.moves.len();
     let heading = format!("GoState(komi={komi}, to_play={}, history.size()={plies})", SHORT[next & 1]);
     under(&heading, view)
 }
 
-/// Returns the state string under a heading for people.
+/// Returns the state string under a more readable heading.
 pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     let size = view.board.len().min(LETTERS.len());
     let stones = ["Black (X)", "White (O)"][next & 1];
@@ -99,7 +99,7 @@ pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     format!("{heading}White gets {komi} points more at the end\n\n{board}{}", remarks(view))
 }
 
-/// Returns board, letters, and a line on the ko or the end.
+/// Returns `heading`, the board, the column letters, and a line about the ko or the end.
 fn under(heading: &str, view: &View) -> String {
     let mut out = format!("{heading}\n\n");
     let size = view.board.len().min(LETTERS.len());
@@ -110,7 +110,7 @@ fn under(heading: &str, view: &View) -> String {
     out + &remarks(view)
 }
 
-/// Returns a line on the ko or the end.
+/// Returns a line about the ko or the end of the game; empty if there is neither.
 fn remarks(view: &View) -> String {
     let mut out = String::new();
     if let Some(point) = &view.ko {
@@ -127,10 +127,9 @@ fn remarks(view: &View) -> String {
     out
 }
 
-/// Returns a game in the Smart Game Format: moves with their seats, ids as in records, and `properties` (see
-/// `sgf::game`).
+/// Returns a game in the Smart Game Format (SGF). `moves` are (seat, action id); for `properties`, see `sgf::game`.
 ///
-/// Size, komi and handicap are added here.
+/// The properties for size, komi and handicap are added.
 pub(super) fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let size = params.board_size;
     // Ids count from the bottom, the format from the top.

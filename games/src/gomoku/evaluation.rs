@@ -1,4 +1,4 @@
-//! Static evaluation for the side to move, and candidate moves.
+//! Static evaluation for the side to move, and candidate moves for search.
 
 use ludex_env::game::Action;
 
@@ -6,17 +6,17 @@ use super::lines::Shape;
 use super::points::Points;
 use super::{Gomoku, State};
 
-/// Number of moves that search considers if no threat forces one.
+/// Maximum number of candidate moves if no threat forces a move.
 const WIDTH: usize = 20;
-/// Number of leading candidates that search orders.
+/// Maximum number of leading candidates that search treats as ordered.
 const FRONT: usize = 8;
-/// Weight of the mover's lines relative to the other side's.
+/// Weight of the mover's lines relative to the opponent's lines.
 const TEMPO: f64 = 1.5;
-/// Lead in lines that gives half of the maximum value: a few open threes.
+/// Lead in line values that yields half of the maximum score: a few open threes.
 const LEAD: f64 = 400.0;
 
 impl Gomoku {
-    /// Returns the shapes of the seat to move and of the other seat.
+    /// Returns the line statistics of the side to move and of its opponent.
     fn shapes(&self, s: &State) -> [Shape; 2] {
         let mover = usize::from(s.ply & 1);
         let (mine, theirs) = (&s.stones[mover], &s.stones[1 - mover]);
@@ -27,9 +27,9 @@ impl Gomoku {
         shapes
     }
 
-    /// Evaluates an unfinished position for the seat to move. A line completed at once wins, a line of the other side
-    /// that cannot be blocked loses, and a line open at both ends wins later; otherwise the lines still open to one
-    /// side are compared.
+    /// Evaluates an unfinished position for the side to move. The mover wins if it can complete a line now. It loses if
+    /// it cannot block all lines that the opponent can complete. It wins later if the opponent has no such line and the
+    /// mover can create a line that is open at both ends. Otherwise the values of the open lines are compared.
     pub(super) fn guess(&self, s: &State) -> f64 {
         let [mine, theirs] = self.shapes(s);
         let threats = theirs.wins.len();
@@ -45,13 +45,14 @@ impl Gomoku {
         }
     }
 
-    /// Returns the points that win at once or must be blocked at once.
+    /// Returns the mover's winning points; if there are none, the points that it must block; `None` if there are
+    /// neither.
     fn forced(mine: &Shape, theirs: &Shape) -> Option<Points> {
         [mine.wins, theirs.wins].into_iter().find(|points| !points.is_empty())
     }
 
-    /// Lists wins, else replies to threats, else the points near stones with the highest line scores of both sides.
-    /// Returns the number of ordered ones.
+    /// Lists candidates by line score: winning points, else points that block a win, else points that create or stop an
+    /// open line, else points near stones. Returns how many candidates at the front are ordered.
     pub(super) fn candidates(&self, s: &State, out: &mut Vec<Action>) -> usize {
         let [mine, theirs] = self.shapes(s);
         let stones = s.stones[0] | s.stones[1];
@@ -76,7 +77,8 @@ impl Gomoku {
         (out.len() - from).min(FRONT)
     }
 
-    /// Returns the points around stones, or around the middle of an empty board.
+    /// Returns the points around the stones, or around the center of an empty board. Returns all points if no point
+    /// around the stones is free.
     fn near(&self, stones: Points) -> Points {
         let size = self.params.size as usize;
         let stones = if stones.is_empty() {
@@ -95,7 +97,8 @@ impl Gomoku {
         if (free & self.board).is_empty() { self.board } else { near }
     }
 
-    /// Lists wins and replies to threats; without any, the own threats, which may be declined (returns true).
+    /// Lists winning points or forced blocks; without these, lists the mover's threats and returns true, because they
+    /// may be declined.
     pub(super) fn forcing(&self, s: &State, out: &mut Vec<Action>) -> bool {
         let [mine, theirs] = self.shapes(s);
         let forced = Self::forced(&mine, &theirs);
@@ -106,7 +109,7 @@ impl Gomoku {
     }
 }
 
-/// Returns, by point of a board of `size` x `size`, the points at most two rows and columns away.
+/// Returns, for each point of a board of `size` x `size`, the points at most two rows and two columns away.
 pub(super) fn around(size: u32) -> Vec<Points> {
     let n = size as usize;
     let close = |a: usize, b: usize| a.abs_diff(b) <= 2;

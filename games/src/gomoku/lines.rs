@@ -1,25 +1,26 @@
-//! Lines through a point, and lines that are still open.
+//! Geometry of lines, and statistics of the lines that are still open to one side.
 
 use super::points::Points;
 
-/// The four directions of a line, as (rows, columns) of one step.
+/// The four axes of lines, each as one step of (rows, columns).
 const AXES: [(i32, i32); 4] = [(0, 1), (1, 0), (1, 1), (1, -1)];
 
 /// Geometry of the lines on a board.
 pub(super) struct Lines {
     connect: u32,
-    /// True if longer lines count.
+    /// True if a line longer than `connect` wins.
     longer: bool,
-    /// Difference of ids between neighbors, by axis.
+    /// Difference of the ids of neighbors along each axis.
     steps: [usize; 4],
-    /// Number of points ahead and behind on the board, `connect` at most, by point and axis.
+    /// Number of points ahead and behind on the board, at most `connect`, by point and axis.
     reach: Vec<[[u8; 2]; 4]>,
-    /// Points at which a line of `connect` starts, by axis.
+    /// First points of all lines of `connect` points, by axis.
     begins: [Points; 4],
 }
 
 impl Lines {
-    /// Creates the lines of `connect` on a board of `size` x `size`; `longer` states if longer lines count.
+    /// Creates the geometry of lines of `connect` points on a board of `size` x `size`. If `longer` is true, longer
+    /// lines win too.
     pub fn new(size: u32, connect: u32, longer: bool) -> Self {
         let n = size as i32;
         let ahead = |r: i32, c: i32, (dr, dc): (i32, i32)| {
@@ -64,7 +65,8 @@ impl Lines {
         })
     }
 
-    /// Retains the points at which a stone of `side` wins: if longer lines are ignored, completing a line may not win.
+    /// Removes the points at which a stone of `side` does not win. If longer lines are ignored, completing a line may
+    /// not win.
     pub fn keep_winning(&self, side: &Points, points: &mut Points) {
         if self.longer {
             return;
@@ -80,8 +82,8 @@ impl Lines {
         *points = kept;
     }
 
-    /// Calls `each` for every axis with its step and, for each number of stones (from 1), the starting points of lines
-    /// that hold that number of stones of `side` and none of the other side.
+    /// Calls `each` for every axis with the id step and a list. Entry `j` holds the first points of the lines that
+    /// contain `j + 1` stones of `side` and no stone of the opponent.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // `at_least[j]`: starting points of the lines that hold more than j stones of this side.
@@ -105,7 +107,7 @@ impl Lines {
         }
     }
 
-    /// Returns the shape of `side`.
+    /// Returns the line statistics of `side`.
     pub fn shape(&self, side: &Points, other: &Points) -> Shape {
         let length = self.connect as usize;
         let taken = *side | *other;
@@ -137,8 +139,8 @@ impl Lines {
         shape
     }
 
-    /// Adds `weight` to the score of every point for each line through it that is open to `side`, times six for each
-    /// stone in it.
+    /// Adds the value of each line that is open to `side` to the scores of all its points. The value is `weight` for
+    /// one stone, and six times as much for each further stone.
     pub fn add_scores(&self, side: &Points, other: &Points, weight: u32, scores: &mut [u32]) {
         let length = self.connect as usize;
         self.each_axis(side, other, |step, exactly| {
@@ -159,13 +161,13 @@ impl Lines {
 /// Line statistics of one side.
 #[derive(Default)]
 pub(super) struct Shape {
-    /// Sum over the lines of `connect` points without a stone of the other side: 1 for one stone, times eight for each
-    /// further one.
+    /// Sum of the values of the lines that hold stones of this side only: 1 for one stone, and eight times as much for
+    /// each further stone.
     pub worth: f64,
-    /// Points that complete a line.
+    /// Points at which a stone completes a line.
     pub wins: Points,
-    /// Points that leave a line one point short.
+    /// Points at which a stone leaves some line one stone short.
     pub threats: Points,
-    /// Points that leave a line that can be completed at both ends.
+    /// Points at which a stone creates a line that can be completed at both ends.
     pub opening: Points,
 }

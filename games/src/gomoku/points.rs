@@ -1,10 +1,10 @@
-//! Sets of points, as bits.
+//! Sets of points on a board, one bit per point.
 
 use std::ops::{BitAnd, BitOr, Not};
 
 /// Number of words of a set.
 const WORDS: usize = 6;
-/// Capacity of a set in points: a board of 19 x 19 with some spare bits.
+/// Capacity of a set in points: a board of 19 x 19, with spare bits.
 pub(super) const ROOM: usize = WORDS * 64;
 
 /// A set of points; point `i` is bit `i % 64` of word `i / 64`.
@@ -12,20 +12,20 @@ pub(super) const ROOM: usize = WORDS * 64;
 pub(super) struct Points([u64; WORDS]);
 
 impl Points {
-    /// Returns the set of the points `0..n`.
+    /// Returns the set of the points 0 to `n - 1`.
     pub fn first(n: usize) -> Self {
         let mut all = Points::default();
         (0..n).for_each(|i| all.put(i));
         all
     }
 
-    /// Returns true if `i` is in the set; points beyond the capacity never are.
+    /// Returns true if `i` is in the set. Always false for points beyond the capacity.
     #[inline]
     pub fn has(&self, i: usize) -> bool {
         self.0.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
     }
 
-    /// Inserts `i`; points beyond the capacity are ignored.
+    /// Inserts `i`. Points beyond the capacity are ignored.
     #[inline]
     pub fn put(&mut self, i: usize) {
         if let Some(word) = self.0.get_mut(i / 64) {
@@ -39,7 +39,7 @@ impl Points {
         self.0.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Iterates over the points, ascending.
+    /// Iterates over the points in ascending order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(k, word)| {
@@ -52,7 +52,7 @@ impl Points {
         })
     }
 
-    /// Returns the point with `k` points before it.
+    /// Returns the `k`-th lowest point, counted from 0.
     #[inline]
     pub fn nth(&self, mut k: usize) -> Option<usize> {
         for (i, &word) in self.0.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Points {
         None
     }
 
-    /// Returns the points `i` for which `i + by` is in the set.
+    /// Moves every point down by `by`; points below 0 are dropped.
     #[inline]
     pub fn down(&self, by: usize) -> Self {
         let (words, bits) = (by / 64, by % 64);
@@ -77,7 +77,7 @@ impl Points {
         }))
     }
 
-    /// Returns the points `i + by` for all points `i` of the set, within the capacity.
+    /// Moves every point up by `by`; points beyond the capacity are dropped.
     #[inline]
     pub fn up(&self, by: usize) -> Self {
         let (words, bits) = (by / 64, by % 64);
@@ -94,7 +94,7 @@ impl Points {
         self.0 == [0; WORDS]
     }
 
-    /// Returns the words of the set.
+    /// Returns the set as 64-bit words.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.0
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn point_sets_match_lists() {
+    fn set_operations_match_lists() {
         let mut rng = Stream::from_text("points");
         for _ in 0..50 {
             let mut wanted: Vec<usize> = (0..100).map(|_| rng.below(ROOM)).collect();

@@ -4,7 +4,7 @@ fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
     Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
 }
 
-/// Returns the position after these moves of black; white replies in the last two rows, far apart.
+/// Plays these moves of Black and returns the position. White replies far apart in the last two rows.
 fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();
@@ -24,7 +24,7 @@ fn won(g: &Gomoku, s: &State) -> [f64; 2] {
     out
 }
 
-/// Returns true if a line wins, by scanning the whole board.
+/// Returns true if `side` has a winning line. Scans the whole board.
 fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
     let (n, connect) = (g.params.size as i32, g.params.connect as usize);
     let has = |r: i32, c: i32| (0..n).contains(&r) && (0..n).contains(&c) && s.stones[side].has((r * n + c) as usize);
@@ -62,7 +62,7 @@ fn winning_line_is_detected_anywhere() {
 }
 
 #[test]
-fn six_in_a_row_wins_or_is_ignored() {
+fn overline_parameter_decides_whether_six_in_a_row_wins() {
     // Three and two with a gap between them, which the last stone fills: six in a row.
     for (step, from) in [(1, 15), (15, 1), (16, 0), (14, 14)] {
         let moves = [0, 1, 2, 4, 5, 3].map(|k| from + step * k);
@@ -124,7 +124,7 @@ fn point_notations_are_equivalent() {
 }
 
 #[test]
-fn open_lines_match_definition() {
+fn line_values_match_definition() {
     // On a board of three with lines of three: a corner is in three lines, the center in four.
     let g = game(3, 3, Overline::Wins);
     let (mut corner, mut centre, mut both) = (Points::default(), Points::default(), Points::default());
@@ -139,7 +139,7 @@ fn open_lines_match_definition() {
     assert_eq!(g.lines.shape(&both, &none).worth, 2.0 + 3.0 + 8.0);
 }
 
-/// Returns the points at which a stone of `side` wins.
+/// Returns the empty points at which a stone of `side` wins.
 fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
     let wins = |&at: &usize| {
         let mut with = *side;
@@ -150,7 +150,7 @@ fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
 }
 
 #[test]
-fn shapes_match_play() {
+fn line_statistics_match_winning_points() {
     let mut rng = Stream::from_text("shapes");
     for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
         let g = game(size, connect, overline);
@@ -176,7 +176,7 @@ fn shapes_match_play() {
                 let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
                 // Longer lines may turn a threat into no win.
                 let threat = shape.threats.has(at);
-                assert!(threat || more.is_empty(), "{at} makes {more:?}");
+                assert!(threat || more.is_empty(), "a stone on {at} creates the wins {more:?}");
                 if overline == Overline::Wins {
                     assert!(!threat || more.len() + wins.len() > 0, "{at}");
                     assert!(!shape.opening.has(at) || winning(&g, &with, &other).len() > 1, "{at}");
@@ -211,7 +211,7 @@ fn open_three_is_evaluated_for_both_sides() {
 }
 
 #[test]
-fn side_to_move_has_advantage() {
+fn evaluation_favors_side_to_move() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
     // One stone each, as far from two edges.
@@ -232,9 +232,9 @@ fn invalid_parameters_are_named() {
         ("gomoku(size=4)", "connect", "size, which is 4"),
         ("gomoku(connect=0)", "connect", "1 to size"),
         ("gomoku(overline=loses)", "overline", "wins"),
-        ("gomoku(dims=3)", "dims", "not played here"),
-        ("gomoku(wrap=true)", "wrap", "not played here"),
-        ("gomoku(anti=true)", "anti", "not played here"),
+        ("gomoku(dims=3)", "dims", "not supported"),
+        ("gomoku(wrap=true)", "wrap", "not supported"),
+        ("gomoku(anti=true)", "anti", "not supported"),
         ("gomoku(preset=renju)", "preset", "botzone, botzonebench, qitown"),
         ("mnk(m=5,n=6,k=4)", "n", "square"),
         ("mnk(m=5,n=5,k=6)", "k", "1 to 5"),

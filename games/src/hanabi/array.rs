@@ -6,7 +6,7 @@ use ludex_protocol::spec::TensorSpec;
 
 use super::{Hanabi, MOST_KINDS, Move, NO_CARD, Sight, State, slots};
 
-/// Cells with the current offset.
+/// Cells of an array, written from front to back.
 struct Cells<'a, T> {
     out: &'a mut [T],
     at: usize,
@@ -19,13 +19,13 @@ impl<T: From<u8>> Cells<'_, T> {
         }
     }
 
-    /// Sets the first `n` of `room` cells and advances.
+    /// Sets the first `n` of the next `room` cells, and advances past all of them.
     fn first(&mut self, n: u8, room: usize) {
         (0..usize::from(n)).for_each(|i| self.set(i));
         self.at += room;
     }
 
-    /// Sets cell `i` of `room`, if any, and advances.
+    /// Sets cell `i` of the next `room` cells, if `i` is one of them, and advances past all of them.
     fn one(&mut self, i: Option<usize>, room: usize) {
         if let Some(i) = i.filter(|&i| i < room) {
             self.set(i);
@@ -35,7 +35,7 @@ impl<T: From<u8>> Cells<'_, T> {
 }
 
 impl Hanabi {
-    /// Returns the parts of the array.
+    /// Returns the layout of the array.
     pub(super) fn parts(&self) -> TensorSpec {
         let (n, hand, kinds) = (self.n, self.hand, self.kinds());
         let known = self.params.observation_type != Sight::Minimal;
@@ -61,7 +61,7 @@ impl Hanabi {
         stretches(&lengths.map(|(name, length)| (name, length as u32)), 1.0)
     }
 
-    /// Writes the array of `who`; the public's is seat 0's without any hand.
+    /// Writes the array of `who`. The public gets the array of seat 0 without any hand.
     pub(super) fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &mut [T]) {
         out.fill(T::from(0));
         let me = who.seat().unwrap_or(0);
@@ -94,7 +94,7 @@ impl Hanabi {
         }
     }
 
-    /// Encodes the last move, with seats counted from `me`.
+    /// Encodes the last move, with seats counted clockwise from `me`.
     fn encode_last<T: From<u8>>(&self, s: &State, me: usize, cells: &mut Cells<'_, T>) {
         let last = s.moves().last();
         // The seat before the next one moved last.
@@ -134,8 +134,8 @@ impl Hanabi {
         }
     }
 
-    /// Writes the array as OpenSpiel does: during the first deal the deck exceeds its part and overflows into the next
-    /// ones.
+    /// Writes OpenSpiel's variant of the array. During the first deal, the deck is larger than its part and overflows
+    /// into the parts after it.
     pub(super) fn encode_as_theirs(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode(s, Viewer::Seat(seat), out);
         let deck = self.parts().parts.into_iter().find(|part| part.name == "deck");

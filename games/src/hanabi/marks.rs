@@ -1,4 +1,4 @@
-//! Marks of the type of each move.
+//! Marks for the type of each move.
 
 use ludex_env::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
 use ludex_env::marks::WORD;
@@ -7,7 +7,7 @@ use super::{Hanabi, Move, State};
 
 const SOURCE: &str = "LLMArena, figure 5";
 
-/// Documentation of the marks.
+/// Documentation of Hanabi's marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("action", WORD, "of each move: `reveal`, `discard` or `play`", SOURCE),
     MarkDoc::new("risk", "points", "of each move: 0 of `reveal`, 5 of `discard`, 10 of `play`", "LLMArena's code"),

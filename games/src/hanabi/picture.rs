@@ -122,7 +122,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
     }
 }
 
-/// Draws a card with the knowledge from hints next to it.
+/// Draws a card next to the facts known from hints.
 fn one(sketch: &mut Sketch, [x, y]: [i32; 2], card: &Card) {
     match &card.card {
         Some(name) => coloured(sketch, [x, y], paint(name.chars().next()), name.get(1..).unwrap_or("?")),

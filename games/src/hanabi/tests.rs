@@ -11,7 +11,7 @@ fn game(params: Params) -> Hanabi {
     Hanabi::new(params).unwrap()
 }
 
-/// Returns the position after the first deal of these cards.
+/// Returns the position after these cards are dealt as the first hands.
 fn dealt(game: &Hanabi, cards: &str) -> State {
     let mut s = game.start();
     for card in cards.split(' ') {
@@ -40,7 +40,7 @@ fn why(game: &Hanabi, s: &State, seat: usize, m: Move) -> String {
 const TEN: &str = "R1 R2 Y1 Y2 G1 W1 W1 W2 B1 B5";
 
 #[test]
-fn sizes_match_learning_environment() {
+fn array_sizes_match_hanabi_learning_environment() {
     for (n, actions, cells) in [(2, 20, 658), (3, 30, 956), (4, 38, 1041), (5, 48, 1280)] {
         let spec = table(&format!("hanabi(players={n})")).spec().clone();
         assert_eq!((spec.actions, spec.views.tensor.unwrap()["observation"].len()), (actions, cells));
@@ -121,7 +121,7 @@ fn completed_firework_restores_token() {
     assert_eq!((s.information, s.fireworks[0]), (6, 2));
 }
 
-/// A hand of one card that is known to be a 1: the probability of each color is proportional to its unseen copies.
+/// The hand has one card, which is known to be a 1. The probability of each color is proportional to its unseen copies.
 #[test]
 fn sampled_cards_follow_unseen_copies() {
     let g = game(Params { hand_size: Some(2), colors: 2, ..Params::default() });
@@ -140,7 +140,7 @@ fn sampled_cards_follow_unseen_copies() {
     assert!((1_480..1_720).contains(&red), "{red}");
 }
 
-/// Two cards known to be yellow or a 1: all consistent deals are equally likely.
+/// Two cards are known to be yellow or a 1. All deals that match these hints are equally likely.
 #[test]
 fn sampled_hands_are_uniform_over_deals() {
     let g = game(Params { hand_size: Some(2), colors: 2, ranks: 2, ..Params::default() });
@@ -173,7 +173,7 @@ fn sampled_hands_are_uniform_over_deals() {
 }
 
 #[test]
-fn move_notations_are_equivalent() {
+fn move_notation_variants_parse() {
     let g = game(Params { players: 3, ..Params::default() });
     let s = dealt(&g, "R1 R2 Y1 Y2 G1 W1 W1 W2 B1 B5 R3 R4 R5 G2 G3");
     let view = g.view(&s, Viewer::Seat(0));
@@ -201,7 +201,7 @@ fn move_notations_are_equivalent() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_invalid_parameter() {
     let name = |params: &str| load(&format!("hanabi({params})")).err().unwrap().name.unwrap();
     for (params, wanted) in [
         ("players=6", "players"),

@@ -1,4 +1,4 @@
-//! Information available to a viewer, and determinizations consistent with it.
+//! Information available to a viewer, and sampled states consistent with it.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Game, ToMove, Viewer};
@@ -9,7 +9,7 @@ use super::{
     Hanabi, HandCard, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NO_MOVE, NO_SEAT, PlayedMove, Sight, State, slots,
 };
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -21,40 +21,40 @@ pub struct View {
     pub information: u8,
     /// Number of cards in the deck.
     pub deck: u8,
-    /// The highest card of each firework, in the order R, Y, G, W, B; 0 for none.
+    /// The highest card of each firework, in the order R, Y, G, W, B; 0 for an empty firework.
     pub fireworks: Vec<u8>,
-    /// Discarded cards and misplayed cards, in order: `R1`.
+    /// Discarded and misplayed cards in order, such as `R1`.
     pub discards: Vec<String>,
     /// The hands by seat, the oldest card first.
     pub hands: Vec<Vec<Card>>,
     /// All moves so far, oldest first.
     pub moves: Vec<Past>,
-    /// The seat that starts; absent until it is known.
+    /// The seat that moves first; absent until chance draws it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u8>,
     /// The seat to move; absent during a deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// Number of turns left after the deck is empty.
+    /// Number of turns left; absent until the deck is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_left: Option<u8>,
 }
 
-/// A card in a hand with the knowledge from hints.
+/// A card in a hand with the facts known from hints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Card {
-    /// The card, if the observer sees it.
+    /// The name of the card; absent if it is hidden from the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
-    /// The color named by a hint.
+    /// The color named by a hint; absent without a color hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// The rank named by a hint.
+    /// The rank named by a hint; absent without a rank hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
-    /// Colors still possible after the hints: `RYGWB`.
+    /// Colors that the hints leave possible: a part of `RYGWB`.
     pub colors: String,
-    /// Ranks still possible after the hints: `12345`.
+    /// Ranks that the hints leave possible: a part of `12345`.
     pub ranks: String,
 }
 
@@ -68,10 +68,10 @@ pub struct Past {
     /// The card that was played or discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
-    /// True if a played card fits a firework.
+    /// True if the played card extended its firework.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fits: bool,
-    /// True if the move restored a token.
+    /// True if the move restored an information token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub token: bool,
     /// The slots that a hint pointed at.
@@ -79,8 +79,8 @@ pub struct Past {
     pub slots: Vec<u8>,
 }
 
-/// Number of attempts at a determinization before inconsistent cards are accepted. The true state is among the
-/// candidates, so only a forged view reaches the limit.
+/// Number of attempts to sample consistent hands before inconsistent ones are accepted. The true state is always
+/// consistent, so only a forged view reaches the limit.
 const TRIES: usize = 1 << 17;
 
 fn colors(bits: u8) -> String {
@@ -136,8 +136,7 @@ impl Hanabi {
         color.zip(rank).map_or(NO_CARD, |(c, r)| (c * self.ranks) as u8 + r as u8 - 1)
     }
 
-    /// Samples the viewer's unseen cards under the constraints of the hints, uniformly over all consistent deals of
-    /// single cards.
+    /// Samples the cards that the viewer does not see. All deals consistent with the hints are equally likely.
     pub(super) fn world_of(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.first = view.first.map_or(s.first, |p| p % self.n as u8);
@@ -184,9 +183,8 @@ impl Hanabi {
         }
     }
 
-    /// Deals the unknown cards. Slots are drawn one after the other, those with the fewest candidates first. A draw
-    /// among `bound` cards that exceeds the remaining ones restarts the deal, which makes every complete deal equally
-    /// likely.
+    /// Deals the unknown cards slot by slot, starting with the slots that have the fewest candidates. A draw among
+    /// `bound` cards that exceeds the remaining cards restarts the deal, which makes all complete deals equally likely.
     fn fill(&self, s: &mut State, rng: &mut Stream) {
         let mut open = Vec::new();
         for (p, hand) in s.hands.iter().enumerate() {
@@ -251,13 +249,13 @@ impl Hanabi {
         lines.join("\n")
     }
 
-    /// Returns true if a view without a seat to move is of the end.
+    /// Returns true if the game shown in the view has ended.
     fn ended(&self, view: &View) -> bool {
         let score: usize = view.fireworks.iter().map(|&h| usize::from(h)).sum();
         view.lives == 0 || view.turns_left == Some(0) || score >= self.kinds()
     }
 
-    /// Formats a card as visible, with its hints and possible kinds.
+    /// Formats the visible part of a card with its hints and possible kinds.
     fn card_line(&self, card: &Card) -> String {
         let seen = card.card.as_deref().unwrap_or("XX");
         if self.params.observation_type == Sight::Minimal {
@@ -269,12 +267,12 @@ impl Hanabi {
     }
 }
 
-/// Returns the number of cards in a set of kinds.
+/// Returns the number of remaining cards of the kinds in the bit set `set`.
 fn cards_of(left: &[u8; MOST_KINDS], set: u32) -> usize {
     left.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1).map(|(_, &n)| usize::from(n)).sum()
 }
 
-/// Returns the kind of the `nth` card in a set of kinds.
+/// Returns the kind of the `nth` remaining card (from 0) among the kinds in the bit set `set`.
 fn nth_card(left: &[u8; MOST_KINDS], set: u32, nth: usize) -> Option<usize> {
     let mut run = 0;
     (0..MOST_KINDS).filter(|k| set >> k & 1 == 1).find(|&k| {

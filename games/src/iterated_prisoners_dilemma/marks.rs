@@ -5,7 +5,7 @@ use ludex_env::marks::{FLAG, OURS};
 
 use super::{IteratedPrisonersDilemma, State};
 
-/// Documentation of the marks.
+/// Documentation of the marks of each round.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "regret",

@@ -7,7 +7,7 @@ use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 use super::{IteratedPrisonersDilemma, Phase, View};
 
 const WIDE: i32 = 560;
-/// Maximum number of drawn rounds, the most recent ones.
+/// Maximum number of rounds drawn; older rounds are omitted.
 const MOST: usize = 20;
 
 pub(super) fn picture(view: &View) -> Picture {
@@ -42,7 +42,7 @@ pub(super) fn picture(view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", IteratedPrisonersDilemma::INFO.title), &format!("{}. {}.", lane(0), lane(1)))
 }
 
-/// Returns the most recent moves.
+/// Returns the most recent [`MOST`] moves.
 fn tail(moves: &str) -> String {
     let n = moves.chars().count();
     moves.chars().skip(n.saturating_sub(200)).collect()

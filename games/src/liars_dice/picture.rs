@@ -7,16 +7,16 @@ use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 use super::{LiarsDice, View};
 use crate::picture::dice::{SIDE, die, hidden};
 
-/// Maximum number of bids that are drawn.
+/// Maximum number of bids drawn as cells.
 const MOST: usize = 96;
 const ROW: i32 = 88;
 
-/// Returns true if all bids are drawn.
+/// Returns true if every possible bid is drawn as a cell.
 pub(super) fn draws_all_bids(game: &LiarsDice) -> bool {
     game.bids() <= MOST && game.sides <= 12
 }
 
-/// Returns the name of a bid of this quantity and face.
+/// Returns the display name of a bid, such as `2-5`.
 pub(super) fn name([quantity, face]: [usize; 2]) -> String {
     format!("{quantity}-{face}")
 }
@@ -67,7 +67,7 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", LiarsDice::INFO.title), &desc)
 }
 
-/// Draws all bids: a row for each quantity, a column for each face.
+/// Draws every possible bid: a row for each quantity, a column for each face.
 fn bids(sketch: &mut Sketch, game: &LiarsDice, view: &View, top: i32) {
     let [width, _] = sketch.size();
     panel(sketch, [10, top, width - 20, 38 + 30 * game.total() as i32], "Bids (quantity x face)");

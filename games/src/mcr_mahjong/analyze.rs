@@ -22,7 +22,7 @@ const FIELDS: [&str; 11] = [
     "prevalent_wind",
     "edition",
 ];
-/// The tile names, for messages.
+/// Allowed tile names, for error messages.
 const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
 
 fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
@@ -30,7 +30,7 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
     Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
-/// Formats a value of a query for an error, cut to one line.
+/// Formats a query value for an error message, truncated to one line.
 fn quote(value: &Value) -> String {
     truncate_text(&value.to_string())
 }
@@ -52,7 +52,8 @@ fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
     let Some(value) = q.get(field) else { return Ok(0) };
     let found = value.as_u64().filter(|&n| n <= most.into());
     let wrong = || {
-        issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{} is not 0 to {most}", quote(value)))
+        let why = format!("expected 0 to {most}, got {}", quote(value));
+        issue(format!("/{field}"), Some(value), format!("0 to {most}"), why)
     };
     found.map(|n| n as u8).ok_or_else(wrong)
 }
@@ -60,7 +61,8 @@ fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
 fn flag(q: &Map<String, Value>, field: &str) -> Result<bool, Issue> {
     let Some(value) = q.get(field) else { return Ok(false) };
     let wrong = || {
-        issue(format!("/{field}"), Some(value), json!([true, false]), format!("{} is not true or false", quote(value)))
+        let why = format!("expected true or false, got {}", quote(value));
+        issue(format!("/{field}"), Some(value), json!([true, false]), why)
     };
     value.as_bool().ok_or_else(wrong)
 }
@@ -71,7 +73,7 @@ fn array<'a>(q: &'a Map<String, Value>, field: &str) -> Result<&'a [Value], Issu
         Some(Value::Array(all)) => Ok(all),
         Some(other) => {
             let path = format!("/{field}");
-            Err(issue(path, Some(other), "a list", format!("{field} is a list, not {}", kind(other))))
+            Err(issue(path, Some(other), "a list", format!("{field}: expected a list, got {}", kind(other))))
         }
     }
 }
@@ -91,7 +93,8 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
     const SHAPE: &str = "[\"CHI\", middle tile, 1 to 3], [\"PENG\", tile, 1 to 3] or [\"GANG\", tile, 0 to 3]";
     let path = |k: usize| format!("/pack/{at}/{k}");
     let Some([what, middle, offer]) = value.as_array().map(Vec::as_slice) else {
-        return Err(issue(format!("/pack/{at}"), Some(value), SHAPE, "a meld is a list of three"));
+        let why = format!("expected a meld as a list of three values, got {}", quote(value));
+        return Err(issue(format!("/pack/{at}"), Some(value), SHAPE, why));
     };
     let kind = match what.as_str() {
         Some("CHI") => MeldKind::Chi,
@@ -99,7 +102,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
         Some("GANG") => MeldKind::Gang,
         _ => {
             let words = json!(["CHI", "PENG", "GANG"]);
-            return Err(issue(path(0), Some(what), words, format!("{} is not a kind of meld", quote(what))));
+            return Err(issue(path(0), Some(what), words, format!("expected CHI, PENG or GANG, got {}", quote(what))));
         }
     };
     let tile = tile(path(1), middle)?;
@@ -109,7 +112,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
     }
     let least = u64::from(kind != MeldKind::Gang);
     let offer = offer.as_u64().filter(|n| (least..=3).contains(n)).ok_or_else(|| {
-        issue(path(2), Some(offer), format!("{least} to 3"), format!("{} is not {least} to 3", quote(offer)))
+        issue(path(2), Some(offer), format!("{least} to 3"), format!("expected {least} to 3, got {}", quote(offer)))
     })?;
     Ok(Meld { kind: if offer == 0 { MeldKind::Angang } else { kind }, tile })
 }
@@ -117,7 +120,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
 fn question(value: &Value) -> Result<Question, Issue> {
     let Some(q) = value.as_object() else {
         let shape = r#"{"hand": ["W1", ..], "win": "W5"}"#;
-        return Err(issue("", None, shape, format!("a question is an object, not {}", kind(value))));
+        return Err(issue("", None, shape, format!("expected a query object, got {}", kind(value))));
     };
     if let Some(odd) = q.keys().find(|k| !FIELDS.contains(&k.as_str())) {
         let near = nearest(odd, FIELDS).map(|n| format!("; did you mean {n}?")).unwrap_or_default();
@@ -127,11 +130,11 @@ fn question(value: &Value) -> Result<Question, Issue> {
     }
     let pack = array(q, "pack")?;
     if pack.len() > MELDS {
-        return Err(issue("/pack", None, "0 to 4 melds", format!("{} melds", pack.len())));
+        return Err(issue("/pack", None, "0 to 4 melds", format!("expected at most {MELDS} melds, got {}", pack.len())));
     }
     let melds = pack.iter().enumerate().map(|(k, v)| meld(k, v)).collect::<Result<Vec<_>, _>>()?;
     if !q.contains_key("hand") {
-        return Err(issue("/hand", None, "a list of tiles", "hand is missing"));
+        return Err(issue("/hand", None, "a list of tiles", "field hand is missing"));
     }
     let mut seen: Counts = [0; KINDS];
     let mut take = |t: Tile, n: u8, path: &dyn Fn() -> String| {
@@ -139,7 +142,10 @@ fn question(value: &Value) -> Result<Question, Issue> {
         *all += n;
         match *all {
             0..=COPIES => Ok(()),
-            n => Err(issue(path(), None, "at most four of a kind", format!("{} {}", count(n), name(t)))),
+            n => {
+                let why = format!("expected at most four {0}, got {1} {0}", name(t), count(n));
+                Err(issue(path(), None, "at most four of a kind", why))
+            }
         }
     };
     for (k, meld) in melds.iter().enumerate() {
@@ -151,7 +157,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
     let given = array(q, "hand")?;
     let wanted = 13 - 3 * melds.len();
     if given.len() != wanted {
-        let why = format!("{} tiles; with {} melds there are {wanted}", given.len(), melds.len());
+        let why = format!("expected {wanted} tiles next to {} melds, got {}", melds.len(), given.len());
         return Err(issue("/hand", None, format!("{wanted} tiles"), why));
     }
     let mut standing: Counts = [0; KINDS];
@@ -177,7 +183,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         None => Edition::Oracle,
         Some(v) => serde_json::from_value(v.clone()).map_err(|_| {
             let allowed = json!(["oracle", "strict98"]);
-            issue("/edition", Some(v), allowed, format!("{} is not an edition", quote(v)))
+            issue("/edition", Some(v), allowed, format!("expected oracle or strict98, got {}", quote(v)))
         })?,
     };
     Ok(Question { melds, standing, win, flags, edition })
@@ -195,7 +201,7 @@ fn names(of: Kinds) -> Vec<String> {
     of.iter().map(name).collect()
 }
 
-/// Returns the shanten fields of 3n + 1 tiles.
+/// Returns the shanten fields of a reply for a hand of 3n + 1 tiles.
 fn distance(hand: &Counts, melds: usize) -> Value {
     let pair = |s: Shanten| json!([s.number, names(s.useful)]);
     let forms: Map<String, Value> =
@@ -204,7 +210,8 @@ fn distance(hand: &Counts, melds: usize) -> Value {
     json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
 }
 
-/// Returns the tiles without the discard that leaves the lowest shanten, and among equals the most useful tiles.
+/// Returns the tiles after the discard that leaves the lowest shanten. Among equal discards, the one with the most
+/// useful tiles is chosen.
 fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     let key = |left: &Counts| {
         let s = shanten(left, melds);
@@ -218,10 +225,10 @@ fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     less.min_by_key(key).unwrap_or(*tiles)
 }
 
-/// Analyzes a hand.
+/// Answers a query about a hand.
 ///
 /// # Errors
-/// The first issue, with its path.
+/// Returns the first issue with its path.
 pub(super) fn answer(value: &Value) -> Result<Value, Issue> {
     let q = question(value)?;
     let Some(win) = q.win else { return Ok(distance(&q.standing, q.melds.len())) };

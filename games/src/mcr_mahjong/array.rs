@@ -9,11 +9,11 @@ use super::state::{MOST_TILES, NONE, Phase, SEATS, State, next};
 use super::tiles::{COPIES, KINDS};
 use super::{McrMahjong, owner};
 
-/// Number of recent discards with a part of their own.
+/// Number of most recent discards that the array encodes one by one.
 const RECENT: usize = 8;
 const FOUR: usize = SEATS * KINDS;
 
-/// Names and lengths of the parts, in order.
+/// Names and lengths of the array's parts, in order.
 const PARTS: [(&str, u32); 19] = [
     ("hand", KINDS as u32),
     ("drawn", KINDS as u32),
@@ -41,7 +41,7 @@ pub(super) fn spec() -> TensorSpec {
     stretches(&PARTS, MOST_TILES as f64)
 }
 
-/// The unwritten rest of the array; parts are taken from its front.
+/// The unwritten rest of an array. Parts are taken from its front.
 struct Rest<'a>(&'a mut [u8]);
 
 impl<'a> Rest<'a> {
@@ -53,7 +53,7 @@ impl<'a> Rest<'a> {
 }
 
 impl McrMahjong {
-    /// Writes the array for `who`; the public gets seat 0's without a hand.
+    /// Writes the array of `who`. The public gets the array of seat 0 without a hand.
     pub(super) fn write(&self, s: &State, who: Viewer, out: &mut [u8]) {
         out.fill(0);
         let mut rest = Rest(out);

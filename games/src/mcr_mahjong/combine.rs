@@ -1,21 +1,19 @@
-//! Fans of two, three or four sets, and the rules for combining them.
+//! Fans of two, three or four sets, and the rules for combining sets into fans.
 //!
-//! After some sets are combined into a fan, each other set may be combined once with one of those used. Combined sets
-//! form
-//! groups: a fan of three or four sets makes them one group, a fan of two sets joins two groups, and a pair within a
-//! group
-//! adds nothing. So four chows have at most three fans of two, and a fourth chow next to a fan of three has at most
-//! one.
+//! After some sets form a fan, each remaining set may form a fan with one of them, but only once. Combined sets form
+//! groups. A fan of three or four sets creates one group, and a fan of two sets joins two groups. Two sets of the same
+//! group cannot add another fan. Four chows therefore have at most three fans of two sets. A fourth chow adds at most
+//! one fan of two sets to a fan of three chows.
 
 use super::divide::{CHOWS, HandDivision, Set};
 use super::fans::*;
 use super::tiles::{RANKS, SUITS, Tile, family, rank, suited};
 
-/// Fans of two sets, in the order in which they are counted.
+/// Fans of two sets, in counting order.
 pub(super) const TWOS: [Fan; 5] =
     [DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS];
 
-/// Fans of combined sets: at most one of three or four sets, and the count of each fan of two sets.
+/// Fans of combined sets: at most one fan of three or four sets, and the number of each fan of two sets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combined {
     pub main: Option<Fan>,
@@ -29,7 +27,7 @@ impl Combined {
     }
 }
 
-/// Returns suit and rank of a set; the suit of honors is 3.
+/// Returns the suit and the rank of a set; the suit of honors is 3.
 const fn suit_and_rank(set: Set) -> (u8, u8) {
     let kind = if set >= CHOWS { set - CHOWS } else { set.saturating_sub(1) };
     let suit = kind / RANKS as u8;
@@ -37,10 +35,10 @@ const fn suit_and_rank(set: Set) -> (u8, u8) {
     (suit, kind - RANKS as u8 * suit)
 }
 
-/// Upper bound of set numbers, a power of two.
+/// Length of tables indexed by set number, a power of two.
 const SETS: usize = 64;
 
-/// Suit and rank by set number.
+/// Suit and rank of each set, by set number.
 static SHAPES: [(u8, u8); SETS] = {
     let mut table = [(0, 0); SETS];
     let mut set = 0;
@@ -55,7 +53,7 @@ fn shape(set: Set) -> (u8, u8) {
     SHAPES[usize::from(set) % SETS]
 }
 
-/// Index in [`TWOS`], plus one, of the fan that two sets make; 0 for none.
+/// Fan of each pair of sets, as an index in [`TWOS`] plus one; 0 for no fan.
 static OF_TWO: [[u8; SETS]; SETS] = {
     let mut table = [[0; SETS]; SETS];
     let mut a = 1;
@@ -85,7 +83,7 @@ const fn of_two(a: Set, b: Set) -> u8 {
     }
 }
 
-/// Returns the fan of four chows or four pungs.
+/// Returns the fan that four chows or four pungs form, if any.
 fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
     let mut suits = sets.map(|s| shape(s).0);
     let mut ranks = sets.map(|s| shape(s).1);
@@ -121,7 +119,7 @@ fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
     }
 }
 
-/// Returns the fan of three chows or three pungs.
+/// Returns the fan that three chows or three pungs form, if any.
 fn of_three(sets: [Set; 3]) -> Option<Fan> {
     let [(a, x), (b, y), (c, z)] = sets.map(shape);
     let one_suit = a == b && b == c;
@@ -148,10 +146,11 @@ fn of_three(sets: [Set; 3]) -> Option<Fan> {
     }
 }
 
-/// All pairs of four sets.
+/// All pairs of indexes of four sets.
 const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)];
 
-/// Counts the fans of two sets that join groups, in the order of [`TWOS`]. `twos` holds the fans of [`PAIRS`].
+/// Returns the number of each fan in [`TWOS`] that joins two groups. `twos` holds the fan of each pair in [`PAIRS`],
+/// and `group` holds the group of each set.
 fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     let mut found = [0; TWOS.len()];
     let there = twos.iter().fold(0, |all, two| all | 1u8 << two);
@@ -167,7 +166,7 @@ fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     found
 }
 
-/// Returns the best combination of the sets of a division, `pungs` of which are pungs.
+/// Returns the fans of combined sets that score the most points; `pungs` is the number of pungs among the sets.
 pub(super) fn combine(reading: HandDivision, pungs: usize) -> Combined {
     let sets = reading.sets();
     if pungs.is_multiple_of(4)

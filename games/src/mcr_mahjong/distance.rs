@@ -1,80 +1,78 @@
-//! Distance of a suit from sets and pairs: a table over all hands of a suit, and the combination of suits.
+//! Distances of a hand from sets and a pair, computed for each suit by table lookup and then combined.
 //!
-//! A set is a chow or a pung. For `m` sets (0 to 4), with or without a pair, the distance is the least number of tiles
-//! that a
-//! suit lacks to contain them. A target may contain a fifth tile of a kind; the number of copies left is checked
-//! elsewhere.
-//! The distances of a suit form an [`DistanceEntry`]: byte `m` holds the distance without the pair in its low half and with the
-//! pair
-//! in its high half. The table has an entry for each of the 405,350 hands of at most 14 tiles of a suit with at most
-//! four of
-//! a kind (3.2 MB), and is built on first use.
+//! A set is a chow or a pung. The distance of a suit is the number of tiles that it lacks for `m` sets (0 to 4), with
+//! or without a pair. A target may contain a fifth tile of a kind; callers check the number of copies left.
+//!
+//! A [`DistanceEntry`] packs the distances of a suit. The low half of byte `m` is the distance without a pair, and the
+//! high half is the distance with a pair. The table has an entry for each of the 405,350 hands of at most 14 tiles of a
+//! suit with at most four of a kind (3.2 MB). It is built on first use of the table.
 
 use std::sync::LazyLock;
 
 use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, WINDS};
 
-/// Distances of one suit, or of all honors.
+/// Packed distances of one suit, or of all honors.
 pub(super) type DistanceEntry = u64;
 
 /// Maximum number of tiles in a hand.
 const MOST: usize = 14;
 /// Number of possible tile counts of a kind in a hand: 0 to 4.
 const HEIGHTS: usize = 5;
-/// Number of possible tile counts of a kind in a target: 0 to 6, for two pungs.
+/// Number of possible tile counts of a kind in a target: 0 to 6, where 6 is two pungs.
 const USES: usize = 7;
 
-/// Sixteen small numbers in one word: byte `m` for `m` sets without a pair, byte `8 + m` with one.
+/// Sixteen small numbers in one word: byte `m` is for `m` sets without a pair, byte `8 + m` for `m` sets with a pair.
 type Lanes = u128;
 
 const ONES: Lanes = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 const TOPS: Lanes = ONES << 7;
-/// An unreachable distance; a sum of it and real distances stays below 128.
+/// Distance of an unreachable target. The sum of this value and real distances stays below 128.
 const FAR: u8 = 0x40;
-/// Unreachable in every lane.
+/// Unreachable distances in all lanes.
 const NOWHERE: Lanes = ONES * FAR as Lanes;
 /// Distance 0 for no sets and no pair; all other lanes are unreachable.
 const START: Lanes = NOWHERE - FAR as Lanes;
-/// Lanes of more than four sets.
+/// Mask of the lanes for more than four sets.
 const BEYOND: Lanes = 0xffff_ff00_0000_0000_ffff_ff00_0000_0000;
 
-/// Returns the minimum in each lane; all values must be below 128.
+/// Returns the minimum of each lane; all values must be below 128.
 const fn min(a: Lanes, b: Lanes) -> Lanes {
     let greater = ((a | TOPS) - b) & TOPS;
     let mask = (greater - (greater >> 7)) | greater;
     (b & mask) | (a & !mask)
 }
 
-/// Moves each lane to the target with `sets` more sets and possibly a pair.
+/// Moves each lane to the target with `sets` more sets, and with a pair if `pair` is true.
 const fn shift_targets(v: Lanes, sets: usize, pair: bool) -> Lanes {
     let bits = 8 * sets as u32 + if pair { 64 } else { 0 };
     let moved = if bits == 0 { v } else { v << bits | NOWHERE >> (128 - bits) };
     moved & !BEYOND | NOWHERE & BEYOND
 }
 
-/// Best distances so far, by tiles of the current kind that a target uses.
+/// Lowest distances so far, by the number of tiles of the current kind in the target.
 type Used = [Lanes; USES];
 
-/// Returns the best distances for a hand with `held` tiles of the kind.
+/// Returns the lowest distances for a hand with `held` tiles of the current kind.
 fn with_held(used: &Used, held: usize) -> Lanes {
     let lacking = |u: usize| used[u] + ONES * u.saturating_sub(held) as Lanes;
     (1..USES).fold(lacking(0), |best, u| min(best, lacking(u)))
 }
 
-/// Packs the lanes into an entry.
+/// Packs lanes into an entry.
 fn pack(v: Lanes) -> DistanceEntry {
     v as u64 & 0x0f_0f0f_0f0f | ((v >> 64) as u64 & 0x0f_0f0f_0f0f) << 4
 }
 
-/// Best distances before a rank, by the number of chows (0 to 2) that started two ranks and one rank earlier.
+/// Lowest distances before a rank. Index `3 * a + b` is for `a` chows that started two ranks earlier and `b` chows that
+/// started one rank earlier (0 to 2 each).
 type Open = [Lanes; 9];
 
-/// The table of a suit.
+/// Lookup tables for suits and honors.
 struct Table {
     entries: Vec<DistanceEntry>,
-    /// Index increments, by rank, sum of the earlier heights, and height.
+    /// Index increments by rank, by number of tiles of lower ranks, and by number of tiles of the rank.
     steps: [[[u32; HEIGHTS]; MOST + 1]; RANKS],
-    /// Entries of honors, indexed by the number of kinds held once, twice, three and four times.
+    /// Entries of honors, indexed by [`honors_index`].
     honors: Vec<DistanceEntry>,
 }
 
@@ -100,7 +98,7 @@ impl Table {
     }
 }
 
-/// Extends the targets by one rank; the result is indexed by the chows that remain open.
+/// Extends all targets by one rank. The first index of the result is that of [`Open`] before the next rank.
 fn targets(rank: usize, open: &Open) -> [Used; 9] {
     // A chow that starts here ends two ranks later.
     let most = |at: usize| if at + 3 <= RANKS { 2 } else { 0 };
@@ -119,17 +117,17 @@ fn targets(rank: usize, open: &Open) -> [Used; 9] {
     next
 }
 
-/// Ways to use the tiles of one kind outside chows: the number of pungs, and true with a pair.
+/// Possible pungs and pairs in one kind: the number of pungs, and true if there is a pair.
 const TARGETS: [(usize, bool); 5] = [(0, false), (0, true), (1, false), (1, true), (2, false)];
 
-/// The state before the first rank.
+/// Distances before the first rank: no sets, no pair, and no open chows.
 const NOTHING_OPEN: Open = {
     let mut open = [NOWHERE; 9];
     open[0] = START;
     open
 };
 
-/// Appends the entries of all hands that extend the ranks processed so far.
+/// Appends the entries of all hands that share the ranks processed so far.
 fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<DistanceEntry>) {
     let next = targets(rank, open);
     for held in 0..HEIGHTS.min(MOST + 1 - sum) {
@@ -142,7 +140,7 @@ fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<DistanceEntry>) 
     }
 }
 
-/// Computes the entry of a suit whose heights the table does not contain.
+/// Computes the entry of a suit without the table, which has no hands with five tiles of a kind.
 fn long_way(heights: &[u8]) -> DistanceEntry {
     let mut open = NOTHING_OPEN;
     for (rank, &held) in heights.iter().enumerate() {
@@ -152,14 +150,14 @@ fn long_way(heights: &[u8]) -> DistanceEntry {
     pack(open[0])
 }
 
-/// Adds one kind of honors.
+/// Extends all targets by one kind of honor, of which the hand has `held` tiles.
 fn honor(v: Lanes, held: usize) -> Lanes {
     let mut used = [NOWHERE; USES];
     TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = shift_targets(v, pungs, pair));
     with_held(&used, held)
 }
 
-/// Computes the entries of honors.
+/// Computes the entries of all hands of honors.
 fn honors() -> Vec<DistanceEntry> {
     let entry = |index: usize| {
         let kinds = [index & 7, index >> 3 & 7, index >> 6 & 7, index >> 9];
@@ -171,7 +169,7 @@ fn honors() -> Vec<DistanceEntry> {
     (0..1 << 12).map(entry).collect()
 }
 
-/// Returns the entry of a suit with these heights.
+/// Looks up the entry of a suit by its tile counts.
 fn suit(heights: &[u8]) -> DistanceEntry {
     let (mut at, mut sum) = (0, 0);
     for (steps, &h) in TABLE.steps.iter().zip(heights) {
@@ -181,7 +179,7 @@ fn suit(heights: &[u8]) -> DistanceEntry {
     TABLE.entries.get(at as usize).copied().unwrap_or(0)
 }
 
-/// Looks up the entries of a suit with one more tile, by the rank of that tile; `None` if four are held already.
+/// Looks up the entries of a suit with one more tile, by the rank of that tile. A rank with four tiles gets `None`.
 fn one_more(heights: &[u8], found: &mut [Option<DistanceEntry>; RANKS]) {
     let table = &*TABLE;
     // The index is the sum of a part before the rank, the rank's part, and a part after it with one more tile.
@@ -206,14 +204,14 @@ fn one_more(heights: &[u8], found: &mut [Option<DistanceEntry>; RANKS]) {
     }
 }
 
-/// Distances without and with a pair; byte `m` is for `m` sets.
+/// Unpacked distances without and with a pair. Byte `m` is the distance to `m` sets.
 #[derive(Clone, Copy)]
 struct Lack {
     without: u64,
     with: u64,
 }
 
-/// The used lanes of a [`Lack`].
+/// Mask of the bytes that a [`Lack`] uses.
 const SETS: u64 = 0xff_ffff_ffff;
 const FAR_LANES: u64 = 0x0101_0101_0101_0101 * FAR as u64;
 
@@ -229,7 +227,7 @@ impl Lack {
         Lack { without: entry & 0x0f_0f0f_0f0f, with: entry >> 4 & 0x0f_0f0f_0f0f }
     }
 
-    /// Combines two groups, for up to `most` sets.
+    /// Returns the distances of two groups together, for up to `most` sets.
     fn and(self, other: Lack, most: usize) -> Lack {
         let mut sum = Lack { without: FAR_LANES, with: FAR_LANES };
         let far = FAR_LANES & SETS;
@@ -249,14 +247,15 @@ impl Lack {
         (self.with >> (8 * sets)) as u8
     }
 
-    /// Returns the distances to add to another group's for a total of `sets` sets and a pair, indexed by the other's
-    /// sets.
+    /// Reorders the distances for a total of `sets` sets and a pair. Byte `m` of the result is the distance to add if
+    /// another group forms `m` sets.
     fn missing(self, sets: usize) -> Lack {
         let turned = |v: u64| v.swap_bytes() >> (8 * (7 - sets)) | FAR_LANES << (8 * sets) << 8;
         Lack { without: turned(self.with), with: turned(self.without) }
     }
 
-    /// Returns true if this group and the [`missing`](Lack::missing) rest are nearer than `distance`.
+    /// Returns true if this group, together with the rest of the hand, is nearer than `distance`. The rest is supplied
+    /// by [`missing`](Lack::missing).
     const fn nearer(self, missing: Lack, distance: u8) -> bool {
         const TOPS: u64 = 0x8080_8080_8080_8080;
         let bar = 0x0101_0101_0101_0101 * (0x80 - distance as u64);
@@ -265,12 +264,12 @@ impl Lack {
     }
 }
 
-/// Returns the index of honors: how many kinds are held once, twice, three and four times.
+/// Returns the index of honors in the table, from the number of kinds held once, twice, three and four times.
 fn honors_index(honors: &[u8]) -> usize {
     honors.iter().filter(|&&h| h > 0).map(|&h| 1 << (3 * (usize::from(h).min(4) - 1))).sum()
 }
 
-/// The tiles of a hand by group: three suits and the honors.
+/// Tiles of a hand by group: three suits and the honors.
 pub(super) struct Groups<'a> {
     counts: &'a Counts,
     lacks: [Lack; SUITS + 1],
@@ -283,13 +282,14 @@ impl<'a> Groups<'a> {
         Groups { counts, lacks: std::array::from_fn(|k| Lack::of(entry(k))) }
     }
 
-    /// Returns the least number of tiles that the hand lacks for `sets` (0 to 4) sets and a pair.
+    /// Returns the number of tiles that the hand lacks for `sets` (0 to 4) sets and a pair.
     pub fn distance(&self, sets: usize) -> u8 {
         let [a, b, c, d] = self.lacks;
         a.and(b, sets).and(c.and(d, sets), sets).to_pair(sets)
     }
 
-    /// Returns the kinds of which one more tile decreases `distance`. A fifth tile counts only if the hand is ready.
+    /// Returns the kinds whose draw decreases `distance`, the distance of the hand to `sets` sets and a pair. A fifth
+    /// tile of a kind is considered only if the hand is ready.
     pub fn useful(&self, sets: usize, distance: u8) -> Kinds {
         let [a, b, c, d] = self.lacks;
         let (ab, cd) = (a.and(b, sets), c.and(d, sets));
@@ -322,7 +322,7 @@ impl<'a> Groups<'a> {
         Kinds(bits)
     }
 
-    /// Returns the kinds held four times of which a fifth tile would complete the hand.
+    /// Returns the kinds with four tiles whose fifth tile would complete the hand.
     fn fifth(&self, sets: usize, others: &[Lack; SUITS + 1]) -> u64 {
         let full = (0..KINDS).filter(|&k| usize::from(self.counts[k]) == HEIGHTS - 1);
         full.fold(0, |bits, k| {

@@ -9,19 +9,19 @@ use super::hand::{Meld, MeldKind};
 use super::heights::{GROUPS, Heights, ONES, total};
 use super::tiles::{RANKS, SUITS, Tile};
 
-/// A set: a pung or kong is its kind plus one, a chow its lowest kind plus [`CHOWS`]; 0 means none.
+/// Number of a set: kind plus one for a pung or kong, lowest kind plus [`CHOWS`] for a chow, 0 for no set.
 pub(super) type Set = u8;
 
-/// Offset that is added to the lowest kind of a chow.
+/// Offset from the lowest kind of a chow to its set number.
 pub(super) const CHOWS: u8 = 35;
 
-/// Packed sets, eight bits each, the first lowest.
+/// Packed set numbers, eight bits each; the first set is in the lowest bits.
 type Sets = u64;
 
-/// Divisions of a group; twelve tiles have at most three.
+/// Divisions of a group into sets; twelve tiles have at most three divisions.
 type Ways = ArrayVec<Sets, 4>;
 
-/// Sets and a pair: melds first, then sets of standing tiles.
+/// A division of a hand into sets and a pair. Melds precede sets of standing tiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HandDivision {
     sets: Sets,
@@ -30,7 +30,7 @@ pub(super) struct HandDivision {
 }
 
 impl HandDivision {
-    /// Returns the sets, padded with 0 to four.
+    /// Returns four set numbers; missing sets are 0.
     pub fn sets(self) -> [Set; 4] {
         let [a, b, c, d, ..] = self.sets.to_le_bytes();
         [a, b, c, d]
@@ -42,7 +42,7 @@ impl HandDivision {
     }
 }
 
-/// Returns the set of a meld.
+/// Returns the set number of a meld.
 pub(super) fn set(meld: Meld) -> Set {
     match meld.kind {
         MeldKind::Chi => CHOWS + meld.tile.saturating_sub(1),
@@ -50,8 +50,8 @@ pub(super) fn set(meld: Meld) -> Set {
     }
 }
 
-/// Calls `found` with every division of the tiles into sets and a pair, ordered by the kind of the pair, pungs before
-/// chows.
+/// Calls `found` with each division of the tiles into sets and a pair. Divisions are ordered by the kind of the pair,
+/// then pungs before chows.
 pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: impl FnMut(HandDivision)) {
     let totals = groups.map(total);
     let standing = totals.iter().sum::<u32>() / 3;
@@ -103,8 +103,8 @@ pub(super) fn complete(heights: Heights, group: usize) -> bool {
     !ways.is_empty()
 }
 
-/// Returns the ranks that may be the pair, ascending. The ranks of a set add up to a multiple of three, so the sum of
-/// all ranks determines the pair's rank modulo three.
+/// Returns the possible ranks of the pair, ascending. The ranks of a set add up to a multiple of three, so the sum of
+/// all ranks determines the rank of the pair modulo three.
 fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
     const THIRD: Heights = 0x100_1001;
     let third = |k: u32| total((heights >> (4 * k)) & (15 * THIRD));
@@ -118,13 +118,13 @@ fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Finds all divisions of tiles into sets.
+/// Collects all divisions of tiles into sets.
 fn divide(heights: Heights, group: usize, ways: &mut Ways) {
     let first = (RANKS * group) as Tile;
     if group == SUITS { honors(heights, first, ways) } else { suit(heights, first, 0, 0, ways) }
 }
 
-/// Divides honors, which form pungs only.
+/// Divides honors into sets; honors form only pungs.
 fn honors(mut left: Heights, first: Tile, ways: &mut Ways) {
     let (mut sets, mut at) = (0, 0);
     while left != 0 {
@@ -139,7 +139,8 @@ fn honors(mut left: Heights, first: Tile, ways: &mut Ways) {
     let _ = ways.try_push(sets);
 }
 
-/// Divides the remaining tiles from the lowest rank on: three of them may be a pung, all others start chows.
+/// Divides the remaining tiles of a suit, starting with rank `at`. Three tiles of a rank may form a pung; all others
+/// start chows.
 fn suit(left: Heights, first: Tile, sets: Sets, at: u32, ways: &mut Ways) {
     if left == 0 {
         let _ = ways.try_push(sets);

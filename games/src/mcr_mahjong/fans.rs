@@ -1,19 +1,19 @@
-//! The 81 fans as data: points, names, and exclusions.
+//! Fans as data: points, names, and exclusions.
 //!
-//! The table is that of the rules of 1998 with the exclusions of the public English guide and the Chinese notes of
-//! Botzone's mahjong. Number 82 is the melded and concealed kong of later practice, which `edition=strict98` does not have.
+//! The table follows the rules of 1998. The exclusions are those of the public English guide and Botzone's Chinese
+//! notes. Fan 82 (melded and concealed kong) was added in later practice and does not exist in `edition=strict98`.
 
 /// Number of a fan in the table, from 1.
 pub type Fan = usize;
 
-/// One row of the table.
+/// A row of the table of fans.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Points of one occurrence.
     pub points: u32,
     /// English name of the fan.
     pub name: &'static str,
-    /// Fans that are not added to this one, because it implies or forbids them.
+    /// Fans that do not count together with this fan, because it implies or rules them out.
     pub excludes: &'static [Fan],
 }
 
@@ -149,7 +149,8 @@ pub const BIG_FOUR_WINDS: Fan = 1;
 pub const BIG_THREE_DRAGONS: Fan = 2;
 /// Only bamboo 2,3,4,6,8 and green dragon (green dragon not required). May be seven pairs.
 pub const ALL_GREEN: Fan = 3;
-/// Fully concealed 1112345678999 of one suit before the winning tile, winning on any tile of that suit (nine-sided wait). No meld, no concealed kong.
+/// A concealed 1112345678999 of one suit, completed by any tile of that suit (nine-sided wait). No melds, no concealed
+/// kongs.
 pub const NINE_GATES: Fan = 4;
 /// Four kongs of any kind plus a pair.
 pub const FOUR_KONGS: Fan = 5;
@@ -157,7 +158,7 @@ pub const FOUR_KONGS: Fan = 5;
 pub const SEVEN_SHIFTED_PAIRS: Fan = 6;
 /// One each of the 13 terminals and honors plus a duplicate of one of them; concealed.
 pub const THIRTEEN_ORPHANS: Fan = 7;
-/// Pungs/kongs and pair all of rank 1 or 9 suit tiles.
+/// Pungs or kongs and a pair, all of suit tiles of rank 1 or 9.
 pub const ALL_TERMINALS: Fan = 8;
 /// Three wind pungs/kongs and a pair of the fourth wind.
 pub const LITTLE_FOUR_WINDS: Fan = 9;
@@ -181,9 +182,9 @@ pub const THREE_KONGS: Fan = 17;
 pub const ALL_TERMINALS_AND_HONORS: Fan = 18;
 /// Seven pairs, concealed; four equal tiles may serve as two pairs.
 pub const SEVEN_PAIRS: Fan = 19;
-/// All seven honors once each plus seven suit singles that fit a knitted pattern (147/258/369 of three different suits).
+/// Each of the seven honors, and seven different suit tiles of a knitted pattern (147, 258 and 369 in three suits).
 pub const GREATER_HONORS_AND_KNITTED_TILES: Fan = 20;
-/// Pungs/kongs and pair all of ranks 2,4,6,8.
+/// Pungs or kongs and a pair, all of ranks 2, 4, 6 and 8.
 pub const ALL_EVEN_PUNGS: Fan = 21;
 /// Only one suit, no honors.
 pub const FULL_FLUSH: Fan = 22;
@@ -209,9 +210,10 @@ pub const ALL_FIVES: Fan = 31;
 pub const TRIPLE_PUNG: Fan = 32;
 /// Three concealed pungs or kongs.
 pub const THREE_CONCEALED_PUNGS: Fan = 33;
-/// 14 different singles from honors + a knitted pattern (not all seven honors).
+/// Fourteen different tiles: some honors, but not all seven, and suit tiles of a knitted pattern.
 pub const LESSER_HONORS_AND_KNITTED_TILES: Fan = 34;
-/// 147,258,369 in three different suits as nine tiles; the remaining five form a set + pair (or a Lesser Honors hand).
+/// The tiles 147, 258 and 369 in three different suits; the other five tiles are a set and a pair (or honors of a
+/// Lesser Honors hand).
 pub const KNITTED_STRAIGHT: Fan = 35;
 /// Only tiles of ranks 6 to 9.
 pub const UPPER_FOUR: Fan = 36;
@@ -227,15 +229,15 @@ pub const REVERSIBLE_TILES: Fan = 40;
 pub const MIXED_TRIPLE_CHOW: Fan = 41;
 /// Pungs of consecutive ranks, one per suit.
 pub const MIXED_SHIFTED_PUNGS: Fan = 42;
-/// Winning hand that scores nothing else (flowers aside).
+/// Winning hand without any other fan except flowers.
 pub const CHICKEN_HAND: Fan = 43;
-/// Self-draw with the last wall tile.
+/// Self-drawn win with the last tile of the wall.
 pub const LAST_TILE_DRAW: Fan = 44;
 /// Win on the last discard of the hand.
 pub const LAST_TILE_CLAIM: Fan = 45;
-/// Self-draw on the replacement tile of a kong (not of a flower).
+/// Self-drawn win with the replacement tile of a kong (not of a flower).
 pub const OUT_WITH_REPLACEMENT_TILE: Fan = 46;
-/// Win on the tile another player adds to a melded pung.
+/// Win with the tile that another player adds to a melded pung.
 pub const ROBBING_THE_KONG: Fan = 47;
 /// Four pungs/kongs + pair.
 pub const ALL_PUNGS: Fan = 48;
@@ -245,7 +247,7 @@ pub const HALF_FLUSH: Fan = 49;
 pub const MIXED_SHIFTED_CHOWS: Fan = 50;
 /// All five kinds present: W, B, T, wind, dragon.
 pub const ALL_TYPES: Fan = 51;
-/// Four claimed melds and a win on a discard for the pair. A concealed kong breaks it.
+/// Four claimed melds, none of them a concealed kong, and a win on a discard that completes the pair.
 pub const MELDED_HAND: Fan = 52;
 /// Two concealed kongs in one hand.
 pub const TWO_CONCEALED_KONGS: Fan = 53;
@@ -253,23 +255,23 @@ pub const TWO_CONCEALED_KONGS: Fan = 53;
 pub const TWO_DRAGON_PUNGS: Fan = 54;
 /// Every set and the pair contains a terminal or an honor.
 pub const OUTSIDE_HAND: Fan = 55;
-/// No claimed meld (concealed kongs allowed) and self-drawn win.
+/// Self-drawn win without claimed melds; concealed kongs are allowed.
 pub const FULLY_CONCEALED_HAND: Fan = 56;
 /// Two melded kongs in one hand.
 pub const TWO_MELDED_KONGS: Fan = 57;
-/// Winning tile whose other three copies are all visible to everyone (discards/open melds).
+/// Win with a tile whose other three copies are visible to all players in discards and open melds.
 pub const LAST_TILE: Fan = 58;
 /// Pung/kong of a dragon; counted per pung.
 pub const DRAGON_PUNG: Fan = 59;
-/// Pung/kong of the round wind.
+/// Pung or kong of the prevalent wind.
 pub const PREVALENT_WIND: Fan = 60;
-/// Pung/kong of own seat wind.
+/// Pung or kong of the seat's own wind.
 pub const SEAT_WIND: Fan = 61;
-/// No claimed meld, win on a discard.
+/// Win on a discard without claimed melds.
 pub const CONCEALED_HAND: Fan = 62;
 /// Four chows and a suit-tile pair.
 pub const ALL_CHOWS: Fan = 63;
-/// All four copies of a tile used without a kong; once per such tile.
+/// All four copies of a tile without a kong; counted for each such tile.
 pub const TILE_HOG: Fan = 64;
 /// Two pungs of the same rank in two suits; two such pairs score twice.
 pub const DOUBLE_PUNG: Fan = 65;
@@ -295,15 +297,15 @@ pub const MELDED_KONG: Fan = 74;
 pub const ONE_VOIDED_SUIT: Fan = 75;
 /// No wind or dragon tile.
 pub const NO_HONORS: Fan = 76;
-/// Only wait is 3 for 12, or 7 for 89.
+/// Wait for one kind only: a 3 to complete 12, or a 7 to complete 89.
 pub const EDGE_WAIT: Fan = 77;
-/// Only wait is the middle tile of a chow.
+/// Wait for one kind only: the middle tile of a chow.
 pub const CLOSED_WAIT: Fan = 78;
-/// Only wait is the pair tile.
+/// Wait for one kind only: the second tile of the pair.
 pub const SINGLE_WAIT: Fan = 79;
-/// Winning tile drawn from the wall.
+/// Win with a tile drawn from the wall.
 pub const SELF_DRAWN: Fan = 80;
-/// One per flower/season; not counted to reach 8 points.
+/// One point per flower or season; does not count toward the minimum of a winning hand.
 pub const FLOWER_TILES: Fan = 81;
 /// One melded and one concealed kong.
 pub const MIXED_KONGS: Fan = 82;

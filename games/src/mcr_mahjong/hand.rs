@@ -30,7 +30,7 @@ pub enum MeldKind {
 pub struct Meld {
     /// The type of the meld.
     pub kind: MeldKind,
-    /// The kind of its tiles; for a chow the middle one.
+    /// The kind of the meld's tiles; for a chow, the kind of the middle tile.
     pub tile: Tile,
 }
 
@@ -59,27 +59,27 @@ impl Meld {
     }
 }
 
-/// Edition of the rules, where texts differ.
+/// Edition of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edition {
     /// Scoring of PyMahjongGB 1.4.0 and Botzone.
     #[default]
     Oracle,
-    /// The rules of 1998 to the letter.
+    /// The rules of 1998, applied literally.
     Strict98,
 }
 
-/// Source of the winning tile, and the winds.
+/// Circumstances of a win: source of the winning tile, winds, and flowers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// True if drawn from the wall; else discarded, or robbed from a promoted kong.
+    /// True if the winning tile was drawn from the wall; false if it was discarded, or robbed from a promoted kong.
     pub self_drawn: bool,
-    /// True if the three other copies are visible to all.
+    /// True if the other three copies of the winning tile are visible to all seats.
     pub fourth_tile: bool,
-    /// True if drawn as the replacement for a kong, or robbed from a kong.
+    /// True if the winning tile is the replacement for a kong, or was robbed from a promoted kong.
     pub about_kong: bool,
-    /// True for the last tile of the wall, and for the discard after it.
+    /// True if the winning tile is the last tile of the wall, or the discard after the last draw.
     pub wall_last: bool,
     /// The seat's wind, 0 to 3.
     pub seat_wind: u8,
@@ -89,7 +89,7 @@ pub struct Flags {
     pub flowers: u8,
 }
 
-/// Melds and standing tiles, which make 3n + 2 tiles with the winning one.
+/// A hand: melds, standing tiles, and the winning tile. Standing tiles and winning tile together number 3n + 2.
 ///
 /// ```
 /// use ludex_games::mcr_mahjong::{Edition, Flags, Hand, tiles};
@@ -104,13 +104,13 @@ pub struct Flags {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hand {
-    /// The tiles laid down.
+    /// The melds of the hand.
     pub melds: ArrayVec<Meld, MELDS>,
-    /// The standing tiles without the winning one.
+    /// The standing tiles without the winning tile.
     pub standing: Counts,
     /// The tile that completes the hand.
     pub win: Tile,
-    /// Source of the winning tile, and the winds.
+    /// Circumstances of the win.
     pub flags: Flags,
 }
 
@@ -120,7 +120,7 @@ impl Hand {
         Hand { melds: melds.iter().copied().take(MELDS).collect(), standing, win, flags }
     }
 
-    /// Returns the standing tiles with the winning one.
+    /// Returns the standing tiles including the winning tile.
     pub fn complete(&self) -> Counts {
         let mut all = self.standing;
         if let Some(n) = all.get_mut(usize::from(self.win)) {
@@ -129,11 +129,11 @@ impl Hand {
         all
     }
 
-    /// Corrects impossible flags and returns the names of the changed ones.
+    /// Corrects impossible flags and returns the names of the changed flags.
     ///
-    /// A tile with another copy in the own hand is not the last one; a tile with three copies in the own melds is. A
-    /// drawn
-    /// tile is a replacement only if the hand has a kong, and a tile with another copy in the hand was not robbed.
+    /// `fourth_tile` becomes false if a standing tile equals the winning tile, otherwise true if the melds contain the
+    /// other three copies. `about_kong` becomes false for a drawn tile in a hand without a kong. For a discard,
+    /// `about_kong` becomes false if the hand contains another copy of the winning tile.
     pub fn correct(&mut self) -> ArrayVec<&'static str, 2> {
         let (mut changed, old) = (ArrayVec::new(), self.flags);
         let held = self.standing.get(usize::from(self.win)).copied().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, Tile, WINDS};
 
-/// Number of tiles of each rank: four bits per rank, the lowest first.
+/// Number of tiles of each rank, four bits per rank; the first rank is in the lowest bits.
 pub(super) type Heights = u64;
 
 /// Number of groups: three suits and the honors.
@@ -11,14 +11,14 @@ pub(super) const GROUPS: usize = SUITS + 1;
 /// One tile of each of nine ranks.
 pub(super) const ONES: Heights = 0x1_1111_1111;
 
-/// Returns the group of a kind, and its bit position in the heights.
+/// Returns the group of a kind, and the position of its lowest bit in the heights.
 pub(super) const fn place(tile: Tile) -> (usize, u32) {
     let group = tile as usize / RANKS;
     let group = if group < SUITS { group } else { SUITS };
     (group, 4 * (tile as usize - RANKS * group) as u32)
 }
 
-/// Returns the heights of all groups; counts above 15 are cut.
+/// Returns the heights of all groups; each count is taken modulo 16.
 pub(super) fn heights(counts: &Counts) -> [Heights; GROUPS] {
     let of = |tiles: &[u8]| tiles.iter().rev().fold(0, |all, &n| all << 4 | Heights::from(n & 15));
     let (suits, honors) = counts.split_at(WINDS);
@@ -27,12 +27,12 @@ pub(super) fn heights(counts: &Counts) -> [Heights; GROUPS] {
     [of(first), of(second), of(high), of(honors)]
 }
 
-/// Returns the number of tiles, up to 15.
+/// Returns the total number of tiles, which must be at most 15.
 pub(super) const fn total(heights: Heights) -> u32 {
     (heights.wrapping_mul(ONES) >> 32 & 15) as u32
 }
 
-/// Returns a bit for each rank that has a tile.
+/// Returns one bit for each rank with at least one tile.
 const fn ranks(heights: Heights) -> u64 {
     let each = (heights | heights >> 1 | heights >> 2 | heights >> 3) & ONES;
     let each = (each | each >> 3) & 0x3_0303_0303;
@@ -41,7 +41,7 @@ const fn ranks(heights: Heights) -> u64 {
     (each | each >> 24) & 0x1ff
 }
 
-/// Returns the kinds that have a tile.
+/// Returns the kinds with at least one tile.
 pub(super) fn kinds(groups: &[Heights; GROUPS]) -> Kinds {
     let bits = groups.iter().enumerate().fold(0, |all, (g, &h)| all | ranks(h) << (RANKS * g));
     Kinds(bits & ((1 << KINDS) - 1))

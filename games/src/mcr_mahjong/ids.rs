@@ -8,17 +8,18 @@ use super::tiles::{KINDS, RANKS, Tile, name, rank, suited};
 pub const ACTIONS: u32 = 108;
 /// Declines to claim the tile.
 pub const PASS: Action = 0;
-/// First of the discards, ordered by kind.
+/// First id of the discards, one id per kind.
 pub const PLAY: Action = 1;
-/// First of the concealed kongs and the kongs of a discard, ordered by kind.
+/// First id of the concealed kongs and of the kongs of a discard, one id per kind.
 pub const GANG: Action = PLAY + KINDS as Action;
-/// First of the promoted kongs, ordered by kind.
+/// First id of the promoted kongs, one id per kind.
 pub const BUGANG: Action = GANG + KINDS as Action;
 /// Declares the hand as won.
 pub const HU: Action = BUGANG + KINDS as Action;
 /// Claims the discard for a pung.
 pub const PENG: Action = HU + 1;
-/// Claims a chow with the discard as the lowest tile; the next two ids have it in the middle and as the highest.
+/// Claims a chow with the discard as its lowest tile. The next two ids claim a chow with the discard as its middle or
+/// highest tile.
 pub const CHI: Action = PENG + 1;
 
 /// The meaning of an action id.
@@ -28,19 +29,19 @@ pub enum Doing {
     Pass,
     /// A tile is discarded.
     Play(Tile),
-    /// A kong of four standing tiles, or of three and the discard.
+    /// A kong is formed from four standing tiles, or from three standing tiles and the discard.
     Gang(Tile),
-    /// A tile is added to a pung.
+    /// A tile is added to a claimed pung.
     Bugang(Tile),
-    /// The hand is won.
+    /// The hand is declared as won.
     Hu,
-    /// A pung with the discard.
+    /// A pung is formed with the discard.
     Peng,
-    /// A chow with the discard as the lowest (0), middle (1) or highest tile (2).
+    /// A chow is formed with the discard as its lowest (0), middle (1) or highest (2) tile.
     Chi(u8),
 }
 
-/// Decodes an id; ids beyond the last decode to a pass.
+/// Decodes an id; an id out of range decodes to a pass.
 pub fn reading(a: Action) -> Doing {
     match a {
         PLAY..GANG => Doing::Play((a - PLAY) as Tile),
@@ -53,14 +54,15 @@ pub fn reading(a: Action) -> Doing {
     }
 }
 
-/// Returns the middle tile of a chow with `offer` at position `place`; `None` for an impossible chow.
+/// Returns the middle tile of a chow in which `offer` is tile `place` (0 to 2, lowest first); `None` for an impossible
+/// chow.
 pub fn middle(offer: Tile, place: u8) -> Option<Tile> {
     let (rank, place) = (rank(offer), usize::from(place));
     let fits = suited(offer) && rank >= place && rank + 2 - place < RANKS;
     fits.then(|| offer + 1 - place as Tile)
 }
 
-/// Returns the text of an id while `offer` is the discard that may be claimed.
+/// Returns the text of an action id; `offer` is the tile that may be claimed, if any.
 pub fn text(a: Action, offer: Option<Tile>) -> String {
     match reading(a) {
         Doing::Pass => "PASS".to_owned(),

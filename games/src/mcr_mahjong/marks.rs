@@ -9,7 +9,7 @@ use super::state::{FinishedHand, Outcome, SEATS, State};
 const POINTS: &str = "points";
 const BENCH: &str = "BotzoneBench";
 
-/// Documentation of the marks.
+/// Documentation of the marks of finished hands.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: its score", "IJCAI 2020"),
     MarkDoc::new(
@@ -25,7 +25,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("fan_points", POINTS, "likewise: points of one occurrence of the fan", BENCH),
 ];
 
-/// Counts the marks of the hand that ended between two positions, if one did.
+/// Emits the marks of a hand that ended in the step from `before` to `after`.
 pub(super) fn count(before: &State, after: &State, out: &mut Marks) {
     if after.done.len() > before.done.len()
         && let Some(done) = after.done.last()

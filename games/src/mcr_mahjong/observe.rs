@@ -10,9 +10,9 @@ use super::tiles::{Tile, list, name, names};
 use super::{McrMahjong, WINDS, owner};
 
 impl McrMahjong {
-    /// Returns the part of an action that `who` sees. Only its owner sees a tile of a first hand; all see the wind; no
-    /// seat sees the rest of the walls. Discards and promoted kongs are public, concealed kongs public without their
-    /// tile, and replies to an offer private.
+    /// Returns the part of an action that `who` sees. A tile of a first hand is visible to its owner only, and the rest
+    /// of the walls to no seat. The wind, discards and promoted kongs are public. A concealed kong is public without
+    /// its tile. A reply to an offer is private.
     pub(super) fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let all = |text: String| EventView { action: Some(a), text: Some(text) };
         let seat = match by {
@@ -38,7 +38,7 @@ impl McrMahjong {
         }
     }
 
-    /// Returns the tiles of the last draws, in order.
+    /// Returns the tiles drawn in the last move, in order.
     fn fresh(&self, s: &State) -> Vec<Tile> {
         let n = usize::from(s.fresh_draws);
         let from_back = if s.fresh_back { n } else { n.saturating_sub(1) };

@@ -95,7 +95,7 @@ pub(super) fn picture(view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", McrMahjong::INFO.title), &desc)
 }
 
-/// Draws the observer's tiles as click targets; the drawn one is underlined.
+/// Draws the observer's tiles as click targets; the drawn tile is underlined.
 fn own(sketch: &mut Sketch, view: &View, [x, y]: [i32; 2]) {
     let scaled = |length: i32| length * SEEN / 100;
     let left = |k: usize| x + scaled(SIZE[0] * k as i32);
@@ -124,7 +124,7 @@ fn laid(sketch: &mut Sketch, melds: &[MeldView]) {
     }
 }
 
-/// Draws discards and flowers of a seat.
+/// Draws the discards and flowers of a seat.
 fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) {
     let newest = view.discards.last().map(|d| d.number);
     let own = view.discards.iter().filter(|d| usize::from(d.seat) == p);

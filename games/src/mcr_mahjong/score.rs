@@ -1,4 +1,4 @@
-//! Scores of hands: the maximum over all divisions.
+//! Scores of hands. The score of a hand is the maximum over all of its divisions.
 
 use std::cell::OnceCell;
 
@@ -26,7 +26,7 @@ const fn bits(fans: &[Fan]) -> Fans {
     all
 }
 
-/// Fans of two sets. Fans of more sets do not exclude them, as they have used their sets already.
+/// Fans of two sets. A fan of three or four sets does not exclude them, because combining accounts for its sets.
 const OF_TWO: Fans = bits(&[DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS]);
 /// Fans of three or four sets.
 const OF_MORE: Fans = bits(&[
@@ -46,7 +46,7 @@ const OF_MORE: Fans = bits(&[
     MIXED_SHIFTED_CHOWS,
 ]);
 
-/// The fans that each fan excludes, by edition.
+/// Fans that each fan excludes, by edition.
 static EXCLUDED: [[Fans; ROWS]; 2] = {
     let mut table = [[0; ROWS]; 2];
     let mut fan = 0;
@@ -64,7 +64,7 @@ static EXCLUDED: [[Fans; ROWS]; 2] = {
     table
 };
 
-/// Fans of hands that consist of certain kinds only, with those kinds.
+/// Fans of hands in which all tiles belong to certain kinds, with these kinds.
 const MADE_OF: &[(Fan, Kinds)] = &[
     (ALL_GREEN, Kinds::of(&[19, 20, 21, 23, 25, 32])),
     (ALL_TERMINALS, TERMINALS),
@@ -79,7 +79,7 @@ const MADE_OF: &[(Fan, Kinds)] = &[
     (NO_HONORS, ranks(0, 8)),
 ];
 
-/// [`MADE_OF`] with the fans as bits.
+/// The table [`MADE_OF`] with fans as bits.
 static MADE: [(Fans, Kinds); MADE_OF.len()] = {
     let mut all = [(0, Kinds(0)); MADE_OF.len()];
     let mut k = 0;
@@ -92,7 +92,7 @@ static MADE: [(Fans, Kinds); MADE_OF.len()] = {
 
 const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
 
-/// Returns the kinds of a range of ranks in all suits.
+/// Returns the kinds of ranks `low` to `high` in all suits.
 const fn ranks(low: usize, high: usize) -> Kinds {
     let one: u64 = ((1 << (high - low + 1)) - 1) << low;
     Kinds(one | one << RANKS | one << (2 * RANKS))
@@ -109,12 +109,12 @@ pub struct Score {
 }
 
 impl Score {
-    /// Returns the points with flowers.
+    /// Returns the total points including flowers.
     pub fn total(&self) -> u32 {
         self.points + u32::from(self.flowers)
     }
 
-    /// Returns how often a fan counts.
+    /// Returns the number of times that a fan counts.
     pub fn count(&self, fan: Fan) -> u8 {
         match fan {
             FLOWER_TILES => self.flowers,
@@ -123,7 +123,7 @@ impl Score {
         }
     }
 
-    /// Iterates over fan numbers and counts: by points, then by number; flowers last.
+    /// Iterates over fan numbers and counts: highest points first, then by number; flowers come last.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (Fan, u8)> {
         let mut all: Vec<Fan> = each(self.tally.held).collect();
         all.sort_by_key(|&fan| (std::cmp::Reverse(FANS[fan].points), fan));
@@ -131,7 +131,7 @@ impl Score {
         all.into_iter().map(|fan| (fan, self.count(fan)))
     }
 
-    /// Iterates over points per occurrence, count and name: by points, then by number; flowers last.
+    /// Iterates over points per occurrence, count and name. The highest points come first, and flowers come last.
     pub fn fans(&self) -> impl Iterator<Item = (u32, u8, &'static str)> {
         self.numbers().map(|(fan, count)| (FANS[fan].points, count, FANS[fan].name))
     }
@@ -146,20 +146,20 @@ fn each(fans: Fans) -> impl Iterator<Item = Fan> {
     })
 }
 
-/// Fans that apply to a hand.
+/// Fans that apply to a hand, with their counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     held: Fans,
-    /// Extra occurrences of repeatable fans, four bits each, from [`FIRST_COUNTED`] on.
+    /// Occurrences after the first one of each repeatable fan, four bits each, starting at [`FIRST_COUNTED`].
     more: u64,
 }
 
-/// First fan that can apply more than once; all others are within [`COUNTED`] numbers of it.
+/// First repeatable fan. All repeatable fans are within [`COUNTED`] numbers of it.
 const FIRST_COUNTED: Fan = DRAGON_PUNG;
 const COUNTED: usize = 16;
 
 impl Tally {
-    /// Adds a fan that was not added before.
+    /// Adds a fan to a tally that does not contain it yet.
     #[inline]
     fn add_times(&mut self, fan: Fan, times: u32) {
         if times > 0 {
@@ -180,7 +180,7 @@ impl Tally {
         self.held |= if holds { bit(fan) } else { 0 };
     }
 
-    /// Returns how often a fan applies.
+    /// Returns the number of times that a fan applies.
     fn count(&self, fan: Fan) -> u8 {
         match fan.checked_sub(FIRST_COUNTED).filter(|&at| at < COUNTED) {
             _ if self.held & bit(fan) == 0 => 0,
@@ -189,7 +189,7 @@ impl Tally {
         }
     }
 
-    /// Removes excluded fans, and returns the points too. A fan that counts excludes others; an excluded fan does not.
+    /// Removes excluded fans; returns the tally and its points. An excluded fan does not exclude other fans.
     fn settle(mut self, excluded: &[Fans; ROWS]) -> (Tally, u32) {
         let (mut left, mut points) = (self.held, 0);
         while left != 0 {
@@ -216,7 +216,7 @@ impl Tally {
     }
 }
 
-/// The points of the fans in one compact array.
+/// Points of each fan in a compact array.
 static POINTS: [u8; ROWS] = {
     let mut all = [0; ROWS];
     let mut fan = 0;
@@ -227,7 +227,7 @@ static POINTS: [u8; ROWS] = {
     all
 };
 
-/// Properties of sets, four bits each, so that the values of a hand's sets can be added.
+/// Bit offsets of set properties. Each property has four bits, so that the values of a hand's sets can be added.
 mod about {
     pub const PUNGS: u32 = 0;
     pub const WINDS: u32 = 4;
@@ -241,7 +241,7 @@ mod about {
     pub const FIVES: u32 = 24;
 }
 
-/// Properties by set number; a pair counts as a pung of its kind.
+/// Properties of each set, by set number. A pair has the properties of a pung of its kind.
 static ABOUT: [u32; 64] = {
     let mut all = [0; 64];
     let mut kind = 0;
@@ -273,9 +273,9 @@ fn about(set: Set) -> u32 {
 struct Whole<'a> {
     hand: &'a Hand,
     flags: Flags,
-    /// Standing tiles, without the winning one.
+    /// Standing tiles without the winning tile.
     standing: [Heights; GROUPS],
-    /// Kinds of all tiles.
+    /// Kinds of all tiles in the hand.
     kinds: Kinds,
     /// Number of concealed kongs.
     concealed: u8,
@@ -341,7 +341,7 @@ impl Whole<'_> {
         Whole { hand, flags, standing, kinds, concealed, tally, one_wait: OnceCell::new() }
     }
 
-    /// Returns true if only one kind completes the four sets, or the seven pairs, of the hand.
+    /// Returns true if only one kind completes the hand as four sets and a pair, or as seven pairs.
     fn one_wait(&self) -> bool {
         *self.one_wait.get_or_init(|| {
             let mut all = waiting_tiles(&self.standing, self.hand.win);
@@ -356,8 +356,7 @@ impl Whole<'_> {
         })
     }
 
-    /// Returns true if only one kind completes a knitted straight: a tile that it lacks, or a tile that completes the
-    /// rest of the hand.
+    /// Returns true if only one kind completes the knitted straight `straight` and the rest of the hand.
     fn one_wait_of_straight(&self, straight: Kinds) -> bool {
         let mut rest = self.standing;
         for tile in straight.iter() {
@@ -370,7 +369,8 @@ impl Whole<'_> {
         waiting_tiles(&rest, self.hand.win).count_ones() == 1
     }
 
-    /// Returns the fans of sets and a pair; `straight` holds the nine knitted tiles of a knitted straight.
+    /// Returns the fans of a division into sets and a pair. If the hand has a knitted straight, `straight` holds its
+    /// nine tiles.
     fn read(&self, reading: HandDivision, straight: Option<Kinds>) -> Tally {
         let mut tally = self.tally;
         let (sets, number, pair, win) = (reading.sets(), reading.number(), reading.pair, self.hand.win);
@@ -430,13 +430,14 @@ impl Whole<'_> {
         tally
     }
 
-    /// Returns true if the winning tile may be one of the nine of a knitted straight.
+    /// Returns true if the winning tile belongs to a knitted pattern that the hand contains.
     fn in_straight(&self) -> bool {
         let win = self.hand.win;
         (0..6).any(|p| knitted(p).has(win) && knitted(p).is_subset_of(self.kinds))
     }
 
-    /// Returns the fans of a hand without melds that is not divided into sets.
+    /// Returns the fans of a special hand, such as seven pairs; `None` if the hand is not special. Special hands have
+    /// no melds.
     fn special(&self, tiles: &[Heights; GROUPS]) -> Option<Tally> {
         let mut tally = self.tally;
         let kinds = self.kinds;
@@ -456,7 +457,7 @@ impl Whole<'_> {
     }
 }
 
-/// Returns the fan of the wait that the winning tile completes in this division.
+/// Returns the fan of the wait that the winning tile completes in this division, if any.
 fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
     let chows = || standing.iter().filter_map(|s| s.checked_sub(CHOWS)).map(|low| (low % RANKS as u8, low));
     if chows().any(|(rank, low)| rank == 0 && win == low + 2 || rank == 6 && win == low) {
@@ -468,10 +469,10 @@ fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
     }
 }
 
-/// 1112345678999 of a suit.
+/// The tiles 1112345678999 of a suit.
 const GATES: Heights = 0x3_1111_1113;
 
-/// Returns the tiles with one more added.
+/// Returns the tiles with one tile added.
 fn with(tiles: &[Heights; GROUPS], tile: Tile) -> [Heights; GROUPS] {
     let mut all = *tiles;
     let (group, at) = place(tile);
@@ -480,13 +481,13 @@ fn with(tiles: &[Heights; GROUPS], tile: Tile) -> [Heights; GROUPS] {
 }
 
 impl Hand {
-    /// Returns the fans of the best division; `None` if the hand does not win. Flags are used as they are;
-    /// [`correct`](Hand::correct) corrects them.
+    /// Returns the score of the best division; `None` if the hand does not win. Call [`correct`](Hand::correct) first
+    /// if flags may be impossible.
     pub fn score(&self, edition: Edition) -> Option<Score> {
         self.best(edition, &EXCLUDED[usize::from(edition == Edition::Strict98)])
     }
 
-    /// Returns the best division, given the exclusions of each fan.
+    /// Returns the score of the best division under the exclusions of each fan.
     fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
         let melds = self.melds.len();
         let standing: u32 = self.standing.iter().map(|&n| u32::from(n)).sum();
@@ -520,7 +521,7 @@ impl Hand {
 
 #[cfg(test)]
 impl Hand {
-    /// Returns the fans of the best division before exclusions.
+    /// Returns the fans of the best division without applying exclusions.
     pub(super) fn all_fans(&self) -> Option<Score> {
         self.best(Edition::Oracle, &[0; ROWS])
     }

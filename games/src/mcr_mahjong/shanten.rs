@@ -1,4 +1,4 @@
-//! Shanten: the number of exchanges until a hand is ready, by form, and the useful tiles.
+//! Shanten (number of exchanges until a hand is ready) and useful tiles, for each form of a winning hand.
 
 use super::distance::Groups;
 use super::tiles::{Counts, HONORS, KINDS, Kinds, TERMINALS, knitted};
@@ -12,7 +12,7 @@ pub enum Form {
     SevenPairs,
     /// The thirteen terminals and honors, one of them twice.
     ThirteenOrphans,
-    /// Fourteen different honors and tiles of a knitted pattern.
+    /// Fourteen different tiles: honors, and suit tiles of a knitted pattern.
     HonorsKnitted,
     /// The nine tiles of a knitted pattern, a set and a pair.
     KnittedStraight,
@@ -22,12 +22,12 @@ pub enum Form {
 pub const FORMS: [Form; 5] =
     [Form::Regular, Form::SevenPairs, Form::ThirteenOrphans, Form::HonorsKnitted, Form::KnittedStraight];
 
-/// The shanten of a hand, and its useful tiles.
+/// The shanten of a hand, with its useful tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shanten {
-    /// Exchanges until the hand is ready: 0 is ready, -1 (with the winning tile) complete.
+    /// Number of exchanges until the hand is ready: 0 for a ready hand, -1 for a complete hand.
     pub number: i8,
-    /// Kinds that decrease the shanten, whether or not a copy is left.
+    /// Kinds that decrease the shanten, including kinds without copies left.
     pub useful: Kinds,
 }
 
@@ -55,7 +55,7 @@ impl Form {
         }
     }
 
-    /// Returns the number of tiles that `hand` lacks; the form must be open to its melds.
+    /// Returns the number of tiles that `hand` lacks for this form. The form must be possible with `melds` melds.
     pub fn distance(self, hand: &Counts, melds: usize) -> u8 {
         match self {
             Form::Regular => Groups::new(hand).distance(4usize.saturating_sub(melds)),
@@ -69,7 +69,8 @@ impl Form {
         }
     }
 
-    /// Returns the shanten and useful tiles of a hand; `None` if its melds rule the form out.
+    /// Returns the shanten and useful tiles of a hand in this form; `None` if the form is impossible with `melds`
+    /// melds.
     pub fn of(self, hand: &Counts, melds: usize) -> Option<Shanten> {
         self.open_to(melds).then(|| self.with_useful(hand, melds, self.distance(hand, melds)))
     }
@@ -101,24 +102,24 @@ impl Form {
     }
 }
 
-/// Returns the kinds whose tile count satisfies a predicate.
+/// Returns the kinds whose tile count satisfies a predicate, one bit each.
 fn where_held(hand: &Counts, fits: impl Fn(u8) -> bool) -> u64 {
     (0..KINDS).fold(0, |bits, k| bits | u64::from(fits(hand[k])) << k)
 }
 
-/// Counts the orphan kinds in a hand; the flag is true if one of them is held twice.
+/// Returns the number of orphan kinds in a hand, and true if the hand has more than one tile of an orphan kind.
 fn orphans(hand: &Counts) -> (u8, bool) {
     let held = where_held(hand, |n| n > 0) & ORPHANS.0;
     (held.count_ones() as u8, where_held(hand, |n| n > 1) & ORPHANS.0 != 0)
 }
 
-/// Returns the maximum number of kinds of honors and of one knitted pattern.
+/// Returns the number of different honors and tiles of a knitted pattern in a hand: the maximum over all patterns.
 fn most_knitted(hand: &Counts) -> u8 {
     let held = where_held(hand, |n| n > 0);
     (0..6).map(|p| ((knitted(p).0 | HONORS.0) & held).count_ones() as u8).max().unwrap_or(0)
 }
 
-/// Removes one tile of each kind of a pattern; also returns how many of the pattern's tiles are missing.
+/// Removes one tile of each kind of a pattern. Also returns the number of pattern tiles that the hand lacks.
 fn without(hand: &Counts, pattern: usize) -> (Counts, u8) {
     let mut rest = *hand;
     let mut lack = 0;
@@ -131,7 +132,7 @@ fn without(hand: &Counts, pattern: usize) -> (Counts, u8) {
     (rest, lack)
 }
 
-/// Returns the distance to a knitted straight of each pattern.
+/// Returns the distance of a hand to the knitted straight of each pattern.
 fn straights(hand: &Counts, melds: usize) -> [u8; 6] {
     std::array::from_fn(|pattern| {
         let (rest, lack) = without(hand, pattern);
@@ -155,7 +156,7 @@ fn useful_for_straights(hand: &Counts, melds: usize, distance: u8) -> Kinds {
     Kinds(useful)
 }
 
-/// Returns the minimum over all forms that are open to the hand, with the useful tiles of those forms.
+/// Returns the lowest shanten over all possible forms, with the useful tiles of the forms that reach it.
 pub fn shanten(hand: &Counts, melds: usize) -> Shanten {
     let mut distances = [u8::MAX; FORMS.len()];
     for (to, form) in distances.iter_mut().zip(FORMS) {

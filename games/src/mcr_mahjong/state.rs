@@ -19,13 +19,13 @@ pub const SEATS: usize = 4;
 pub const TILES: usize = 136;
 /// Number of tiles with flowers.
 pub const MOST_TILES: usize = 144;
-/// Tiles of a seat's own wall, including its first hand.
+/// Number of tiles in a seat's own wall, including the first hand.
 pub const OWN_WALL: usize = 34;
 /// Number of tiles in a hand.
 pub const HAND: usize = 13;
 /// Maximum number of discards in a hand: 92 after draws, 16 after claims.
 pub const DISCARDS: usize = 108;
-/// Marker for no seat, no tile or no number.
+/// Marker for an absent seat, tile or number.
 pub const NONE: u8 = u8::MAX;
 
 /// The current phase of a hand.
@@ -68,9 +68,10 @@ pub(super) struct TableMeld {
     pub meld: Meld,
     /// The seat whose discard was claimed; `NONE` for a concealed kong.
     pub from: u8,
-    /// Index of the claimed discard within the hand.
+    /// Index of the claimed discard among all discards of the hand.
     pub discard: u8,
-    /// The next seat's CHI that this claim overrode, as an offset from the first CHI id; `NONE` without one.
+    /// CHI of the next seat that this claim overrode, as an offset from the first CHI id; `NONE` if no CHI was
+    /// overridden.
     pub overrode: u8,
 }
 
@@ -83,15 +84,15 @@ pub struct FinishedHand {
     /// The seat that supplied the winning tile.
     pub(super) from: u8,
     pub(super) tile: Tile,
-    /// The winner's standing tiles with the winning one.
+    /// The winner's standing tiles including the winning tile.
     pub(super) hand: Counts,
     pub(super) melds: ArrayVec<Meld, 4>,
     pub(super) fans: Vec<(Fan, u8)>,
     pub(super) points: u32,
     pub(super) scores: [i16; SEATS],
-    /// Each seat's reply to the last offer if another seat's claim overrode it; else `NONE`.
+    /// Claims on the last offer that another seat's claim overrode, by seat; `NONE` for a seat without such a claim.
     pub(super) overridden: [u8; SEATS],
-    /// The number of that offer.
+    /// The number of the last offer.
     pub(super) offer: u16,
 }
 
@@ -109,27 +110,27 @@ pub struct State {
     pub(super) seat: u8,
     /// The tile last drawn, discarded or added to a pung.
     pub(super) tile: Tile,
-    /// True if the tile is a replacement for a kong.
+    /// True if the current tile is a replacement for a kong.
     pub(super) replacement: bool,
     /// Number of draws in the last move.
     pub(super) fresh_draws: u8,
-    /// True if the first of them came from the back of a common wall.
+    /// True if the first draw of the last move came from the back of a common wall.
     pub(super) fresh_back: bool,
     pub(super) fresh_kong: bool,
     pub(super) fresh_deal: bool,
-    /// Tiles taken: from each own wall, or from front and back of the common one.
+    /// Number of tiles taken from each own wall, or from the front and the back of a common wall.
     pub(super) taken: [u8; SEATS],
     /// Exposed flowers, one bit each.
     pub(super) flowers: [u8; SEATS],
     pub(super) laid: [u8; SEATS],
     pub(super) discarded: u8,
-    /// Draws, discards and promoted kongs of the whole match, and discards before this hand.
+    /// Number of draws in the match.
     pub(super) draws: u16,
     pub(super) discards_before: u16,
     pub(super) promoted: u16,
     pub(super) scores: [i16; SEATS],
     pub(super) hands: [Counts; SEATS],
-    /// Each discard as its tile plus 64 times the seat.
+    /// Discards in order, each encoded as its tile plus 64 times the seat.
     pub(super) discards: [u8; DISCARDS],
     /// Wall tiles in the order in which chance drew them.
     pub(super) wall: [Tile; MOST_TILES],
@@ -173,7 +174,7 @@ pub(super) const fn next(seat: u8) -> u8 {
     (seat + 1) % SEATS as u8
 }
 
-/// Returns the other seats in turn order after `seat`.
+/// Returns the three other seats in turn order, starting after `seat`.
 pub(super) fn others(seat: u8) -> [Seat; SEATS - 1] {
     [1, 2, 3].map(|k| (usize::from(seat) + k) % SEATS)
 }
@@ -233,17 +234,17 @@ impl State {
         self.discards[..usize::from(self.discarded)].iter().map(|&d| (d >> 6, d & 63))
     }
 
-    /// Returns the tile that a claim took.
+    /// Returns the discard that a meld claimed; `None` for a concealed kong.
     pub(super) fn taken_for(&self, laid: TableMeld) -> Option<Tile> {
         self.discards().nth(laid.discard.into()).map(|d| d.1).filter(|_| laid.from != NONE)
     }
 
-    /// Returns the claimed discards, one bit each.
+    /// Returns the indexes of the claimed discards as bits.
     pub(super) fn claimed(&self) -> u128 {
         (0..SEATS).flat_map(|p| self.melds(p)).filter(|l| l.from != NONE).fold(0, |all, l| all | 1 << (l.discard & 127))
     }
 
-    /// Counts the visible tiles of a kind: unclaimed discards and melds.
+    /// Counts the visible tiles of a kind in unclaimed discards and open melds.
     pub(super) fn open(&self, tile: Tile) -> u8 {
         let claimed = self.claimed();
         let mut n = 0;
@@ -256,14 +257,14 @@ impl State {
         n
     }
 
-    /// Removes tiles from a hand.
+    /// Removes `n` tiles of one kind from a hand.
     fn remove(&mut self, seat: Seat, tile: Tile, n: u8) {
         if let Some(held) = self.hands[seat].get_mut(usize::from(tile)) {
             *held = held.saturating_sub(n);
         }
     }
 
-    /// Returns the number of the open or last offer.
+    /// Returns the number of the current offer, or of the last one.
     pub(super) fn offer(&self) -> u16 {
         if self.phase == Phase::Kong { self.promoted } else { self.discards_before + u16::from(self.discarded) }
     }
@@ -290,7 +291,7 @@ impl McrMahjong {
         if self.common() { HAND * seat + k } else { OWN_WALL * seat + OWN_WALL - 1 - k }
     }
 
-    /// Returns the seat whose first hand contains the tile of draw `at`.
+    /// Returns the seat whose first hand contains the tile at wall index `at`.
     pub(super) fn owner(&self, at: usize) -> Option<Seat> {
         let (seat, k) = if self.common() {
             (at / HAND, at % HAND)
@@ -300,7 +301,7 @@ impl McrMahjong {
         (seat < SEATS && k < HAND).then_some(seat)
     }
 
-    /// Takes the next tile; replacements come from the back of a common wall.
+    /// Takes the next tile from the wall of `seat`. In a common wall, `back` takes a replacement from the back.
     fn take(&self, s: &mut State, seat: u8, back: bool) -> Option<Tile> {
         let left = self.tiles_left(s, seat);
         if left == 0 {
@@ -315,7 +316,7 @@ impl McrMahjong {
         s.wall.get(at).copied()
     }
 
-    /// Applies a chance outcome: a tile, or the wind.
+    /// Applies a chance outcome: a tile of the walls, or the prevalent wind.
     pub(super) fn deal(&self, s: &mut State, a: Action) {
         (s.fresh_draws, s.fresh_kong, s.fresh_deal) = (0, false, false);
         if usize::from(s.dealt) < self.tiles() {
@@ -350,7 +351,7 @@ impl McrMahjong {
         self.draw(s, 0, false);
     }
 
-    /// Draws a tile for `seat`; ends the hand if none is left.
+    /// Draws a tile for `seat`; ends the hand if the wall is empty.
     fn draw(&self, s: &mut State, seat: u8, for_kong: bool) {
         (s.seat, s.replacement, s.fresh_draws, s.fresh_back) = (seat, for_kong, 0, for_kong);
         let mut back = for_kong;
@@ -376,7 +377,7 @@ impl McrMahjong {
         self.tiles_left(s, seat) > 0 && self.tiles_left(s, next(seat)) > 0
     }
 
-    /// Returns the flags of the current tile for `seat`.
+    /// Returns the circumstances of a win by `seat` with the current tile.
     pub(super) fn flags(&self, s: &State, seat: Seat) -> Flags {
         let drawn = s.phase == Phase::Turn;
         // An offered discard is already in the list of discards.
@@ -393,7 +394,7 @@ impl McrMahjong {
         }
     }
 
-    /// Returns the score of HU by `seat`; `None` if its tiles do not win.
+    /// Returns the score of HU by `seat` with the current tile; `None` if the hand does not win.
     pub(super) fn worth(&self, s: &State, seat: Seat) -> Option<Score> {
         let (mut standing, tile) = (s.hands[seat], usize::from(s.tile));
         if tile >= KINDS {
@@ -413,7 +414,7 @@ impl McrMahjong {
         hand.score(self.params.edition)
     }
 
-    /// Returns the score of HU by `seat` if it reaches the minimum.
+    /// Returns the score of HU by `seat` with the current tile; `None` if it is below the minimum.
     pub(super) fn enough(&self, s: &State, seat: Seat) -> Option<Score> {
         self.worth(s, seat).filter(|score| score.points >= self.params.minimum)
     }
@@ -423,7 +424,7 @@ impl McrMahjong {
         self.params.errors == Errors::Botzone || self.enough(s, seat).is_some()
     }
 
-    /// Returns true if `seat` may claim this chow; `place` is 0 for low to 2 for high.
+    /// Returns true if `seat` may claim a chow in which the offered tile is tile `place` (0 to 2, lowest first).
     pub(super) fn may_chi(&self, s: &State, seat: Seat, place: u8) -> bool {
         let tile = s.tile;
         if seat != usize::from(next(s.seat)) || !suited(tile) {
@@ -437,7 +438,7 @@ impl McrMahjong {
         (low..low + 3).all(|t| t == usize::from(tile) || s.hands[seat][t] > 0)
     }
 
-    /// Returns true if anything but HU may be claimed.
+    /// Returns true if the next seat could draw, which CHI, PENG and GANG require.
     pub(super) fn claimable(&self, s: &State) -> bool {
         self.tiles_left(s, next(s.seat)) > 0
     }
@@ -481,7 +482,7 @@ impl McrMahjong {
         }
     }
 
-    /// Applies the replies of the three other seats to a discard or a promoted kong.
+    /// Applies the replies of the three other seats to an offer: a discard or a promoted kong.
     pub(super) fn answer(&self, s: &mut State, joint: &[Action]) {
         (s.fresh_draws, s.fresh_kong, s.fresh_deal) = (0, false, false);
         let answer = |p: Seat| ids::reading(joint.get(p).copied().unwrap_or(0));
@@ -544,7 +545,7 @@ impl McrMahjong {
         }
     }
 
-    /// Scores the hand, and starts the next one if any are left.
+    /// Scores the hand, and starts the next hand if any are left.
     fn end(&self, s: &mut State, outcome: Outcome, winner: u8, from: u8, score: Option<&Score>) {
         let mut scores = [0i16; SEATS];
         let points = score.map_or(0, Score::total);
@@ -593,12 +594,12 @@ impl McrMahjong {
     }
 }
 
-/// Returns true if complete tiles win in some form.
+/// Returns true if the tiles are a complete winning hand of any form.
 fn wins(tiles: &Counts, melds: usize) -> bool {
     FORMS.into_iter().any(|form| form.open_to(melds) && likely(tiles, form) && form.distance(tiles, melds) == 0)
 }
 
-/// Returns true if a quick necessary condition of a form holds.
+/// Returns true if the tiles meet a quick necessary condition for a form.
 fn likely(tiles: &Counts, form: Form) -> bool {
     match form {
         Form::KnittedStraight => tiles.iter().filter(|n| **n > 0).count() >= 10,

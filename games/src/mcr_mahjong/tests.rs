@@ -26,8 +26,8 @@ fn deal(game: &McrMahjong, s: &mut State, draw: &mut Draw) {
     }
 }
 
-/// Returns a position with these walls and east's wind. A wall is listed in the order of draws, the first hand first.
-/// Missing tiles are filled with the remaining ones in the order of kinds.
+/// Returns a position with these walls and east as the prevalent wind. Each wall lists its tiles in the order of draws,
+/// starting with the first hand. Tiles that the lists omit are filled from the remaining tiles.
 fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
     let named = named.map(|text| text.split_whitespace().map(|t| tiles::read(t).unwrap()).collect::<Vec<Tile>>());
     let mut left = [COPIES; KINDS];
@@ -50,8 +50,8 @@ fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
     s
 }
 
-/// Plays the moves of a text: `PLAY W1`, `DRAWN` for a discard of the drawn tile, or for a simultaneous turn the
-/// replies in order after the seat of the tile, separated by `/`. Each must be legal.
+/// Plays moves such as `PLAY W1`; `DRAWN` discards the drawn tile. Simultaneous replies are separated by `/`, starting
+/// with the seat after the discarder. Each move must be legal.
 fn play(game: &McrMahjong, s: &mut State, moves: &[&str]) {
     for text in moves {
         let read = |seat: Seat, text: &str| {
@@ -78,7 +78,7 @@ fn play(game: &McrMahjong, s: &mut State, moves: &[&str]) {
     }
 }
 
-/// Returns the public events on reaching a position.
+/// Returns the texts of the events that `who` sees on reaching a position.
 fn news(game: &McrMahjong, s: &State, who: Viewer) -> Vec<String> {
     game.reveals(s, who).into_iter().map(|(text, _)| text).collect()
 }

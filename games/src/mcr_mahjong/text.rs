@@ -1,4 +1,4 @@
-//! Text: parsing of moves, reasons for refusals, and a view as text that suffices to play.
+//! Move parsing, reasons for refusals, and text of views. The text alone suffices to play.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Action, Game, GameText, Seat};
@@ -15,17 +15,18 @@ use super::{McrMahjong, WINDS};
 pub(super) enum ParseFailure {
     /// The text denotes this illegal action.
     Illegal(Action),
-    /// The text denotes no action.
+    /// The text denotes no action, for this reason.
     Words(String),
 }
 
-/// The move notation, for messages.
+/// Move notation, for error messages.
 const WORDS: &str = "PASS, PLAY t, GANG t, BUGANG t, HU, PENG, CHI m";
 
 fn tile(word: &str) -> Result<Tile, ParseFailure> {
     let found = tiles::read(word).filter(|&t| usize::from(t) < KINDS);
     found.ok_or_else(|| {
-        ParseFailure::Words(format!("{word:?} is not a tile: W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3"))
+        let allowed = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
+        ParseFailure::Words(format!("{word:?} is not a tile; allowed: {allowed}"))
     })
 }
 
@@ -38,12 +39,12 @@ impl McrMahjong {
         let offer = view.offer.as_ref().map(|o| o.tile.0);
         let no_more = |why: &str| match rest {
             [] => Ok(()),
-            _ => Err(ParseFailure::Words(format!("{first} stands alone{why}"))),
+            _ => Err(ParseFailure::Words(format!("{first} takes no tile{why}"))),
         };
         let a = match (first.as_str(), rest) {
             ("PASS", _) => no_more("").map(|()| ids::PASS)?,
             ("HU", _) => no_more("").map(|()| ids::HU)?,
-            ("PENG", _) => no_more(": the discard is played in a turn of its own").map(|()| ids::PENG)?,
+            ("PENG", _) => no_more(": the discard follows as a separate move").map(|()| ids::PENG)?,
             ("PLAY", [t]) => ids::PLAY + Action::from(tile(t)?),
             ("BUGANG", [t]) => ids::BUGANG + Action::from(tile(t)?),
             ("GANG", [t]) => ids::GANG + Action::from(tile(t)?),
@@ -52,21 +53,24 @@ impl McrMahjong {
                     legal.iter().copied().filter(|a| (ids::GANG..ids::BUGANG).contains(a)).collect();
                 match kongs[..] {
                     [one] => one,
-                    [] => return Err(ParseFailure::Words("there are no four tiles for a kong".to_owned())),
-                    _ => return Err(ParseFailure::Words("several kongs are possible: name the tile".to_owned())),
+                    [] => return Err(ParseFailure::Words("no kong is legal now".to_owned())),
+                    _ => return Err(ParseFailure::Words("several kongs are legal: name the tile".to_owned())),
                 }
             }
             ("CHI", [m]) => {
                 let middle = tile(m)?;
                 let place = offer.and_then(|o| (0..3).find(|&place| ids::middle(o, place) == Some(middle)));
-                let none = || ParseFailure::Words(format!("no chow around {} has the tile on offer", name(middle)));
+                let none = || {
+                    let middle = name(middle);
+                    ParseFailure::Words(format!("no chow with middle tile {middle} contains the offered tile"))
+                };
                 ids::CHI + Action::from(place.ok_or_else(none)?)
             }
             ("CHI", [_, _]) => {
-                let why = "CHI names the middle tile alone: the discard is played in a turn of its own";
+                let why = "CHI takes only the middle tile: the discard follows as a separate move";
                 return Err(ParseFailure::Words(why.to_owned()));
             }
-            _ => return Err(ParseFailure::Words(format!("{:?} is not a move: {WORDS}", short(text)))),
+            _ => return Err(ParseFailure::Words(format!("{:?} is not a move; allowed: {WORDS}", short(text)))),
         };
         if legal.contains(&a) { Ok(a) } else { Err(ParseFailure::Illegal(a)) }
     }
@@ -78,44 +82,46 @@ impl McrMahjong {
         let offer = matches!(s.phase, Phase::Claim | Phase::Kong);
         let on_offer = s.phase == Phase::Claim;
         let text = ids::text(a, offer.then_some(s.tile));
-        let kongless = "the own wall or the next seat's is empty";
+        let kongless = "your wall or the next seat's wall is empty";
         let why = match ids::reading(a) {
-            _ if a >= ids::ACTIONS => "no such action".to_owned(),
-            Doing::Pass if !offer => "there is nothing to pass on".to_owned(),
-            Doing::Play(_) if offer => "a tile is on offer: it may be claimed or passed".to_owned(),
+            _ if a >= ids::ACTIONS => format!("action ids are 0 to {}", ids::ACTIONS - 1),
+            Doing::Pass if !offer => "no tile is on offer".to_owned(),
+            Doing::Play(_) if offer => "a tile is on offer: claim it or pass".to_owned(),
             Doing::Play(t) => format!("{} is not in the hand", name(t)),
-            Doing::Hu if s.phase == Phase::Discard => "after a claim a tile is discarded".to_owned(),
+            Doing::Hu if s.phase == Phase::Discard => "a discard must follow the claim".to_owned(),
             Doing::Hu => match self.worth(s, seat) {
                 Some(score) => {
                     let fans: Vec<String> = score.fans().map(|(p, n, name)| fan(p, n, name)).collect();
-                    let (points, least) = (score.points, self.params.minimum);
-                    format!("the hand has {points} points without flowers, not {least}: {}", fans.join(", "))
+                    let (points, least, fans) = (score.points, self.params.minimum, fans.join(", "));
+                    format!("the hand has {points} points without flowers, expected at least {least}: {fans}")
                 }
-                None => "the tiles do not win".to_owned(),
+                None => "the hand is not complete".to_owned(),
             },
             Doing::Gang(t) if on_offer && t != s.tile => format!("{} is not on offer", name(t)),
             Doing::Gang(t) if on_offer && held(t) < COPIES - 1 => {
-                format!("the hand has {} {}, not 3", held(t), name(t))
+                format!("the hand has {} {}, expected 3", held(t), name(t))
             }
             Doing::Gang(_) if s.phase == Phase::Kong || s.phase == Phase::Discard => {
-                "it is not the turn for it".to_owned()
+                "no kong can be declared in this phase".to_owned()
             }
-            Doing::Gang(t) if !on_offer && held(t) < COPIES => format!("the hand has {} {}, not 4", held(t), name(t)),
+            Doing::Gang(t) if !on_offer && held(t) < COPIES => {
+                format!("the hand has {} {}, expected 4", held(t), name(t))
+            }
             Doing::Gang(_) => kongless.to_owned(),
-            Doing::Bugang(_) if s.phase != Phase::Turn => "it is not the turn for it".to_owned(),
+            Doing::Bugang(_) if s.phase != Phase::Turn => "a pung can be promoted only after a draw".to_owned(),
             Doing::Bugang(t) if held(t) == 0 => format!("{} is not in the hand", name(t)),
             Doing::Bugang(t) if !s.melds(seat).any(|l| l.meld.kind == MeldKind::Peng && l.meld.tile == t) => {
-                format!("no claimed pung of {}", name(t))
+                format!("the seat has no claimed pung of {}", name(t))
             }
             Doing::Bugang(_) => kongless.to_owned(),
             Doing::Peng | Doing::Chi(_) if !on_offer => "no discard is on offer".to_owned(),
-            Doing::Peng if held(s.tile) < 2 => format!("the hand has {} {}, not 2", held(s.tile), name(s.tile)),
+            Doing::Peng if held(s.tile) < 2 => format!("the hand has {} {}, expected 2", held(s.tile), name(s.tile)),
             Doing::Chi(_) if seat != usize::from(next(s.seat)) => {
-                format!("a chow is claimed from the left: only {} may", WINDS[usize::from(next(s.seat))])
+                format!("only the next seat may claim a chow: {}", WINDS[usize::from(next(s.seat))])
             }
             Doing::Chi(place) if !self.may_chi(s, seat, place) => "the other two tiles are not in the hand".to_owned(),
             Doing::Peng | Doing::Chi(_) => "the wall of the seat after the discarder is empty".to_owned(),
-            Doing::Pass => "it is not the turn for it".to_owned(),
+            Doing::Pass => "the seat is not to move".to_owned(),
         };
         format!("{text} is not legal: {why}")
     }
@@ -185,7 +191,7 @@ impl McrMahjong {
         lines.join("\n")
     }
 
-    /// Describes the observer's options: shanten, useful tiles, HU, and the legal moves.
+    /// Describes the observer's options: shanten, useful tiles, HU, and legal moves.
     fn advise(&self, view: &View, lines: &mut Vec<String>) {
         let Some(me) = view.seat.map(|p| usize::from(p) % SEATS) else { return };
         // A seat's own options are the same in every determinization.
@@ -252,7 +258,7 @@ pub(super) fn discards(hand: &Counts, melds: usize) -> Vec<(Tile, super::shanten
         .collect()
 }
 
-/// Returns the copies of each kind that the observer does not see.
+/// Returns the number of copies of each kind that the observer does not see.
 pub fn unseen(view: &View) -> Counts {
     let mut left = [COPIES; KINDS];
     let melds = view.melds.iter().flatten().flat_map(|m| &m.tiles);

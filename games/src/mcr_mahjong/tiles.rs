@@ -1,6 +1,7 @@
 //! Tiles: 34 kinds by number, eight flowers, and Botzone's names.
 
-/// A kind: 0 to 8 characters, 9 to 17 dots, 18 to 26 bamboo, 27 to 30 winds, 31 to 33 dragons, 34 to 41 flowers.
+/// A kind of tile: 0 to 8 characters, 9 to 17 dots, 18 to 26 bamboo, 27 to 30 winds, 31 to 33 dragons, 34 to 41
+/// flowers.
 pub type Tile = u8;
 
 /// Number of tiles of each kind, without flowers.
@@ -21,9 +22,9 @@ pub const DRAGONS: usize = 31;
 /// Number of tiles of a kind.
 pub const COPIES: u8 = 4;
 
-/// Letters of the kinds, by [`family`].
+/// Letters of tile names, by [`family`].
 const LETTERS: [char; 5] = ['W', 'B', 'T', 'F', 'J'];
-/// Names of the honors in words.
+/// English names of the honors.
 const WORDS: [&str; 7] = ["east", "south", "west", "north", "red", "green", "white"];
 
 /// A set of kinds, one bit each.
@@ -92,7 +93,7 @@ pub const fn chow_middle(middle: Tile) -> bool {
     suited(middle) && rank(middle) > 0 && rank(middle) < RANKS - 1
 }
 
-/// Returns the name, e.g. `W5`; `H1` for the first flower, `?` for a number that is not a kind.
+/// Returns the name of a kind, such as `W5`, or `H1` for the first flower; `?` for an invalid kind.
 pub fn name(tile: Tile) -> String {
     let letter = match family(tile) {
         5 if (tile as usize) < ALL_KINDS => 'H',
@@ -102,12 +103,12 @@ pub fn name(tile: Tile) -> String {
     format!("{letter}{}", rank(tile) + 1)
 }
 
-/// Returns names separated by spaces.
+/// Returns the names of tiles, separated by spaces.
 pub fn names(tiles: impl IntoIterator<Item = Tile>) -> String {
     tiles.into_iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Parses the name of a kind or flower: `W5`, `5W`, `east`, `red`, in any case.
+/// Parses the name of a kind, such as `W5`, `5W`, `east` or `red`, ignoring case.
 pub fn read(text: &str) -> Option<Tile> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(k) = WORDS.iter().position(|w| *w == text) {
@@ -128,7 +129,7 @@ pub fn read(text: &str) -> Option<Tile> {
     (number < most).then_some((first + number) as Tile)
 }
 
-/// Iterates over the tiles of counts one by one, ascending.
+/// Iterates over all counted tiles one by one, in ascending order of kinds.
 pub fn list(counts: &Counts) -> impl Iterator<Item = Tile> + '_ {
     (0..).zip(counts).flat_map(|(tile, &n)| std::iter::repeat_n(tile, n.into()))
 }
@@ -149,7 +150,7 @@ pub fn kinds(counts: &Counts) -> Kinds {
     Kinds((0..).zip(counts).fold(0, |bits, (tile, &n): (u32, _)| bits | u64::from(n > 0) << tile))
 }
 
-/// The knitted patterns: for each suit, 0, 1 or 2 for the ranks 1 4 7, 2 5 8 or 3 6 9.
+/// Knitted patterns. For each suit, 0 stands for the ranks 1 4 7, 1 for 2 5 8, and 2 for 3 6 9.
 pub const KNITTED: [[usize; SUITS]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 /// Returns the nine tiles of a knitted pattern.

@@ -10,7 +10,7 @@ use super::state::{FinishedHand, NONE, Outcome, Phase, SEATS, State};
 use super::tiles::{self, ALL_KINDS, KINDS, Tile};
 use super::{McrMahjong, owner};
 
-/// A tile, by its name.
+/// A tile, serialized as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -30,7 +30,7 @@ impl TryFrom<String> for Kind {
     }
 }
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -51,13 +51,13 @@ pub struct View {
     /// The seats to move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to_move: Vec<u8>,
-    /// The observer's standing tiles, sorted, including the drawn one.
+    /// The observer's standing tiles, sorted, including the drawn tile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand: Vec<Kind>,
-    /// The tile that the observer has just drawn.
+    /// The tile that the observer has just drawn; absent if another seat is to move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Kind>,
-    /// Properties of the drawn tile.
+    /// Properties of the drawn tile; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<SeatFlags>,
     /// Melds of each seat.
@@ -72,12 +72,12 @@ pub struct View {
     pub offer: Option<Offer>,
     /// Number of standing tiles of each seat.
     pub held: [u8; SEATS],
-    /// Tiles left in the wall of each seat, or in the common wall.
+    /// Number of tiles left in the wall of each seat, or in the common wall.
     pub wall: Vec<u8>,
-    /// Claims of the observer that another seat's claim overrode.
+    /// The observer's claims that another seat's claim overrode.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<Overridden>,
-    /// Number of draws in the episode so far.
+    /// Number of draws in the episode.
     pub draws: u16,
     /// Number of discards in earlier hands.
     pub discards_before: u16,
@@ -104,13 +104,13 @@ pub struct SeatFlags {
 pub struct MeldView {
     /// The type of the meld.
     pub kind: MeldKind,
-    /// The tiles; absent for a concealed kong of another seat.
+    /// The tiles of the meld; empty for a concealed kong of another seat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Kind>,
-    /// The seat whose discard was claimed.
+    /// The seat whose discard was claimed; absent for a concealed kong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u8>,
-    /// The tile that was claimed.
+    /// The tile that was claimed; absent for a concealed kong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Kind>,
 }
@@ -124,12 +124,12 @@ pub struct Discard {
     pub seat: u8,
     /// The tile that was discarded.
     pub tile: Kind,
-    /// The seat that claimed the discard.
+    /// The seat that claimed the discard, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<u8>,
 }
 
-/// A tile that may be claimed.
+/// A tile that may be claimed or robbed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offer {
     /// The tile on offer.
@@ -154,29 +154,29 @@ pub struct Overridden {
 pub struct HandResult {
     /// The outcome of the hand.
     pub outcome: Outcome,
-    /// The winner, or the seat that declared a false HU.
+    /// The winner, or the seat that declared a false HU; absent in a drawn hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
     /// The seat that supplied the winning tile; absent for a drawn tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u8>,
-    /// The tile that completes the hand.
+    /// The tile that completed the winning hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<Kind>,
-    /// The fans: points of one, count, name.
+    /// Fans of the winning hand: points per occurrence, count, and name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fans: Vec<(u32, u8, String)>,
-    /// Total points with flowers.
+    /// Total points of the winning hand, including flowers.
     pub points: u32,
     /// Score of each seat for this hand.
     pub scores: [i16; SEATS],
-    /// The winner's standing tiles with the winning one.
+    /// The winner's standing tiles including the winning tile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand: Vec<Kind>,
     /// The winner's melds, including concealed kongs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub melds: Vec<MeldView>,
-    /// The observer's claim of the winning tile, if another seat's claim overrode it.
+    /// The observer's claim of the winning tile; absent unless another seat's claim overrode it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overridden: Option<Overridden>,
 }
@@ -195,7 +195,7 @@ pub(super) fn flowers(bits: u8) -> Vec<Kind> {
 }
 
 impl McrMahjong {
-    /// Returns the standing tiles of a seat; during the deal, those of its first hand dealt so far.
+    /// Returns the standing tiles of a seat. During the deal, these are the dealt tiles of its first hand.
     fn standing(&self, s: &State, seat: Seat) -> Vec<Kind> {
         if s.phase != Phase::Deal {
             return kinds(tiles::list(&s.hands[seat]));
@@ -234,7 +234,7 @@ impl McrMahjong {
         all
     }
 
-    /// Returns the claims of a seat in this hand that other claims overrode.
+    /// Returns the claims of a seat in this hand that claims of other seats overrode.
     fn overridden(&self, s: &State, seat: Seat) -> Vec<Overridden> {
         let all = (0..SEATS).flat_map(|p| s.melds(p));
         let own = all.filter(|l| l.overrode != NONE && usize::from(super::state::next(l.from)) == seat);

@@ -1,4 +1,4 @@
-//! Waiting tiles: the kinds that complete a ready hand, by a table of the complete hands of a suit.
+//! Waiting tiles: the kinds that complete a ready hand. A table lists the complete hands of a suit.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::divide::complete;
 use super::heights::{GROUPS, Heights, ONES, place, total};
 use super::tiles::{COPIES, RANKS, SUITS, Tile};
 
-/// Index increment of one tile of each rank.
+/// Index increment for one tile of each rank: powers of five.
 const FIVES: [u32; RANKS] = {
     let mut all = [1; RANKS];
     let mut rank = 1;
@@ -16,10 +16,11 @@ const FIVES: [u32; RANKS] = {
     }
     all
 };
-/// Number of suits with at most four tiles of a rank.
+/// Number of hands of one suit with at most four tiles of each rank.
 const SUIT_HANDS: usize = 5usize.pow(RANKS as u32);
 
-/// Bit set over suits with at most four of a rank: true for at most four sets, with or without a pair (244 KB).
+/// Bit set of complete hands of one suit (244 KB). These have at most four sets, an optional pair, and at most four
+/// tiles of each rank.
 static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut all = vec![0; SUIT_HANDS.div_ceil(64)];
     add(&mut all, 0, 0, 4);
@@ -29,7 +30,8 @@ static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     all
 });
 
-/// Adds all suits that `heights` and up to `more` sets, from number `set` on, form: nine pungs, then seven chows.
+/// Adds the hand `heights` and all hands with up to `more` additional sets. Set numbers start at `set`; 0 to 8 are
+/// pungs, 9 to 15 chows.
 fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     let at = index(heights) as usize;
     all[at / 64] |= 1 << (at % 64);
@@ -45,7 +47,7 @@ fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     }
 }
 
-/// Returns true if a rank has more than four tiles; it may have at most seven.
+/// Returns true if a rank has more than four tiles; ranks must have at most seven.
 const fn too_high(heights: Heights) -> bool {
     heights >> 2 & (heights | heights >> 1) & ONES != 0
 }
@@ -54,7 +56,8 @@ fn index(heights: Heights) -> u32 {
     FIVES.iter().enumerate().map(|(rank, five)| (heights >> (4 * rank) & 15) as u32 * five).sum()
 }
 
-/// Returns the ranks that complete a group with one more tile, one bit each. A fifth tile counts.
+/// Returns the ranks that complete a group with one more tile, one bit each. Ranks that already have four tiles are
+/// included.
 fn ranks(heights: Heights, group: usize) -> u64 {
     let height = |rank: usize| heights >> (4 * rank) & 15;
     let by_hand = |rank: usize| complete(heights + (1 << (4 * rank)), group);
@@ -70,8 +73,8 @@ fn ranks(heights: Heights, group: usize) -> u64 {
     (0..RANKS).fold(0, |all, rank| all | u64::from(fits(rank)) << rank)
 }
 
-/// Returns the kinds that complete standing tiles to sets and a pair, one bit each; `win` must be one of them. A fifth
-/// tile counts.
+/// Returns the kinds that complete the standing tiles to sets and a pair, one bit each; `win` must be one of them.
+/// Kinds that already have four tiles are included.
 pub(super) fn waiting_tiles(standing: &[Heights; GROUPS], win: Tile) -> u64 {
     let (group, _) = place(win);
     let of = |g: usize| ranks(standing[g], g) << (RANKS * g);

@@ -1,4 +1,4 @@
-//! Determinizations: full positions consistent with a view; unseen tiles are placed at random.
+//! Sampled positions consistent with a view; unseen tiles are placed at random.
 
 use arrayvec::ArrayVec;
 use ludex_env::draw::Stream;
@@ -15,7 +15,7 @@ fn seat(p: Option<u8>) -> u8 {
     p.map_or(NONE, |p| p % SEATS as u8)
 }
 
-/// Returns the meld of a view; `None` for a hidden concealed kong.
+/// Converts a meld of a view; `None` for a concealed kong that the viewer does not see.
 fn meld(view: &MeldView) -> Option<Meld> {
     let place = usize::from(view.kind == MeldKind::Chi);
     let tile = view.tiles.get(place)?.0;
@@ -89,7 +89,7 @@ impl McrMahjong {
         s
     }
 
-    /// Samples a position during the deal: own tiles keep their positions, in any order.
+    /// Samples a position during the deal. The observer's tiles stay in the first hand, in random order.
     fn deal_again(&self, view: &View, s: &mut State, pool: &mut Pool, rng: &mut Stream) {
         s.dealt = view.dealt.unwrap_or(0).min(self.tiles() as u8);
         let mut own: Vec<Tile> = view.hand.iter().map(|k| k.0).collect();
@@ -177,7 +177,7 @@ impl McrMahjong {
         self.wall_again(view, s, &mut unseen);
     }
 
-    /// Assigns each hidden kong a kind with no visible tile.
+    /// Assigns a kind without visible tiles to each hidden kong.
     fn hide_kongs(
         &self,
         hidden: &[(usize, usize)],
@@ -195,7 +195,7 @@ impl McrMahjong {
         }
     }
 
-    /// Fills the walls: remaining tiles are random, used ones irrelevant.
+    /// Fills the walls. Tiles left to draw are random; tiles already drawn have no effect.
     fn wall_again(&self, view: &View, s: &mut State, unseen: &mut Vec<Tile>) {
         s.dealt = self.tiles() as u8;
         s.wall[..self.tiles()].fill(0);
@@ -217,7 +217,7 @@ impl McrMahjong {
     }
 }
 
-/// Restores the acting seat and its tile.
+/// Restores the seat to move and the current tile.
 fn turn_again(view: &View, s: &mut State) {
     let mover = view.to_move.first().map_or(0, |&p| p % SEATS as u8);
     s.seat = mover;

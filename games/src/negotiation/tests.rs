@@ -35,7 +35,7 @@ fn agreement_shares_pool() {
 }
 
 #[test]
-fn last_proposal_has_utterance() {
+fn last_proposal_is_followed_by_utterance() {
     let g = game("instance=1 0 0;1 1 1;1 1 1;1");
     let mut s = g.start();
     play(&g, &mut s, "0 0 0");
@@ -75,7 +75,7 @@ fn value_lists_are_uniform_and_nonzero() {
 }
 
 #[test]
-fn limits_follow_truncated_poisson() {
+fn proposal_limits_follow_truncated_poisson() {
     let g = game("");
     let mut out = Outcomes::new();
     g.chance(&g.start(), &mut out);
@@ -105,8 +105,8 @@ fn invalid_instances_are_refused() {
     assert!(load("negotiation(num_symbols=22)").is_err());
 }
 
-/// p1 keeps 2 of the first item and 3 of the second, 14 + 18 = 32. p0 gets 4 of the third, 28. No sum is greater: 2 *
-/// 7, 3 * 6 and 4 * 7 make 60.
+/// p1 keeps 2 of the first item and 3 of the second, worth 14 + 18 = 32. p0 gets 4 of the third, worth 28. The sum of
+/// 60 is the maximum: 2 * 7 + 3 * 6 + 4 * 7.
 #[test]
 fn agreement_marks_are_counted() {
     let g = game(GIVEN);

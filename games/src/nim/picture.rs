@@ -5,18 +5,18 @@ use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 use super::{Nim, View};
 
-/// Maximum number of objects that are drawn; larger positions show numbers.
+/// Maximum number of objects drawn one by one; for more objects, all piles are drawn as numbers.
 const MOST: u32 = 160;
-/// Maximum size of a drawn pile; larger piles show numbers.
+/// Maximum size of a pile drawn object by object; larger piles are drawn as numbers.
 const TALLEST: u8 = 16;
 
-/// Returns true if every object is drawn.
+/// Returns true if every object is drawn one by one.
 pub(super) fn draws_all_objects(view: &View) -> bool {
     let sum: u32 = view.piles.iter().map(|&n| u32::from(n)).sum();
     sum <= MOST && view.piles.iter().all(|&n| n <= TALLEST)
 }
 
-/// Returns the name of the object in a pile with `below` objects under it, both counted from 1.
+/// Returns the name of the object with `below` objects under it, such as `1.1` for the lowest object of the first pile.
 pub(super) fn name(pile: usize, below: usize) -> String {
     format!("{}.{}", pile + 1, below + 1)
 }

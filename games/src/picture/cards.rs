@@ -16,7 +16,7 @@ pub enum Suit {
 }
 
 impl Suit {
-    /// Returns the suit of a letter, as in `Th`.
+    /// Returns the suit with this letter, such as `h` in `Th`.
     pub fn of(letter: char) -> Option<Suit> {
         Some(match letter.to_ascii_lowercase() {
             'c' => Suit::Clubs,
@@ -27,7 +27,7 @@ impl Suit {
         })
     }
 
-    /// Returns path data within -50..50.
+    /// Returns the SVG path data of the suit, with coordinates in -50..50.
     fn path(self) -> &'static str {
         match self {
             Suit::Clubs => {
@@ -48,7 +48,8 @@ impl Suit {
     }
 }
 
-/// Draws a card with its upper left corner at `at`. `rank` is one or two letters; without a suit, only the rank appears.
+/// Draws a card with its upper left corner at `at`. `rank` has one or two letters. Without a suit, only the rank is
+/// drawn.
 pub fn card(sketch: &mut Sketch, at: [i32; 2], rank: &str, suit: Option<Suit>) {
     let [x, y] = at;
     let rank = if rank == "T" { "10" } else { rank };
@@ -72,7 +73,7 @@ pub fn card_by_name(sketch: &mut Sketch, at: [i32; 2], name: &str) {
     }
 }
 
-/// Draws a card in one color with a letter or number, for games with colors instead of suits.
+/// Draws a card in one color, for games whose cards have colors instead of suits.
 pub fn coloured(sketch: &mut Sketch, at: [i32; 2], ink: Paint, rank: &str) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Face).edge(ink, 3), [x + 1, y + 1, SIZE[0] - 2, SIZE[1] - 2], 6);
@@ -100,7 +101,7 @@ pub fn chips(sketch: &mut Sketch, [x, y]: [i32; 2], ink: Paint, number: &str) {
     sketch.bold(ink, TextAnchor::Start, [x + 14, y], 15, number);
 }
 
-/// Returns the description of a card such as `Th`: "ten of hearts".
+/// Returns the description of a card: `Th` is "ten of hearts".
 pub fn word(name: &str) -> String {
     let suit = match name.chars().next_back().and_then(Suit::of) {
         Some(Suit::Clubs) => "clubs",

@@ -4,7 +4,7 @@ use ludex_env::picture::{Paint, Sketch, fill, line};
 
 const BASE: &str = "M24 79H76Q79 79 79 82V89H21V82Q21 79 24 79z";
 
-/// Returns the outline and the inner lines of a piece as path data.
+/// Returns the outline and the inner lines of a piece as SVG path data.
 fn paths(piece: char) -> Option<[&'static str; 2]> {
     Some(match piece.to_ascii_lowercase() {
         'p' => [
@@ -32,7 +32,8 @@ fn paths(piece: char) -> Option<[&'static str; 2]> {
     })
 }
 
-/// Draws the piece of a FEN letter (uppercase: White) in a square of 40 with its corner at `at`. Ignores other letters.
+/// Draws the piece of a FEN letter (uppercase for White) in a square of 40 with its upper left corner at `at`. Ignores
+/// letters that name no piece.
 pub fn piece(sketch: &mut Sketch, at: [i32; 2], letter: char) {
     let Some([outline, inside]) = paths(letter) else { return };
     let (body, detail) = match letter.is_ascii_uppercase() {

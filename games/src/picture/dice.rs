@@ -5,7 +5,7 @@ use ludex_env::picture::{Paint, Sketch, TextAnchor, fill};
 /// Side of a die, in picture units.
 pub const SIDE: i32 = 44;
 
-/// Draws a die with its upper left corner at `at`. Faces above six, and faces that are letters, appear as text.
+/// Draws a die with its upper left corner at `at`. Faces above six and letters are drawn as text.
 pub fn die(sketch: &mut Sketch, at: [i32; 2], face: &str, wild: bool) {
     let [x, y] = at;
     let edge = if wild { Paint::FaceRed } else { Paint::FaceEdge };

@@ -3,23 +3,23 @@
 use ludex_env::picture::labels::{panel, short};
 use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
-/// The drawn content of a negotiation between two seats.
+/// Content of the picture of a negotiation.
 #[derive(Clone, Debug, Default)]
 pub struct Division {
     /// Names of the items.
     pub items: Vec<String>,
     /// Number of each item in the pool.
     pub pool: Vec<u8>,
-    /// Known valuations: name of the seat, then the value of one of each item to it.
+    /// Known valuations: display name of the seat, and the value of one of each item to the seat.
     pub values: Vec<(String, Vec<u8>)>,
-    /// Offers: the seat, the number of each item that it keeps, and its message.
+    /// Offers in order: the seat, the number of each item that the seat keeps, and its message.
     pub offers: Vec<(usize, Vec<u8>, String)>,
-    /// Text of the line at the bottom.
+    /// Status text at the bottom.
     pub status: String,
 }
 
 const WIDE: i32 = 520;
-/// Maximum number of offers drawn; the newest are kept.
+/// Maximum number of offers drawn; older offers are omitted.
 const MOST: usize = 10;
 const PAINTS: [Paint; 4] = [Paint::Blue, Paint::Yellow, Paint::Red, Paint::Green];
 

@@ -14,11 +14,11 @@ pub enum Face {
     Plain(String),
     /// Face down on the table.
     Down,
-    /// An empty slot: not dealt yet.
+    /// An empty slot for a card that is not dealt yet.
     Missing,
 }
 
-/// The drawn content of a seat.
+/// Content of the panel of a seat.
 #[derive(Clone, Debug, Default)]
 pub struct Player {
     /// Display name of the seat.
@@ -27,15 +27,15 @@ pub struct Player {
     pub cards: Vec<Face>,
     /// Chips on the table, as text.
     pub chips: String,
-    /// Further text, such as the stack.
+    /// Additional text, such as the size of the stack.
     pub note: String,
     /// True if the seat is to act.
     pub acts: bool,
-    /// True if the seat is out of the hand.
+    /// True if the seat has folded or is out of the game.
     pub out: bool,
 }
 
-/// The drawn content of a table.
+/// Content of the picture of a card table.
 #[derive(Clone, Debug, Default)]
 pub struct CardTable {
     /// Cards of the board.
@@ -44,7 +44,7 @@ pub struct CardTable {
     pub pot: String,
     /// Panels of the seats, in seat order.
     pub players: Vec<Player>,
-    /// Text of the line at the bottom.
+    /// Status text at the bottom.
     pub status: String,
 }
 

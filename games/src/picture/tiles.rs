@@ -5,7 +5,7 @@ use ludex_env::picture::{Paint, Sketch, TextAnchor, fill, line};
 /// Width and height of a tile.
 pub const SIZE: [i32; 2] = [34, 46];
 
-/// Outline of a tile, starting 3 units to the right of its upper left corner.
+/// Outline of a tile as SVG path data, starting 3 units to the right of the upper left corner.
 const GROUND: &str = "h28l3 3v40l-3 3h-28l-3-3v-40z";
 
 /// Face of a tile.
@@ -25,7 +25,7 @@ pub enum Tile {
     Flower(u8),
 }
 
-/// Positions of 1 to 9 marks, in columns and rows of -1..=1.
+/// Positions of 1 to 9 marks on a tile, in columns and rows of -1..=1.
 const SPOTS: [&[[i32; 2]]; 9] = [
     &[[0, 0]],
     &[[0, -1], [0, 1]],
@@ -38,7 +38,7 @@ const SPOTS: [&[[i32; 2]]; 9] = [
     &[[-1, -1], [0, -1], [1, -1], [-1, 0], [0, 0], [1, 0], [-1, 1], [0, 1], [1, 1]],
 ];
 
-/// Strokes of the winds, within -18..18.
+/// SVG path data of the winds, with coordinates in -18..18.
 const WINDS: [&str; 4] = [
     "M-15-12H15M-10-6H10V6H-10zM-10 0H10M0-18V18M-2 7L-14 16M2 7L14 16",
     "M-14-13H14M0-18V-7M-13 17V-7H13V14L9 16M-6-3L-3 1M6-3L3 1M-8 3H8M-8 9H8M0 3V16",
@@ -50,9 +50,9 @@ const GREEN: &str = "M-9-16L-12-6H15M0-17C-1 0-8 12-16 16M-4 0C2 9 8 14 15 16M-4
 const MYRIAD: &str = "M-15-12H15M-2-12C-2 4-8 12-15 16M-3-2H11C11 9 9 16 3 15";
 const PETALS: &str = "M0-3C-6-10-5-16 0-17C5-16 6-10 0-3zM3 0C10-6 16-5 17 0C16 5 10 6 3 0zM0 3C6 10 5 16 0 17C-5 16-6 10 0 3zM-3 0C-10 6-16 5-17 0C-16-5-10-6-3 0z";
 
-/// Draws a row of tiles at intervals of `step`, the first with its upper left corner at `at`.
+/// Draws a row of tiles, the first with its upper left corner at `[x, y]`, the next ones `step` units apart.
 ///
-/// The backgrounds form one SVG shape, since a Mahjong table has up to 150 tiles.
+/// The backgrounds form one SVG shape, because a mahjong table has up to 150 tiles.
 pub fn row(sketch: &mut Sketch, [x, y]: [i32; 2], step: i32, tiles: &[Tile]) {
     if tiles.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Queries of `ludex games analyze`: one battle between two strategies.
+//! Queries of `ludex games analyze`: a single battle between two strategies.
 
 use ludex_env::game::Game;
 use ludex_protocol::error::Issue;
@@ -22,7 +22,7 @@ fn game_of<C: PlanEngine>(game: &PlanGame<C>, fields: &Map<String, Value>) -> Re
     let mut params = serde_json::to_value(game.params()).map_err(|e| wrong("", e))?;
     for (name, value) in fields.iter().filter(|(name, _)| TERMS.contains(&name.as_str())) {
         if params.get(name).is_none() {
-            return Err(wrong(&format!("/{name}"), format!("{} does not have this parameter", C::INFO.id)));
+            return Err(wrong(&format!("/{name}"), format!("{} has no parameter {name:?}", C::INFO.id)));
         }
         params[name] = value.clone();
     }
@@ -40,7 +40,7 @@ pub(super) fn answer<C: PlanEngine>(game: &PlanGame<C>, question: &Value) -> Res
     let known = |name: &str| name == a || name == b || name == "log" || TERMS.contains(&name);
     if let Some(odd) = fields.keys().find(|name| !known(name)) {
         let settings = TERMS.join(", ");
-        return Err(wrong(&format!("/{odd}"), format!("unknown field; allowed: {a}, {b}, log, {settings}")));
+        return Err(wrong(&format!("/{odd}"), format!("unknown field {odd:?}; allowed: {a}, {b}, log, {settings}")));
     }
     let logs = match fields.get("log") {
         None => false,
@@ -50,8 +50,8 @@ pub(super) fn answer<C: PlanEngine>(game: &PlanGame<C>, question: &Value) -> Res
     let game = game_of(game, fields)?;
     let mut strategies = Vec::new();
     for (side, name) in C::SIDES.into_iter().enumerate() {
-        let document =
-            fields.get(name).ok_or_else(|| wrong(&format!("/{name}"), "the strategy of this side is missing"))?;
+        let missing = || wrong(&format!("/{name}"), format!("expected a strategy for {name}, or null to forfeit"));
+        let document = fields.get(name).ok_or_else(missing)?;
         if !document.is_null() && document != &json!({ "none": true }) {
             game.fits(side, document).map_err(|flaw| Issue { path: format!("/{name}{}", flaw.path), ..flaw })?;
             strategies.push(Some(game.strategy(side, document)));

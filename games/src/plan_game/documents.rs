@@ -1,4 +1,4 @@
-//! Strategies as documents: schemas and parsing.
+//! Schemas and parsing of strategy documents.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::engine::{PlanEngine, Side};
 use super::settings::{Roles, RoundFormat};
 use super::state::{Phase, State, Strategy, Submission};
 
-/// Meaning of a document.
+/// The meaning of a parsed document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StrategyDocument<P> {
-    /// A final submission of the seat.
+    /// The final submission of the seat in this phase.
     Settles(Submission<P>),
-    /// An initial strategy over budget, with its cost: the seat must submit again.
+    /// An initial strategy over budget, with its cost; the seat must submit another strategy.
     Over(Value, u32),
 }
 
-/// The fields of a submission without a strategy.
+/// Field of a submission that keeps the current strategy.
 const KEEP: &str = "keep";
 const NONE: &str = "none";
 
@@ -55,7 +55,7 @@ fn schema<C: PlanEngine>(side: Side, revises: bool) -> Value {
     })
 }
 
-/// Returns a value with the fields of its objects in the order of their schema.
+/// Returns a value with the fields of each object in schema order.
 fn ordered(schema: &Value, value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -74,7 +74,7 @@ fn ordered(schema: &Value, value: &Value) -> Value {
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// Returns the schemas by phase and seat.
+    /// Returns the document schemas by phase and seat.
     pub(super) fn schemas(&self) -> BTreeMap<String, Value> {
         let alternate = self.settings.roles == Roles::Alternate;
         let mut phases = vec![Phase::Initial];
@@ -97,25 +97,25 @@ impl<C: PlanEngine> PlanGame<C> {
         out
     }
 
-    /// Checks a strategy against its schema.
+    /// Checks a strategy document against the schema of its side.
     ///
     /// # Errors
-    /// Returns the first flaw.
+    /// Returns the first violation.
     pub(super) fn fits(&self, side: Side, document: &Value) -> Result<(), Issue> {
         let schemas = Schemas::new(Some(&[(String::new(), schema::<C>(side, false))].into()));
         let schemas = schemas.map_err(|message| Issue { message, ..Issue::default() })?;
         schemas.check("", document).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Returns a flawed strategy with its fields in schema order and its values unchanged.
+    /// Returns a strategy document with its fields in schema order. Values stay unchanged, even invalid ones.
     pub(super) fn ordered(&self, side: Side, document: &Value) -> Value {
         ordered(&schema::<C>(side, false), document)
     }
 
-    /// Parses a document that fits the schema of the turn. Returns its meaning and canonical form.
+    /// Parses a document that matches the schema of the turn. Returns its meaning and its canonical form.
     ///
     /// # Errors
-    /// Returns an issue for a text without a strategy.
+    /// Returns an issue for a document that is text without a JSON object.
     pub(super) fn understand(
         &self,
         s: &State<C::Plan>,
@@ -125,7 +125,7 @@ impl<C: PlanEngine> PlanGame<C> {
         let side = s.side(&self.settings, seat);
         let Some(map) = document.as_object() else {
             let example = self.engine.document(side, &self.engine.example(side));
-            let message = "no JSON object in this text";
+            let message = "expected a JSON object, got text without one";
             return Err(vec![Issue::unparsed(document, format!("one JSON object, such as {example}"), message)]);
         };
         let has = |name: &str| map.get(name) == Some(&Value::Bool(true));

@@ -17,7 +17,7 @@ use super::settings::PlanParams;
 /// One of the two sides, 0 or 1.
 pub type Side = usize;
 
-/// Action ids of an incomplete piece.
+/// Action ids chosen so far for an incomplete piece.
 pub type PartialPiece = SmallVec<[Action; 4]>;
 
 /// Result of a simulation.
@@ -25,39 +25,39 @@ pub type PartialPiece = SmallVec<[Action; 4]>;
 pub struct BattleEnd {
     /// Side that won the battle.
     pub winner: Side,
-    /// Reason of the end, as one word.
+    /// Reason why the battle ended, as one word.
     pub reason: &'static str,
-    /// Length of the battle, in the game's own steps.
+    /// Length of the battle, in the time steps of the game.
     pub length: u32,
-    /// Value of the round to each side.
+    /// Value of the battle to each side.
     pub value: [f64; 2],
 }
 
 /// A strategy parsed from a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedPlan<P> {
-    /// The plan, if the document can be expressed as one; may be incomplete or over budget.
+    /// The plan; `None` if the document cannot be expressed as a plan. It may be incomplete or over budget.
     pub plan: Option<P>,
-    /// Total cost of the known names.
+    /// Total cost of the pieces with known names.
     pub cost: u32,
-    /// All violations, in the order of the game's page.
+    /// All violations, in the order of the game's documentation page.
     pub violations: Vec<&'static str>,
 }
 
-/// The anchor ladder of every plan game.
+/// Anchor ladder that all plan games share.
 pub(crate) const LADDER: &[(u32, u32, &str)] =
     &[(0, 1, "random"), (1, 1, "sound_plan"), (2, 1, "best_answer"), (3, 1, "hill_climber")];
 
 /// One piece of a plan, for similarity measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanPiece {
-    /// Kind of the piece: index in the table of its side.
+    /// Kind of the piece: an index in its side's table.
     pub kind: u32,
-    /// Position or variant of the piece, without its time.
+    /// Position or variant of the piece; excludes the time at which it appears.
     pub place: u32,
     /// Cost in points of the budget.
     pub cost: u32,
-    /// Roles of the piece, as listed on the game's page.
+    /// Roles of the piece, as listed on the game's documentation page.
     pub roles: &'static [&'static str],
 }
 
@@ -65,10 +65,10 @@ pub struct PlanPiece {
 pub trait PlanEngine: Sized + Send + Sync + 'static {
     /// Typed parameters, declared by `plan_params!`; see [`Game::Params`](ludex_env::game::Game::Params).
     type Params: PlanParams + Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    /// A plan without violations, or a part of one during construction. The default is empty.
+    /// A legal plan, or a partial plan during construction. The default plan is empty.
     type Plan: Clone + Default + PartialEq + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// Identity, texts and ladder of the game. The marks are those of every plan game.
+    /// Identity, texts and ladder of the game. The marks are the same for every plan game.
     const INFO: GameInfo;
     /// Names of the sides.
     const SIDES: [&'static str; 2];
@@ -80,22 +80,23 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     const CELLS: u32;
     /// Formula of the mark `value` of a round.
     const VALUE: &'static str;
-    /// Formula of the mark `structural`, including the definition of a piece.
+    /// Formula of the mark `structural`, with the definition of a piece.
     const STRUCTURAL: &'static str;
-    /// Short summary of the rules, for the text of a view.
+    /// Short summary of the rules, for texts of views.
     const RULES: &'static str;
 
     /// Creates the game with these parameters.
     ///
     /// # Errors
-    /// Fails on a parameter of the game itself that is out of range.
+    /// Returns an error if a parameter specific to this game is out of range.
     fn new(params: &Self::Params) -> Result<Self, ParamError>;
-    /// Returns the maximum number of ids of one plan, including `submit`, under this budget of side 0.
+    /// Returns the maximum number of action ids that build one plan, including `submit`. `budget` is the budget of side
+    /// 0.
     fn most_steps(budget: u32) -> u32;
 
-    /// Returns the fields of a strategy as JSON Schema properties; the first one is required.
+    /// Returns the fields of a strategy document as JSON Schema properties; the first field is required.
     fn fields(side: Side) -> Vec<(&'static str, Value)>;
-    /// Parses a document that fits the schema.
+    /// Parses a document that matches the schema.
     fn read(&self, side: Side, budget: u32, document: &Value) -> ParsedPlan<Self::Plan>;
     /// Returns the canonical document of a plan.
     fn document(&self, side: Side, plan: &Self::Plan) -> Value;
@@ -105,28 +106,28 @@ pub trait PlanEngine: Sized + Send + Sync + 'static {
     /// Returns the pieces of a plan.
     fn pieces(&self, side: Side, plan: &Self::Plan) -> Vec<PlanPiece>;
 
-    /// Adds the ids that may follow, in ascending order; all are at least 2.
+    /// Adds the action ids that may come next, in ascending order. All ids are at least 2.
     fn choices(&self, side: Side, budget: u32, plan: &Self::Plan, begun: &[Action], out: &mut impl ActionSink);
-    /// Applies an id. Must not panic on any id.
+    /// Applies an action id. Must not panic, even on an illegal id.
     fn choose(&self, side: Side, plan: &mut Self::Plan, begun: &mut PartialPiece, a: Action);
-    /// Returns true if the plan can be submitted as it is.
+    /// Returns true if the plan can be submitted without further pieces.
     fn complete(&self, plan: &Self::Plan) -> bool;
-    /// Returns the name of an id of 2 or more.
+    /// Returns the name of an action id of at least 2.
     fn action_text(&self, side: Side, a: Action) -> String;
-    /// Returns an explanation of an id that follows those of the current piece; empty if its name is enough.
+    /// Explains an action id that follows the chosen ids of the current piece. Empty if the name suffices.
     fn gloss(&self, _side: Side, _begun: &[Action], _a: Action) -> String {
         String::new()
     }
 
-    /// Simulates the battle of the plans of side 0 and side 1.
+    /// Simulates the battle between the plans of side 0 and side 1.
     fn simulate(&self, plans: [&Self::Plan; 2], budgets: [u32; 2], log: &mut impl BattleLog) -> BattleEnd;
     /// Samples a random plan.
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Self::Plan;
-    /// Returns a plan that differs from a legal one in a few pieces and is legal within the budget.
+    /// Returns a legal plan within the budget that differs from `plan` in a few pieces.
     fn vary(&self, side: Side, budget: u32, plan: &Self::Plan, rng: &mut Stream) -> Self::Plan;
-    /// Returns a fixed plan of at most three units that costs at most half of the budget at scale 1.
+    /// Returns a fixed example plan of at most three units. It costs at most half of the budget at scale 1.
     fn example(&self, side: Side) -> Self::Plan;
-    /// Returns every kind available to a side: its name, and its line of the catalogue.
+    /// Returns the name and the catalogue line of each kind available to a side.
     fn catalogue(&self, side: Side) -> Vec<(&'static str, String)>;
     /// Writes a plan into an array of [`CELLS`](PlanEngine::CELLS) cells, initially 0.
     fn encode(&self, side: Side, plan: &Self::Plan, out: &mut [u8]);

@@ -1,4 +1,4 @@
-//! Output of a simulation: events while it runs, and a summary at its end.
+//! Output of a simulation: events during the battle, and a summary at the end.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 pub enum EventField {
     /// A whole number, such as a tick or damage.
     Number(i64),
-    /// A name: of a kind of event, a unit, or a status.
+    /// A name of an event, a unit, or a status.
     Name(&'static str),
-    /// A unit on the field: the letter of its side, and its number.
+    /// A unit on the field: the letter of its side, and the number of the unit.
     Unit(char, u16),
     /// An absent unit or number.
     Nothing,
@@ -38,11 +38,11 @@ impl From<&'static str> for EventField {
     }
 }
 
-/// A receiver of simulation output. `()` ignores everything at no cost.
+/// A receiver of simulation output. The receiver `()` discards everything at no cost.
 pub trait BattleLog {
     /// Adds one event with its fields.
     fn put(&mut self, event: &[EventField]);
-    /// Stores the summary; `make` is called only if a summary is needed.
+    /// Stores the summary of the battle. Calls `make` only if the receiver needs a summary.
     fn summary(&mut self, make: impl FnOnce() -> Value);
 }
 
@@ -53,7 +53,7 @@ impl BattleLog for () {
     fn summary(&mut self, _: impl FnOnce() -> Value) {}
 }
 
-/// A log that keeps only the summary.
+/// A log that stores only the summary.
 #[derive(Debug, Default)]
 pub struct SummaryLog(pub Value);
 
@@ -65,19 +65,19 @@ impl BattleLog for SummaryLog {
     }
 }
 
-/// A log that keeps all events and the summary.
+/// A log that stores all events and the summary.
 #[derive(Debug, Default)]
 pub struct FullLog {
-    /// Fields of all events in one list: a list per event would cost more time than the battle.
+    /// Fields of all events in one list. A separate list for each event would take longer than the battle.
     words: Vec<EventField>,
-    /// End of each event in `words`.
+    /// End index of each event in `words`.
     ends: Vec<usize>,
     /// Summary of the battle.
     pub summary: Value,
 }
 
 impl FullLog {
-    /// Returns the events in order, each as an array.
+    /// Returns the events in order, each as a JSON array.
     pub fn events(&self) -> Vec<Value> {
         let mut from = 0;
         let event = |&end: &usize| -> Value {
@@ -98,7 +98,7 @@ impl BattleLog for FullLog {
     }
 }
 
-/// Adds one event whose fields are convertible to [`EventField`].
+/// Logs one event. Its fields are converted to [`EventField`].
 macro_rules! event {
     ($log:expr, $($word:expr),+ $(,)?) => {
         $crate::plan_game::BattleLog::put(&mut *$log, &[$($crate::plan_game::EventField::from($word)),+])

@@ -11,7 +11,8 @@ use super::state::{Phase, Round, State, Strategy, judged, phase_after, side_in};
 
 const PAPER: &str = "AdvGameBench";
 
-/// Returns the marks of plan games. `value` and `structural` are the game's formulas of these two.
+/// Returns the documentation of the marks. `value` and `structural` are the game's formulas of the marks with these
+/// names.
 pub(super) const fn docs(value: &'static str, structural: &'static str) -> [MarkDoc; 13] {
     [
         MarkDoc::new(
@@ -55,19 +56,19 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
     ]
 }
 
-/// Returns the first violation, or `none`.
+/// Returns the first violation, or `none` without violations.
 fn word(violations: &[&'static str]) -> &'static str {
     violations.first().copied().unwrap_or("none")
 }
 
-/// Sums the numbers of each key.
+/// Returns the sum of the numbers of each key.
 fn sum_by_key<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
     let mut out = BTreeMap::new();
     all.for_each(|(key, n)| *out.entry(key).or_default() += n);
     out
 }
 
-/// Returns the Jaccard index of two multisets of pieces with their places.
+/// Returns the Jaccard index of two multisets of pieces, in which the place of a piece matters.
 fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
     let shared: u32 = a.iter().map(|(key, n)| *n.min(b.get(key).unwrap_or(&0))).sum();
@@ -75,7 +76,7 @@ fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     f64::from(shared) / f64::from(all.max(1))
 }
 
-/// Returns the cosine of the two vectors of total cost per kind.
+/// Returns the cosine similarity of two plans as vectors of total cost by kind.
 fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| sum_by_key(all.iter().map(|piece| (piece.kind, piece.cost))));
     let product = |a: &BTreeMap<u32, u32>, b: &BTreeMap<u32, u32>| -> f64 {
@@ -84,14 +85,14 @@ fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
 }
 
-/// Returns the Jaccard index of the two sets of roles.
+/// Returns the Jaccard index of the sets of roles of two plans.
 fn functional(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| all.iter().flat_map(|piece| piece.roles).collect::<BTreeSet<_>>());
     a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// Emits the marks of the step between two positions.
+    /// Emits the marks of the step from `before` to `after`.
     pub(super) fn count(&self, before: &State<C::Plan>, after: &State<C::Plan>, out: &mut Marks) {
         if !out.wants_any(&docs("", "")) {
             return;
@@ -104,7 +105,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Emits the marks of an initial submission, if `seat` made one.
+    /// Emits the marks of an initial submission if `seat` made one in this step.
     fn attempt(&self, before: &State<C::Plan>, after: &State<C::Plan>, seat: Seat, out: &mut Marks) {
         let (was, is) = (&before.work[seat], &after.work[seat]);
         let moved = before.phase != after.phase || before.history.len() < after.history.len();
@@ -151,7 +152,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns the value of a round: the battle's, or 1 or -1 without a battle.
+    /// Returns the value of a round to a seat: the value of the battle, or 1 or -1 for a round without a battle.
     fn value(&self, round: &Round<C::Plan>, n: usize, seat: Seat) -> f64 {
         let seat_of = |side| if side_in(&self.settings, n, 0) == side { 0 } else { 1 };
         let by_side = [0, 1].map(|side| round.strategies[seat_of(side)].as_ref());
@@ -169,7 +170,8 @@ impl<C: PlanEngine> PlanGame<C> {
 mod tests {
     use super::*;
 
-    /// Two of three pieces are equal: 2 of 4. Costs 3 and 1 against 3 and 2 of another kind: 9 / (sqrt 10 * sqrt 13).
+    /// Structural: two of three pieces are equal, so 2 of 4 match. Semantic: costs 3 and 1 against 3 and 2, the second
+    /// of another kind, give 9 / (sqrt 10 * sqrt 13).
     #[test]
     fn similarities_match_hand_computed_values() {
         let piece = |kind, place, cost, roles| PlanPiece { kind, place, cost, roles };

@@ -1,4 +1,4 @@
-//! The picture of a position: the plans known to the viewer, and the rounds so far.
+//! Pictures of a position: the plans that the viewer knows, and the rounds so far.
 
 use ludex_env::picture::labels::{panel, seat_panel, short};
 use ludex_env::picture::{Paint, Picture, Sketch, TextAnchor, fill, line};
@@ -11,18 +11,18 @@ use super::words::{phase_prompt, why};
 
 const WIDE: i32 = 720;
 const PIECE: [i32; 2] = [132, 64];
-/// Maximum number of drawn pieces per plan, and of drawn rounds.
+/// Maximum number of pieces drawn for each plan, and of rounds drawn.
 const MOST: usize = 18;
 const ROUNDS: usize = 10;
-/// Rows and columns of a field, for pieces with a row `y`.
+/// Rows and columns of a field whose pieces have a row `y`.
 const FIELD: [i32; 2] = [5, 12];
 const PAINTS: [Paint; 2] = [Paint::Red, Paint::Blue];
 
-/// A plan known to the viewer.
+/// A plan that the viewer knows.
 struct KnownPlan<'v> {
     document: Option<&'v Value>,
     cost: Option<u32>,
-    /// True if the plan is not submitted yet.
+    /// True if the plan is under construction.
     draft: bool,
 }
 
@@ -42,14 +42,14 @@ fn known_plan(view: &View, seat: usize) -> KnownPlan<'_> {
     }
 }
 
-/// Returns the pieces of a document: its first list of objects.
+/// Returns the pieces of a strategy document: its first list of objects.
 fn pieces(document: Option<&Value>) -> &[Value] {
     let lists =
         document.and_then(Value::as_object).into_iter().flat_map(|map| map.values()).filter_map(Value::as_array);
     lists.into_iter().find(|list| list.first().is_some_and(Value::is_object)).map_or(&[], Vec::as_slice)
 }
 
-/// Returns the name of a piece, and its other properties as text.
+/// Returns the name of a piece, and its other properties as texts.
 fn name_and_properties(piece: &Value) -> (String, Vec<String>) {
     let mut name = String::new();
     let mut rest = Vec::new();
@@ -159,7 +159,7 @@ fn one(sketch: &mut Sketch, [x, y]: [i32; 2], piece: &Value, ink: Paint) -> Stri
     if rest.is_empty() { name } else { format!("{name} ({})", rest.join(", ")) }
 }
 
-/// Draws the pieces in rows of a field, with the first side on the left.
+/// Draws the pieces of both sides in the rows of a field, with the first side on the left.
 fn lanes(sketch: &mut Sketch, top: i32, lists: [&[Value]; 2]) {
     let [rows, columns] = FIELD;
     let cell = [50, 34];

@@ -15,14 +15,14 @@ pub enum RoundFormat {
     Match,
 }
 
-/// Seats that revise after a round.
+/// Seats that submit a revision after a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Revise {
-    /// One seat after odd rounds, the other after even ones.
+    /// One seat revises after odd rounds, the other seat after even rounds.
     #[default]
     Alternate,
-    /// Both seats after each round.
+    /// Both seats revise after each round.
     Both,
 }
 
@@ -30,14 +30,14 @@ pub enum Revise {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Roles {
-    /// The same side in all rounds.
+    /// Each seat has the same side in all rounds.
     #[default]
     Fixed,
-    /// Sides swapped after each round.
+    /// Seats swap sides after each round.
     Alternate,
 }
 
-/// Information for the seats after a round.
+/// Information that seats receive after a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
@@ -55,7 +55,7 @@ pub enum Rules {
     /// Rules of the published paper.
     #[default]
     Paper,
-    /// Rules of its public repository, where the manual lists a difference.
+    /// Rules of the paper's public repository. They apply where the manual lists a difference.
     Repo,
 }
 
@@ -65,7 +65,7 @@ pub trait PlanParams {
     fn settings(&self) -> PlanSettings;
 }
 
-/// Declares the parameters of a plan game: those common to all, then its own, each with its default.
+/// Declares the parameters of a plan game with defaults: the common parameters first, then those of the game.
 macro_rules! plan_params {
     (
         $(#[$doc:meta])*
@@ -78,25 +78,25 @@ macro_rules! plan_params {
         #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $Params {
-            /// One round (duel), or several with revisions (match).
+            /// Number of rounds: one (duel), or several with revisions (match).
             pub format: $crate::plan_game::RoundFormat,
-            /// Rounds of a match, 1 to 50.
+            /// Number of rounds of a match, 1 to 50.
             #[schemars(range(min = 1, max = 50))]
             pub rounds: u32,
-            /// Seats that revise after a round: one in turn, or both.
+            /// Seats that revise after a round: alternately one seat, or both.
             pub revise: $crate::plan_game::Revise,
-            /// The seat that revises after odd rounds, with revise=alternate.
+            /// The seat that revises after odd rounds if revise=alternate.
             #[schemars(range(min = 0, max = 1))]
             pub first: u32,
-            /// If set to swap, the sides swap after each round; needs format=match and revise=both.
+            /// Assignment of sides to seats; swapping sides after each round needs format=match and revise=both.
             pub roles: $crate::plan_game::Roles,
-            /// Factor on the budgets, 0.5 to 4.
+            /// Factor applied to both budgets, 0.5 to 4.
             #[schemars(range(min = 0.5, max = 4.0))]
             pub budget_scale: f64,
-            /// Maximum number of initial documents of a seat that may exceed the budget, 1 to 9.
+            /// Maximum number of initial documents over budget that a seat may submit, 1 to 9.
             #[schemars(range(min = 1, max = 9))]
             pub tries: u32,
-            /// Feedback on each battle; verbose includes a summary.
+            /// Information after a round; `verbose` adds a summary of the battle.
             pub feedback: $crate::plan_game::Feedback,
             $($(#[$attribute])* pub $name: $Type,)*
         }
@@ -132,40 +132,40 @@ pub(crate) use plan_params;
 pub struct PlanSettings {
     /// One round or several.
     pub format: RoundFormat,
-    /// Rounds of a match, 1 to 50.
+    /// Number of rounds of a match, 1 to 50.
     pub rounds: u32,
-    /// Seats that revise after a round.
+    /// Seats that submit a revision after a round.
     pub revise: Revise,
-    /// Seat that revises after odd rounds.
+    /// Seat that revises after odd rounds, if seats alternate.
     pub first: u32,
     /// Assignment of sides to seats.
     pub roles: Roles,
-    /// Factor on the budgets, 0.5 to 4.
+    /// Factor applied to both budgets, 0.5 to 4.
     pub budget_scale: f64,
-    /// Maximum number of initial documents per seat while they are over budget, 1 to 9.
+    /// Maximum number of initial documents over budget that a seat may submit, 1 to 9.
     pub tries: u32,
-    /// Information for the seats after a round.
+    /// Information that seats receive after a round.
     pub feedback: Feedback,
 }
 
 impl PlanSettings {
-    /// Checks the combinations.
+    /// Checks that the settings can be combined.
     ///
     /// # Errors
-    /// Returns the invalid parameter.
+    /// Returns an error for the first invalid parameter.
     pub fn check(&self) -> Result<(), ParamError> {
         if self.roles == Roles::Alternate && (self.format, self.revise) != (RoundFormat::Match, Revise::Both) {
-            return Err(ParamError::value("roles", "alternate", "alternate only with format=match and revise=both"));
+            return Err(ParamError::value("roles", "alternate", "fixed; alternate needs format=match and revise=both"));
         }
         Ok(())
     }
 
-    /// Returns the number of rounds played.
+    /// Returns the number of rounds in the match.
     pub fn length(&self) -> u32 {
         if self.format == RoundFormat::Duel { 1 } else { self.rounds }
     }
 
-    /// Returns a budget, scaled by these settings.
+    /// Returns the budget `base` scaled by the factor in these settings.
     pub fn budget(&self, base: u32) -> u32 {
         (f64::from(base) * self.budget_scale + 0.5) as u32
     }

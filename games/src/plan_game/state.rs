@@ -8,24 +8,24 @@ use serde_json::Value;
 use super::engine::{PartialPiece, PlanEngine, Side};
 use super::settings::{PlanSettings, Revise, Roles};
 
-/// The kind of submission that is due now.
+/// Kind of submission that is currently required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// First strategy of each seat.
+    /// First strategy of each seat for its side in round 1.
     Initial,
-    /// First strategy for the other side, if sides alternate.
+    /// First strategy of each seat for its second side, if sides swap.
     InitialOther,
     /// Revision of a strategy after a round.
     Revision,
-    /// Revision after an even round, if sides alternate.
+    /// Revision after an even round, if sides swap.
     RevisionOther,
-    /// No submission: all rounds are played.
+    /// No submission, because all rounds are played.
     Over,
 }
 
 impl Phase {
-    /// Returns the name in schemas and messages.
+    /// Returns the name of the phase in schemas and messages.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Initial => "initial",
@@ -36,12 +36,12 @@ impl Phase {
         }
     }
 
-    /// Returns true if the current strategy may be kept.
+    /// Returns true if a seat may keep its current strategy in this phase.
     pub fn revises(self) -> bool {
         matches!(self, Phase::Revision | Phase::RevisionOther)
     }
 
-    /// Returns the side that `seat` submits for, if sides are fixed or this phase determines them.
+    /// Returns the side that `seat` submits for, if sides are fixed or this phase determines the side.
     pub fn side(self, seat: Seat) -> Side {
         match self {
             Phase::InitialOther | Phase::RevisionOther => 1 - seat,
@@ -50,32 +50,32 @@ impl Phase {
     }
 }
 
-/// The current strategy of a seat for one side.
+/// Current strategy of a seat for one side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Strategy<P> {
     /// A strategy without violations.
     Legal(P),
-    /// A strategy with violations, which forfeits its rounds.
+    /// A strategy with violations, which forfeits the rounds that it plays.
     Flawed(Box<Flawed>),
 }
 
-/// A strategy that forfeits its rounds.
+/// A strategy with violations, which forfeits the rounds that it plays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flawed {
     /// The strategy document as submitted.
     pub document: Value,
-    /// Total cost of its known names.
+    /// Total cost of the pieces with known names.
     pub cost: u32,
     /// Violations, at least one.
     pub violations: Vec<&'static str>,
 }
 
-/// Strategy of a seat for one side.
+/// Current strategy of a seat for one side, and its use in the next round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stand<P> {
     /// The latest strategy; `None` before the first submission.
     pub strategy: Option<Strategy<P>>,
-    /// True if the next round with this side is forfeited.
+    /// True if the seat forfeits its next round with this side.
     pub absent: bool,
 }
 
@@ -86,33 +86,33 @@ impl<P> Default for Stand<P> {
 }
 
 impl<P> Stand<P> {
-    /// Returns the strategy to play; `None` after a missing answer.
+    /// Returns the strategy for the next round; `None` if the seat forfeits without one.
     pub fn played(&self) -> Option<&Strategy<P>> {
         self.strategy.as_ref().filter(|_| !self.absent)
     }
 }
 
-/// Progress of a seat in this phase.
+/// Progress of a seat in the current phase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Work<P> {
-    /// True if the seat still has to submit.
+    /// True if the seat must still submit.
     pub due: bool,
-    /// Pieces chosen by ids.
+    /// Pieces chosen by action ids.
     pub plan: P,
-    /// Ids of the current piece.
+    /// Action ids of the incomplete piece.
     pub begun: PartialPiece,
-    /// Number of initial documents that were over budget.
+    /// Number of initial documents over budget.
     pub sent: u32,
-    /// The latest of these documents, with its cost.
+    /// The latest initial document over budget, with its cost.
     pub over: Option<Box<(Value, u32)>>,
 }
 
-/// A round that was played.
+/// A finished round with its strategies and result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Round<P> {
-    /// Strategies by seat; `None` for a missing answer.
+    /// Strategies by seat; `None` for a seat without a strategy.
     pub strategies: [Option<Strategy<P>>; 2],
-    /// Seat that won, if any.
+    /// Seat that won; `None` if both seats lost.
     pub winner: Option<Seat>,
     /// Reason of the result, as one word.
     pub reason: &'static str,
@@ -121,7 +121,7 @@ pub struct Round<P> {
 /// A position of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State<P> {
-    /// Submission that is due now.
+    /// Kind of submission that is currently required.
     pub phase: Phase,
     /// Progress of each seat.
     pub work: [Work<P>; 2],
@@ -136,20 +136,21 @@ pub struct State<P> {
 /// A submission of a seat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Submission<P> {
-    /// The current strategy again.
+    /// Keeps the current strategy.
     Keep,
-    /// No strategy: the next round is forfeited.
+    /// Submits no strategy and forfeits the next round.
     Nothing,
-    /// A new strategy, legal or not.
+    /// Submits a new strategy, legal or not.
     Strategy(Strategy<P>),
 }
 
-/// Returns the side of a seat in round `n`, from 0.
+/// Returns the side of a seat in round `n`, counted from 0.
 pub fn side_in(settings: &PlanSettings, n: usize, seat: Seat) -> Side {
     if settings.roles == Roles::Alternate && n % 2 == 1 { 1 - seat } else { seat }
 }
 
-/// Returns the phase after `played` rounds, and the seats that submit in it. `None`: the next round is played at once.
+/// Returns the phase after `played` rounds, and the seats that submit in this phase. `None` if no seat submits before
+/// the next round.
 pub fn phase_after(settings: &PlanSettings, played: u32) -> Option<(Phase, [bool; 2])> {
     if played >= settings.length() {
         return Some((Phase::Over, [false; 2]));
@@ -167,7 +168,7 @@ pub fn phase_after(settings: &PlanSettings, played: u32) -> Option<(Phase, [bool
     }
 }
 
-/// Returns the cost and the violations of a seat's strategy.
+/// Returns the cost and the violations of a strategy; a missing strategy violates `no_answer`.
 pub fn judged<C: PlanEngine>(engine: &C, side: Side, strategy: Option<&Strategy<C::Plan>>) -> (u32, Vec<&'static str>) {
     match strategy {
         None => (0, vec!["no_answer"]),
@@ -176,10 +177,10 @@ pub fn judged<C: PlanEngine>(engine: &C, side: Side, strategy: Option<&Strategy<
     }
 }
 
-/// Returns the result of a round without a battle: the winner, if any, and the reason. `costs` and `budgets` are in the
-/// order of the strategies.
+/// Returns the result of a round without a battle: the winner, if any, and the reason. All arguments are in the order
+/// of the strategies.
 ///
-/// `None`: neither strategy has violations, so the battle decides.
+/// Returns `None` if neither strategy has violations, so that a battle decides the round.
 pub fn forfeited(
     violations: [&[&str]; 2],
     costs: [u32; 2],
@@ -222,7 +223,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         }
     }
 
-    /// Returns the side that a seat submits for now, or played last.
+    /// Returns the side that a seat submits for; at the end, the side that it played last.
     pub fn side(&self, settings: &PlanSettings, seat: Seat) -> Side {
         match (settings.roles, self.phase) {
             (Roles::Fixed, _) => seat,
@@ -231,7 +232,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         }
     }
 
-    /// Applies a submission of a seat that has to submit.
+    /// Applies the final submission of a seat in this phase.
     pub fn settle(&mut self, side: Side, seat: Seat, submission: Submission<P>) {
         let stand = &mut self.stands[seat][side];
         match submission {
@@ -242,7 +243,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         self.work[seat] = Work { over: self.work[seat].over.take(), sent: self.work[seat].sent, ..Work::new(false) };
     }
 
-    /// Advances once all submissions are in: plays the due rounds and enters the next phase.
+    /// Plays the next round and enters the next phase, unless a seat must still submit.
     pub fn advance<C: PlanEngine<Plan = P>>(&mut self, engine: &C, settings: &PlanSettings, budgets: [u32; 2]) {
         if self.phase == Phase::Over || self.work.iter().any(|work| work.due) {
             return;

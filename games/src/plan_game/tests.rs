@@ -1,4 +1,4 @@
-//! Tests of the common plan game with all three games.
+//! Tests of the plan game framework with all three plan games.
 
 use ludex_env::{DynState, Games};
 use ludex_protocol::Move;
@@ -22,7 +22,7 @@ fn settings() -> PlanSettings {
     BattleCards::new(Default::default()).unwrap().settings
 }
 
-/// Plays documents, one for each seat that acts.
+/// Submits one document for each seat to move.
 fn say(s: &mut dyn DynState, documents: [Value; 2]) {
     let heard = |seat: usize| {
         let due = s.turn().seats().has(seat);
@@ -51,7 +51,7 @@ fn defenders(names: &[&str]) -> Value {
     cards(names, "defenders")
 }
 
-/// The verdict table of section 10: results without a battle.
+/// Compares the results of rounds without a battle with the verdict table.
 #[test]
 fn forfeits_follow_verdict_table() {
     let over = &["over_budget"][..];
@@ -69,7 +69,7 @@ fn forfeits_follow_verdict_table() {
     assert_eq!(judge([&["no_answer"], over], [0, 12]), Some((None, "both_forfeit")));
 }
 
-/// The seats that submit after each round.
+/// Checks which seats submit after each round.
 #[test]
 fn phases_follow_revision_rules() {
     let rounds = |settings: PlanSettings| {
@@ -90,7 +90,7 @@ fn phases_follow_revision_rules() {
     assert_eq!(rounds(game), [Some((Phase::Revision, both)), Some((Phase::RevisionOther, both)), None, over]);
 }
 
-/// Invalid combinations and ranges.
+/// Invalid values and invalid combinations are refused.
 #[test]
 fn check_refuses_invalid_parameters() {
     let bad = |text: &str| games().load(text).err().unwrap_or_else(|| panic!("{text}")).name.unwrap();
@@ -104,7 +104,7 @@ fn check_refuses_invalid_parameters() {
     assert_eq!(bad("elemental_duel(rules=repo)"), "rules");
 }
 
-/// A seat may resubmit an over-budget document and sees its cost; the last one counts. The opponent sees nothing.
+/// A seat may resubmit an over-budget document and sees its cost. The last document counts, and the opponent sees none.
 #[test]
 fn over_budget_document_can_be_resubmitted() {
     let mut s = start("battle_cards");
@@ -126,7 +126,7 @@ fn over_budget_document_can_be_resubmitted() {
     assert_eq!(last["violations"], json!([["over_budget"], []]));
 }
 
-/// Returns names and values of the marks of a seat.
+/// Returns the name and value of each mark of a seat.
 fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value> {
     let mut out = Marks::all();
     before.marks(&[None, None], after, &mut out);
@@ -134,8 +134,8 @@ fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value
     marks.map(|mark| json!([mark.name, mark.value])).collect()
 }
 
-/// Round 1: Phoenix (5/5) kills Sapling (2/2) and has 3 of 5 left. Round 2: FireLizard joins; one of two pieces is equal, 25
-/// / (5 * sqrt 26), two of three roles. Round 3: the other seat keeps its plan.
+/// Round 1: Phoenix (5/5) kills Sapling (2/2) and keeps 3 of 5 health. Round 2 adds FireLizard: one of two pieces is
+/// equal, 25 / (5 * sqrt 26), two of three roles. In round 3 the other seat keeps its plan.
 #[test]
 fn marks_match_hand_computed_values() {
     let mut s = start("battle_cards(format=match,rounds=3)");
@@ -175,10 +175,10 @@ fn marks_match_hand_computed_values() {
     );
 }
 
-/// Two documents over budget, then one within it: the round is played. Five over budget: the last one counts, and the round
-/// is forfeited.
+/// A seat submits two documents over budget and then one within it, and the round is played. After five documents over
+/// budget, the last one counts and forfeits the round.
 #[test]
-fn last_over_budget_attempt_forfeits() {
+fn last_over_budget_attempt_forfeits_round() {
     let demons = json!({ "demons": [{ "name": "NormalDemon", "y": 0, "spawn_time": 0 }] });
     let bombs = |n: u32| {
         let bomb = |k: u32| json!({ "name": "Bomb", "x": k % 11, "y": k / 11, "spawn_time": 0 });
@@ -224,9 +224,10 @@ fn last_over_budget_attempt_forfeits() {
     assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![1.0, -1.0], &json!("both_forfeit")));
 }
 
-/// `keep` keeps the strategy; `none` forfeits the next round and leaves the previous strategy in place.
+/// The submission `keep` reuses the strategy. The submission `none` forfeits the next round, and later rounds can reuse
+/// the strategy.
 #[test]
-fn keep_reuses_and_none_forfeits() {
+fn keep_reuses_strategy_and_none_forfeits_round() {
     let mut s = start("battle_cards(format=match,rounds=4,revise=both)");
     assert!(s.parse_move(0, &Move::Document(json!({ "keep": true }))).is_err());
     say(&mut *s, [invaders(&["Phoenix"]), defenders(&["Sapling"])]);
@@ -244,7 +245,7 @@ fn keep_reuses_and_none_forfeits() {
     assert_eq!((s.returns(), s.turn()), (vec![0.0, -2.0], ToMove::Over));
 }
 
-/// Sides swap after each round: each seat first submits a strategy for both sides.
+/// Sides swap after each round, so each seat first submits a strategy for both sides.
 #[test]
 fn alternate_roles_swap_sides() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both,roles=alternate)");
@@ -332,9 +333,9 @@ fn each_violation_is_reported() {
     assert_eq!(judged("elemental_duel", 0, other), json!(["skills"]));
 }
 
-/// Violations in pairs, in the order of the page, and on both sides at once.
+/// Violations are reported in pairs, in the order of the page, and on both sides at once.
 #[test]
-fn violations_combine_in_page_order() {
+fn violations_are_reported_in_page_order() {
     let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
     let flaws: [(&str, Value); 4] = [
         ("unknown_name", unit("Sunflower", 1, 0)),
@@ -362,9 +363,10 @@ fn violations_combine_in_page_order() {
     }
 }
 
-/// A plan for the wrong side, `keep` next to units, `keep` at the start, two objects, a truncated one, a code fence.
+/// Cases: a plan for the wrong side, `keep` next to units, `keep` at the start, two objects, a truncated object, and a
+/// code fence.
 #[test]
-fn unusual_documents_are_handled() {
+fn malformed_documents_get_expected_verdicts() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both)");
     let refused = |s: &dyn DynState, given: Move| s.parse_move(0, &given).unwrap_err();
     for document in [
@@ -396,7 +398,7 @@ fn unusual_documents_are_handled() {
     );
 }
 
-/// Documents that violate the schema are refused with their paths.
+/// Each refusal of a document names the path of the violation.
 #[test]
 fn schema_violations_are_refused_with_paths() {
     let s = start("tower_defense");
@@ -419,7 +421,7 @@ fn schema_violations_are_refused_with_paths() {
     assert_eq!(heard, ParsedMove::Document(canonical));
 }
 
-/// Checks that documents and ids lead to the same state with the same hash.
+/// Checks that submitting documents and choosing action ids lead to equal states and hashes.
 fn both_ways<C: PlanEngine>(game: &str, ids: impl Fn(usize, &C::Plan) -> Vec<Action>)
 where
     PlanGame<C>: Game<Params = C::Params>,
@@ -448,7 +450,7 @@ where
 }
 
 #[test]
-fn documents_and_ids_lead_to_equal_states() {
+fn documents_and_action_ids_lead_to_equal_states() {
     both_ways::<crate::tower_defense::TowerDefenseEngine>("tower_defense", |side, plan| {
         let one = |piece: &crate::tower_defense::Piece| {
             let cell = Action::from(piece.cell);
@@ -475,9 +477,9 @@ fn documents_and_ids_lead_to_equal_states() {
     });
 }
 
-/// A document discards the pieces chosen by ids.
+/// A submitted document replaces the pieces chosen by action ids.
 #[test]
-fn document_discards_pieces_chosen_by_ids() {
+fn document_replaces_pieces_chosen_by_ids() {
     let mut s = start("battle_cards");
     s.play_together(&[Some(2), Some(2)]).unwrap();
     assert_eq!(view(&*s, 0)["draft"]["strategy"]["invaders"][0]["name"], "FireLizard");
@@ -489,7 +491,7 @@ fn document_discards_pieces_chosen_by_ids() {
     );
 }
 
-/// The initial view is equal for both values of `first`.
+/// The initial view is the same for `first=0` and `first=1`.
 #[test]
 fn initial_view_does_not_depend_on_first() {
     let text = |game: &str, seat| start(game).view(Viewer::Seat(seat)).text();
@@ -505,7 +507,7 @@ fn initial_view_does_not_depend_on_first() {
     }
 }
 
-/// The examples of the catalogue are legal at half of the budget.
+/// Each example in the catalogue is a legal plan at half of the budget.
 #[test]
 fn catalogue_examples_are_legal() {
     fn check<C: PlanEngine>() {
@@ -522,7 +524,7 @@ fn catalogue_examples_are_legal() {
     check::<crate::elemental_duel::ElementalDuelEngine>();
 }
 
-/// Repeated variation keeps plans legal, even within a small budget, and changes them.
+/// Repeated variation changes a plan and keeps it legal, even within a small budget.
 #[test]
 fn varied_plans_are_legal() {
     fn check<C: PlanEngine>() {
@@ -547,9 +549,9 @@ fn varied_plans_are_legal() {
     check::<crate::elemental_duel::ElementalDuelEngine>();
 }
 
-/// The worked examples as queries.
+/// Answers of queries equal the results of the worked examples.
 #[test]
-fn analyze_answers_worked_examples() {
+fn analyze_reproduces_worked_examples() {
     let game = TowerDefense::new(Default::default()).unwrap();
     let rifle = json!([{ "name": "RifleSoldier", "x": 3, "y": 2, "spawn_time": 0 }, { "name": "ShieldSoldier", "x": 4, "y": 2, "spawn_time": 0 }]);
     let demon = json!([{ "name": "NormalDemon", "y": 2, "spawn_time": 1000 }]);
@@ -575,7 +577,7 @@ fn analyze_answers_worked_examples() {
     assert!(answer.message.contains("hp_invader"), "{answer:?}");
 }
 
-/// The laws of all games, with ids and sampled documents.
+/// Plays random matches with action ids and sampled documents, and checks the laws that hold for all games.
 #[test]
 fn plan_games_satisfy_all_laws() {
     let sampled = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
@@ -626,8 +628,8 @@ fn mutated(document: &Value, rng: &mut Stream) -> Value {
     }
 }
 
-/// Every mutated document gets a verdict: refused with issues, or accepted and played to the end of its round. 10,000 in
-/// each phase of each game at scale 1; prints the slowest verdict.
+/// Every mutated document gets a verdict: a refusal with issues, or a round played to its end. Tests 10,000 documents
+/// in each phase of each game at scale 1; prints the slowest verdict.
 #[test]
 fn mutated_documents_get_verdicts() {
     for name in ["battle_cards", "elemental_duel", "tower_defense"] {
@@ -661,7 +663,7 @@ fn mutated_documents_get_verdicts() {
     }
 }
 
-/// The page contains every figure of the tables.
+/// Each game's documentation page contains every figure of its tables.
 #[test]
 fn pages_contain_all_table_figures() {
     use crate::{battle_cards, elemental_duel, tower_defense};

@@ -1,4 +1,4 @@
-//! Views, and sampled states consistent with them.
+//! Views of plan games, and sampled states consistent with them.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use super::log::SummaryLog;
 use super::settings::{Feedback, RoundFormat};
 use super::state::{Flawed, Phase, Round, Stand, State, Strategy, Work, judged, side_in};
 
-/// Information known to one seat, or to the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Seat of the observer; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// Kind of submission that is due now.
+    /// Kind of submission that is currently required.
     pub phase: Phase,
-    /// Format: one round, or a match.
+    /// Number of rounds: one (duel), or several (match).
     pub format: RoundFormat,
-    /// Number of the next round, from 1; after the end, of the last round.
+    /// Number of the next round, from 1; at the end, the number of the last round.
     pub round: u32,
     /// Total number of rounds.
     pub rounds: u32,
-    /// Seats that still have to submit.
+    /// Seats that must still submit.
     pub waiting: Vec<u8>,
     /// Current side of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,23 +36,23 @@ pub struct View {
     /// Current budget of the observer, in points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// Plan that the observer is building from action ids in this phase.
+    /// Plan that the observer is building from action ids; absent without a plan under construction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
     /// Submitted strategies of the observer, by side.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub strategy: BTreeMap<String, Settled>,
-    /// Number of initial documents that the observer may still submit.
+    /// Number of initial documents that the observer may still submit; absent in other phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tries_left: Option<u32>,
-    /// The observer's last document of this phase that was over budget.
+    /// The observer's latest document over budget in this phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OverBudget>,
     /// Rounds played so far.
     pub history: Vec<RoundView>,
-    /// Number of rounds won by the observer; by seat 0 for the public.
+    /// Number of rounds won by the observer; for the public, by seat 0.
     pub won: u32,
-    /// Number of rounds lost by the observer; by seat 0 for the public.
+    /// Number of rounds lost by the observer; for the public, by seat 0.
     pub lost: u32,
     /// Number of rounds that the last move played.
     pub fresh: u32,
@@ -61,24 +61,24 @@ pub struct View {
 /// A plan under construction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Draft {
-    /// Pieces so far, as a document.
+    /// Pieces chosen so far, as a document.
     pub strategy: Value,
-    /// Cost of the pieces so far.
+    /// Cost of the pieces chosen so far.
     pub cost: u32,
-    /// Action ids of the current piece.
+    /// Action ids of the incomplete piece.
     pub choosing: Vec<Action>,
 }
 
 /// A submitted strategy with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
-    /// Submitted document; null if there was none.
+    /// Submitted document; null if no strategy was submitted.
     pub strategy: Value,
-    /// Total cost of its known names.
+    /// Total cost of the pieces with known names.
     pub cost: u32,
-    /// Names of the rules that it violates.
+    /// Names of the violated rules.
     pub violations: Vec<String>,
-    /// True if the next round with it is forfeited because no strategy was submitted.
+    /// True if the next round with this side is forfeited because no strategy was submitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
 }
@@ -95,19 +95,19 @@ pub struct OverBudget {
 /// A finished round; pairs are in seat order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundView {
-    /// Sides of the seats.
+    /// Sides of the seats in this round.
     pub sides: [String; 2],
-    /// Strategies; null if none was submitted.
+    /// Strategies by seat; null if no strategy was submitted.
     pub strategies: [Value; 2],
-    /// Costs of the strategies.
+    /// Costs of the strategies, by seat.
     pub costs: [u32; 2],
-    /// Violations of the strategies.
+    /// Violations of the strategies, by seat.
     pub violations: [Vec<String>; 2],
     /// Seat that won; null if both lost.
     pub winner: Option<u8>,
     /// Reason of the result, as one word.
     pub reason: String,
-    /// Summary of the battle, with `feedback=verbose`.
+    /// Summary of the battle; only with `feedback=verbose`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Value>,
 }
@@ -126,7 +126,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Parses a document that fits the schema.
+    /// Parses a document that matches the schema.
     pub(super) fn strategy(&self, side: Side, document: &Value) -> Strategy<C::Plan> {
         let reading = self.engine.read(side, self.budgets[side], document);
         match reading.plan {
@@ -149,7 +149,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns the battle's summary, if the settings request it and there was a battle.
+    /// Returns the summary of a round's battle; `None` if the settings omit summaries or there was no battle.
     fn summary(&self, n: usize, round: &Round<C::Plan>) -> Option<Value> {
         let by_side = [0, 1].map(|side| &round.strategies[side_in(&self.settings, n, side)]);
         match by_side {
@@ -176,7 +176,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns the rounds that the last move played, with their numbers from 1, in public form.
+    /// Returns the rounds that the last move played, in public form and with numbers from 1.
     pub(super) fn last_played(&self, s: &State<C::Plan>) -> Vec<(usize, RoundView)> {
         let first = s.history.len().saturating_sub(s.fresh as usize);
         (first..s.history.len()).map(|n| (n + 1, self.played(n, &s.history[n]))).collect()
@@ -220,8 +220,8 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns true if the strategy of `seat` for `side` was submitted after the last round that used it, and is therefore
-    /// still hidden.
+    /// Returns true if the strategy of `seat` for `side` is still hidden, because no round has used it since its
+    /// submission.
     fn hidden(&self, s: &State<C::Plan>, seat: Seat, side: Side) -> bool {
         let settled_now = !s.work[seat].due && s.side(&self.settings, seat) == side;
         let fixed = side_in(&self.settings, 1, 0) == 0;
@@ -237,7 +237,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Returns the seats that submit in this phase.
+    /// Returns true for each seat that submits in the current phase.
     fn submitting_seats(&self, s: &State<C::Plan>) -> [bool; 2] {
         super::state::phase_after(&self.settings, s.history.len() as u32)
             .map_or([true; 2], |(_, submitting_seats)| submitting_seats)
@@ -279,7 +279,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s
     }
 
-    /// Restores the observer's own information into a sampled state.
+    /// Copies the observer's own information into a sampled state.
     fn recall(&self, s: &mut State<C::Plan>, view: &View, seat: Seat) {
         for (side, name) in C::SIDES.into_iter().enumerate() {
             s.stands[seat][side] = match view.strategy.get(name) {

@@ -1,4 +1,4 @@
-//! Views as text, with the feedback that the paper gives to its players.
+//! Views as text, with the feedback that the paper's players receive.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::engine::{PlanEngine, Side};
 use super::state::Phase;
 use super::view::{RoundView, View};
 
-/// Returns the explanation of a round's reason; unknown reasons stay unchanged.
+/// Returns the explanation of a round's reason; an unknown reason is returned unchanged.
 pub(super) fn why(reason: &str) -> &str {
     match reason {
         "wiped_out" => "nothing was left of the other side",
@@ -21,7 +21,7 @@ pub(super) fn why(reason: &str) -> &str {
     }
 }
 
-/// Returns a description of the submission due in a phase.
+/// Returns the description of the submission required in a phase.
 pub(super) fn phase_prompt(phase: Phase) -> &'static str {
     match phase {
         Phase::Initial => "the first plans",
@@ -31,7 +31,7 @@ pub(super) fn phase_prompt(phase: Phase) -> &'static str {
     }
 }
 
-/// Collects all texts in a document.
+/// Collects all string values of a document.
 fn texts<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => out.push(text),
@@ -139,7 +139,7 @@ impl<C: PlanEngine> PlanGame<C> {
         parts.join("\n")
     }
 
-    /// Returns the name of an id of a side.
+    /// Returns the name of an action id of a side.
     pub(super) fn name(&self, side: Side, a: ludex_env::game::Action) -> String {
         match a {
             super::SUBMIT => "submit".to_owned(),

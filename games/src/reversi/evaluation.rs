@@ -12,9 +12,9 @@ const EDGE: u64 = LEFT | RIGHT | TOP | BOTTOM;
 pub(super) const X_SQUARES: u64 = 1 << 9 | 1 << 14 | 1 << 49 | 1 << 54;
 /// Edge squares adjacent to the corners.
 const C_SQUARES: u64 = 1 << 1 | 1 << 6 | 1 << 8 | 1 << 15 | 1 << 48 | 1 << 55 | 1 << 57 | 1 << 62;
-/// Upper bound of a lead in points.
+/// Upper bound on a lead, in points.
 const BOUND: i32 = 4_000;
-/// Number of empty squares below which the discs themselves count.
+/// Number of empty squares below which the disc count affects the points.
 const LATE: i32 = 14;
 
 /// Returns the squares of `set` and all their neighbors.
@@ -28,7 +28,7 @@ fn count(set: u64) -> i32 {
     set.count_ones() as i32
 }
 
-/// Returns the stable discs on the edges: the runs of own discs from a corner.
+/// Returns the stable discs on the edges: unbroken runs of own discs that start in a corner.
 fn stable(mine: u64) -> u64 {
     let mut stable = mine & CORNERS;
     let edge = mine & EDGE;
@@ -43,7 +43,7 @@ fn stable(mine: u64) -> u64 {
     }
 }
 
-/// Returns the points of one side. `early` falls from 60 to 0 with the number of empty squares.
+/// Returns the points of one side. `early` is the number of empty squares, 60 at the start and 0 at the end.
 fn points(mine: u64, theirs: u64, early: i32) -> i32 {
     let empty = !(mine | theirs);
     // Squares next to empty corners.
@@ -56,14 +56,15 @@ fn points(mine: u64, theirs: u64, early: i32) -> i32 {
     mobility - frontier + corners - gifts + discs
 }
 
-/// Returns the lead of `mine` over `theirs`, within (-1, 1).
+/// Returns the lead of `mine` over `theirs`, scaled into (-1, 1).
 pub(super) fn lead(mine: u64, theirs: u64) -> f64 {
     let early = count(!(mine | theirs));
     let lead = points(mine, theirs, early) - points(theirs, mine, early);
     f64::from(lead.clamp(1 - BOUND, BOUND - 1)) / f64::from(BOUND)
 }
 
-/// Returns a penalty for a move that leaves these discs, by the other side's mobility and by corners won or exposed.
+/// Returns the penalty of a move to `square` that leaves these discs. Mobility and corner captures of the opponent
+/// increase the penalty; taking a corner decreases it.
 pub(super) fn unpromising(square: u64, mine: u64, theirs: u64) -> i32 {
     let corner = if square & CORNERS != 0 { -20 } else { 0 };
     let offered = if square & X_SQUARES & widen(!(mine | theirs) & CORNERS) != 0 { 8 } else { 0 };

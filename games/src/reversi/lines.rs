@@ -1,17 +1,17 @@
-//! Enclosed runs on a board of 64 bits, for all squares of a direction at once.
+//! Enclosed runs on a 64-bit board, computed for all squares of a direction at once.
 
-/// All files except the outermost two: discs there are never enclosed along a row or a diagonal, and masking them keeps
-/// runs from wrapping around the edge.
+/// All files except the two outermost. Discs on these two are never enclosed along a row or a diagonal. The mask also
+/// keeps runs from wrapping around the edge.
 const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
 
-/// Shifts bits by one step along a direction: `BY` bits up, or down if negative.
+/// Shifts bits by one step along a direction: up by `BY` bits, or down for a negative `BY`.
 #[inline(always)]
 const fn step<const BY: i32>(bits: u64) -> u64 {
     if BY > 0 { bits << BY } else { bits >> -BY }
 }
 
-/// Returns the runs of `through` that start next to `from` in one direction. Runs are at most six long: after one and
-/// two squares, two more at a time through pairs.
+/// Returns the runs of `through` that start next to `from` in one direction. Runs have at most six squares: the first
+/// two are added one by one, the others in pairs.
 #[inline(always)]
 fn runs<const BY: i32, const TWICE: i32>(from: u64, through: u64) -> u64 {
     let mut run = through & step::<BY>(from);
@@ -36,7 +36,7 @@ pub(super) fn moves(mine: u64, theirs: u64) -> u64 {
     ends & !(mine | theirs)
 }
 
-/// Returns the run next to `square` in one direction if a disc of `mine` is at its end, else nothing.
+/// Returns the run next to `square` in one direction if it ends at a disc of `mine`, otherwise 0.
 #[inline(always)]
 fn enclosed<const BY: i32, const TWICE: i32>(mine: u64, through: u64, square: u64) -> u64 {
     let run = runs::<BY, TWICE>(square, through);

@@ -2,7 +2,7 @@ use ludex_env::game::Count;
 
 use super::*;
 
-/// Returns a position from eight rows, by way of a view.
+/// Returns the position with these eight rows, converted from a view.
 fn position(g: &Reversi, board: [&str; 8], to_move: &str) -> State {
     let view = View { board: board.map(String::from), discs: [0; 2], to_move: Some(to_move.to_owned()) };
     g.sample_world(&view, &mut Stream::from_text("position"))
@@ -18,7 +18,7 @@ fn list(g: &Reversi, s: &State) -> Vec<Action> {
     out
 }
 
-/// Returns the flipped discs by the rules as written, one square at a time.
+/// Returns the discs that a move flips, computed one square at a time from the written rules.
 fn slowly_turned(s: &State, a: Action) -> u64 {
     let (me, mut all) = (usize::from(s.mover), 0);
     let (mine, theirs) = (s.discs[me], s.discs[1 - me]);
@@ -54,7 +54,7 @@ fn bitboards_match_written_rules() {
     }
 }
 
-/// Numbers of move sequences by depth, as published for Othello and counted by OpenSpiel.
+/// The number of move sequences by depth equals the published numbers for Othello, which OpenSpiel also counts.
 #[test]
 fn move_counts_match_reference() {
     fn perft(g: &Reversi, s: &State, depth: usize) -> u64 {
@@ -78,7 +78,7 @@ fn move_counts_match_reference() {
     }
 }
 
-/// Black is to move, but only white can.
+/// A position in which black is to move, but only white has a legal move.
 const STUCK: [&str; 8] =
     ["........", "........", "........", "........", "........", "........", "........", "oox....."];
 
@@ -156,7 +156,7 @@ fn square_names_round_trip() {
 }
 
 #[test]
-fn corner_counts_for_its_owner() {
+fn corner_disc_favors_its_owner() {
     let g = game(false);
     let s = position(
         &g,

@@ -1,4 +1,4 @@
-//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
+//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity if the board is incomplete.
 
 use ludex_env::draw::Stream;
 use serde_json::{Map, Value, json};
@@ -12,15 +12,15 @@ const SAMPLES: u64 = 100_000_000;
 const BOARD: usize = cards::equity::BOARD;
 const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
 
-/// Analyzes `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`, with `samples` and `seed` for incomplete
-/// boards.
+/// Answers a query such as `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`. For an incomplete board, a query
+/// may set `samples` and `seed`.
 ///
 /// # Errors
-/// All problems of the query, by name.
+/// Returns the first problem of the query, with the name of its field.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let q = question
         .as_object()
-        .ok_or("the question is not an object: {\"board\": \"...\", \"hands\": [\"...\", \"...\"]}")?;
+        .ok_or_else(|| format!("expected {{\"board\": \"...\", \"hands\": [\"...\", \"...\"]}}, got {question}"))?;
     if let Some(key) = q.keys().find(|k| !KEYS.contains(&k.as_str())) {
         return Err(format!("unknown field {key:?}; allowed: {}", KEYS.join(", ")));
     }
@@ -29,25 +29,25 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
         Some(v) => read("board", v)?,
     };
     if board.len() > BOARD {
-        return Err(format!("board: {} cards, not more than {BOARD}", board.len()));
+        return Err(format!("board: expected at most {BOARD} cards, got {}", board.len()));
     }
-    let list = q.get("hands").ok_or("hands are missing: a list of texts such as \"Kh Kc\"")?;
-    let list = list.as_array().ok_or_else(|| format!("hands: {list} is not a list of texts such as \"Kh Kc\""))?;
+    let list = q.get("hands").ok_or("hands: expected a list of texts such as \"Kh Kc\", got nothing")?;
+    let list = list.as_array().ok_or_else(|| format!("hands: expected a list of texts such as \"Kh Kc\", got {list}"))?;
     if list.is_empty() || list.len() > HANDS {
-        return Err(format!("hands: {} of them, not 1 to {HANDS}", list.len()));
+        return Err(format!("hands: expected 1 to {HANDS} hands, got {}", list.len()));
     }
     let mut hands = Vec::new();
     for (i, v) in list.iter().enumerate() {
         let hand = read(&format!("hands/{i}"), v)?;
         if hand.len() != 2 {
-            return Err(format!("hands/{i}: {} cards, not 2", hand.len()));
+            return Err(format!("hands/{i}: expected 2 cards, got {}", hand.len()));
         }
         hands.push(hand);
     }
     let mut seen = 0u64;
     for &card in board.iter().chain(hands.iter().flatten()) {
         if seen >> card & 1 == 1 {
-            return Err(format!("{} is there twice", cards::name(card)));
+            return Err(format!("card {} appears twice in the query", cards::name(card)));
         }
         seen |= 1 << card;
     }
@@ -73,7 +73,7 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
 
 /// Parses cards from a text, or from a list of texts.
 fn read(at: &str, v: &Value) -> Result<Vec<Card>, String> {
-    let wrong = || format!("{at}: {v} is not a text of cards such as \"Tc 9h\"");
+    let wrong = || format!("{at}: expected cards as text such as \"Tc 9h\", got {v}");
     let text = match v {
         Value::String(text) => text.clone(),
         Value::Array(list) => {
@@ -88,6 +88,6 @@ fn number(q: &Map<String, Value>, name: &str, low: u64, high: u64) -> Result<Opt
     let Some(v) = q.get(name) else { return Ok(None) };
     match v.as_u64() {
         Some(n) if (low..=high).contains(&n) => Ok(Some(n)),
-        _ => Err(format!("{name}: {v} is not a whole number from {low} to {high}")),
+        _ => Err(format!("{name}: expected an integer from {low} to {high}, got {v}")),
     }
 }

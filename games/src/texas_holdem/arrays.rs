@@ -7,7 +7,7 @@ use super::deal::{ActionEffect, Deal, FOLD, NextStep};
 use super::table::PokerTable;
 use super::{State, TexasHoldem};
 
-/// Maximum length of a hand that has an array of all moves.
+/// Maximum length of a hand, in moves and deals, for which an array of all moves is available.
 const RECALLED: u32 = 1_024;
 
 fn spec(d: Dtype, parts: &[(&str, usize)], high: f64) -> TensorSpec {
@@ -22,7 +22,7 @@ fn spec(d: Dtype, parts: &[(&str, usize)], high: f64) -> TensorSpec {
     TensorSpec { d, s: vec![at], low: 0.0, high, parts }
 }
 
-/// Writes consecutive numbers, little-endian.
+/// A writer of consecutive little-endian numbers.
 struct Writer<'a> {
     cells: std::slice::ChunksExactMut<'a, u8>,
 }
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
         self.put((v as f32).to_le_bytes());
     }
 
-    /// Writes `n` cells, set to one where `set` returns true.
+    /// Writes `n` cells: 1 where `set` returns true, otherwise 0.
     fn reals(&mut self, n: usize, set: impl Fn(usize) -> bool) {
         (0..n).for_each(|k| self.real(f64::from(u8::from(set(k)))));
     }
@@ -70,7 +70,7 @@ impl TexasHoldem {
         spec(Dtype::F4, &parts, 1.0)
     }
 
-    /// Returns the spec of OpenSpiel's observation.
+    /// Returns the layout of OpenSpiel's observation.
     pub(super) fn openspiel_spec(&self) -> TensorSpec {
         let t = &self.table;
         let (deck, n) = (usize::from(t.deck), t.n);
@@ -78,7 +78,7 @@ impl TexasHoldem {
         spec(Dtype::F4, &parts, f64::from(t.unit()))
     }
 
-    /// Returns the spec of OpenSpiel's information state, for single short hands with fixed seats.
+    /// Returns the layout of OpenSpiel's information state, which exists for single short hands with fixed seats.
     pub(super) fn info_spec(&self) -> Option<TensorSpec> {
         let t = &self.table;
         let (deck, long) = (usize::from(t.deck), t.length());
@@ -164,7 +164,7 @@ impl TexasHoldem {
         w.ints(long, |i| at(i).filter(bet).map_or(0, |m| m.to));
     }
 
-    /// Returns the hole cards that a seat has seen.
+    /// Returns the hole cards of seat `me` that are dealt so far.
     fn own<'a>(&self, d: &'a Deal, me: Option<Seat>, shift: Option<usize>) -> &'a [u8] {
         match (me, shift) {
             (Some(me), Some(shift)) => d.hole(&self.table, (me + self.table.n - shift) % self.table.n),
@@ -174,7 +174,7 @@ impl TexasHoldem {
 }
 
 impl PokerTable {
-    /// Returns true if the seats must still be drawn.
+    /// Returns true if chance must still draw the seats.
     pub fn draws(&self, s: &State) -> bool {
         self.random_seats && s.first.is_none()
     }

@@ -1,9 +1,9 @@
-//! One hand, from the first card to the showdown. It uses positions; the match maps them to seats.
+//! A single hand, from the first card to the showdown. Players are identified by position; the match maps positions to
+//! seats.
 //!
-//! Betting follows the dealer of the Annual Computer Poker Competition, which OpenSpiel uses: a raise adds at least as
-//! much
-//! as the greatest bet or raise before it in the round, less only for an all-in; no bets follow if only one seat could
-//! bet.
+//! Betting follows the dealer of the Annual Computer Poker Competition, which OpenSpiel uses. A raise adds at least the
+//! greatest earlier bet or raise of the round; only an all-in may add less. Betting ends when at most one position can
+//! still bet.
 
 use arrayvec::ArrayVec;
 use ludex_env::game::Action;
@@ -31,30 +31,30 @@ pub(super) enum NextStep {
     Over,
 }
 
-/// The effect of an id, legal or not.
+/// The effect of an action id, legal or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ActionEffect {
     Fold,
     Call,
-    /// Raises to this sum over the hand.
+    /// Raises the position's chips in this hand to this sum.
     Raise(u32),
     AllIn,
 }
 
-/// A move with its effect.
+/// A move of one position, with its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BettingMove {
     pub action: Action,
     pub does: ActionEffect,
     pub position: u8,
     pub round: u8,
-    /// The position's sum over the hand after the move.
+    /// Chips of the position in this hand after the move.
     pub to: u32,
     /// Number of cards dealt before the move.
     pub dealt: u8,
 }
 
-/// Legal ids, ascending: some single ones, then a range.
+/// Legal action ids, ascending: single ids, then a range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct LegalIds {
     pub few: ArrayVec<Action, 5>,
@@ -76,19 +76,19 @@ impl LegalIds {
     }
 }
 
-/// The copyable part of a hand.
+/// The copyable part of a hand's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chips {
     pub cards: [u8; CARDS],
     pub dealt: u8,
-    /// Chips that each position has put in.
+    /// Chips that each position has put in during this hand.
     pub spent: [u32; SEATS],
-    /// Highest sum of a position, now and before this round.
+    /// Highest sum that a position has put in during this hand.
     pub most: u32,
     before: u32,
-    /// The lowest sum that a raise may go to.
+    /// The lowest sum to which a raise may go.
     least: u32,
-    /// The greatest bet or raise of this round, with its initial value at the start.
+    /// The greatest bet or raise of this round; its minimum at the start of the round.
     put: u32,
     /// Bit set of the positions that folded.
     pub folded: u16,
@@ -161,7 +161,7 @@ impl Deal {
         }
     }
 
-    /// Returns the ids that are legal for the position to move.
+    /// Returns the legal action ids of the position to move.
     pub fn options(&self, t: &PokerTable) -> LegalIds {
         let c = &self.chips;
         let p = usize::from(c.next);
@@ -217,7 +217,7 @@ impl Deal {
         o
     }
 
-    /// Returns the effect of an id for the position to move.
+    /// Returns the effect of an action id for the position to move.
     pub fn does(&self, t: &PokerTable, a: Action) -> ActionEffect {
         let c = &self.chips;
         let p = usize::from(c.next);
@@ -276,25 +276,25 @@ impl Deal {
         c.settle(t, p);
     }
 
-    /// Returns the dealt hole cards of a position.
+    /// Returns the hole cards of a position that are dealt so far.
     pub fn hole(&self, t: &PokerTable, p: usize) -> &[u8] {
         let (from, dealt) = (p * usize::from(t.hole), usize::from(self.chips.dealt));
         &self.chips.cards[from.min(dealt)..(from + usize::from(t.hole)).min(dealt)]
     }
 
-    /// Returns the board so far.
+    /// Returns the board cards that are dealt so far.
     pub fn board(&self, t: &PokerTable) -> &[u8] {
         let dealt = usize::from(self.chips.dealt);
         &self.chips.cards[usize::from(t.holes).min(dealt)..dealt]
     }
 
-    /// Returns true at a showdown: the end with two or more positions in.
+    /// Returns true at a showdown: the hand has ended, and at least two positions have not folded.
     pub fn showdown(&self, t: &PokerTable) -> bool {
         self.chips.seats_in(t) > 1 && self.next(t) == NextStep::Over
     }
 
-    /// Returns chips won or lost by position, at the end of the hand. The pot is split exactly, down to fractions of a
-    /// chip.
+    /// Returns the chips won or lost by each position; call at the end of the hand. The pot is split exactly, down to
+    /// fractions of a chip.
     pub fn won(&self, t: &PokerTable) -> [f64; SEATS] {
         let c = &self.chips;
         let mut won = [0.0; SEATS];
@@ -339,7 +339,7 @@ impl Chips {
         self.in_hand(p) && self.spent[p] < t.stacks[p]
     }
 
-    /// Returns the next position after `p` that can still bet; `p` itself if no other can.
+    /// Returns the next position after `p` that can still bet; `p` itself if no other position can.
     fn after(&self, t: &PokerTable, p: usize) -> u8 {
         let order = (1..=t.n).map(|k| (p + k) % t.n);
         order.clone().find(|&q| self.acts(t, q)).unwrap_or(p % t.n) as u8
@@ -349,18 +349,18 @@ impl Chips {
         self.spent[..t.n].iter().fold(0, |sum: u32, &s| sum.saturating_add(s))
     }
 
-    /// Returns raises by half the pot and by the pot, after a call, as target sums.
+    /// Returns the sums to which a call and a raise of half the pot, or of the whole pot, would bring position `p`.
     fn pot_raises(&self, t: &PokerTable, p: usize) -> (u32, u32) {
         let pot = self.pot(t).saturating_add(self.most.saturating_sub(self.spent[p]));
         (self.most.saturating_add(pot.div_ceil(2)), self.most.saturating_add(pot))
     }
 
-    /// Returns true if the round has no room for another raise and its replies.
+    /// Returns true if another raise and the replies to it would exceed [`ROUND_MOVES`].
     fn full(&self, t: &PokerTable) -> bool {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
-    /// Returns the bounds of a raise as target sums; `None` if no raise is possible.
+    /// Returns the lowest and highest sums to which a raise may go; `None` if no raise is possible.
     fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {
@@ -370,7 +370,7 @@ impl Chips {
         (self.most < stack).then(|| (self.least.min(stack), stack))
     }
 
-    /// Continues after a move of `p`: the next position, the next round, or the end of the bets.
+    /// Advances after a move of `p`: to the next position, to the next round, or to the end of betting.
     fn settle(&mut self, t: &PokerTable, p: usize) {
         let acting = (0..t.n).filter(|&q| self.acts(t, q)).fold(0, |set: u16, q| set | 1 << q);
         self.next = self.after(t, p);
@@ -392,7 +392,7 @@ impl Chips {
 }
 
 impl PokerTable {
-    /// Converts a card of this table's deck to one of the full deck.
+    /// Converts a card of this table's deck to a card of the full deck.
     pub fn card(&self, k: u8) -> crate::cards::Card {
         k / self.suits * 4 + k % self.suits
     }

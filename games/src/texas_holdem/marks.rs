@@ -1,4 +1,4 @@
-//! Marks of decisions and hands: moves, equity, and folds.
+//! Marks of moves and hands: decisions, equity, and folds.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
@@ -10,7 +10,7 @@ use crate::cards::{Card, Equity};
 
 const BENCH: &str = "BotzoneBench, table 3";
 
-/// Number of samples of an equity.
+/// Number of sampled boards for an equity.
 const SAMPLES: u32 = 10_000;
 
 /// Documentation of the marks.

@@ -1,4 +1,4 @@
-//! Parameters, and the poker table that they describe.
+//! Parameters, and the poker table that they define.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,45 +13,45 @@ pub(super) const SEATS: usize = 10;
 pub(super) const ROUNDS: usize = 4;
 /// Maximum number of hole cards of a seat.
 pub(super) const HOLE: usize = 3;
-/// Maximum number of cards that form a hand: hole and board.
+/// Maximum number of hole and board cards of one seat.
 pub(super) const HAND: usize = 7;
-/// Maximum number of chips of a blind, a bet or a stack.
+/// Maximum number of chips in a blind, a bet or a stack.
 const CHIPS: u32 = 1_000_000;
-/// Stack size without a limit; OpenSpiel's number.
+/// Stack size that means no limit; OpenSpiel's value.
 pub(super) const NO_END: u32 = i32::MAX as u32;
-/// Maximum number of moves in a betting round: no raise is legal if its replies would exceed it. The limit of the
-/// ACPC's dealer.
+/// Maximum number of moves in a betting round, as in the ACPC dealer. A raise is illegal if the replies to it would
+/// exceed this number.
 pub(super) const ROUND_MOVES: usize = 64;
 
-/// Rule for the sizes of bets.
+/// Betting structure of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Betting {
-    /// Bets of fixed sizes.
+    /// Bets have fixed sizes.
     Limit,
-    /// Bets of any size up to the stack.
+    /// Bets have any size up to the stack.
     Nolimit,
 }
 
-/// Available bets without a limit.
+/// Bet sizes available in a no-limit game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Abstraction {
-    /// No bets: fold and call only.
+    /// No bets: only fold and call.
     Fc,
     /// The pot, and all-in.
     Fcpa,
     /// Half the pot, the pot, and all-in.
     Fchpa,
-    /// Every amount, as the seat's sum over the hand.
+    /// Every amount, given as the seat's total chips in the hand.
     Fullgame,
-    /// Half the pot, the pot, and all-in, with the arithmetic of RLCard.
+    /// Half the pot, the pot, and all-in, computed as in RLCard.
     Rlcard,
-    /// Every amount, as the chips put in now, by the rules of Botzone; two seats.
+    /// Every amount, given as the chips put in by this move, under Botzone's rules; needs two seats.
     Botzone,
 }
 
-/// Unit of the returns of a match.
+/// Unit of a match's returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Score {
@@ -61,12 +61,12 @@ pub enum Score {
     Blinds,
 }
 
-/// Parameters of the poker table and its stakes. Lists by position start with position 0; without `randomSeats`, that
-/// is seat 0's in the first hand.
+/// Parameters of the poker table and its stakes. Lists by position start with position 0. Without `randomSeats`, seat 0
+/// has position 0 in the first hand.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Params {
-    /// Sizing of bets: `limit` or `nolimit`.
+    /// Betting structure: `limit` or `nolimit`.
     pub betting: Betting,
     /// Number of seats, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
@@ -74,25 +74,28 @@ pub struct Params {
     /// Number of betting rounds, 1 to 4.
     #[schemars(range(min = 1, max = 4))]
     pub num_rounds: u32,
-    /// Blinds by position. Default: 100 and 50 for two seats, 50 and 100 for more.
+    /// Blinds in chips, by position. Default: 100 and 50 for two seats, 50 and 100 for more seats.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub blind: Option<Vec<u32>>,
-    /// The position that acts first in each round, counted from 1. Default: 2 (for three and more seats 3), then 1.
+    /// Position that acts first in each round, counted from 1. Default: 2 in the first round (3 for three or more
+    /// seats), then 1.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub first_player: Option<Vec<u32>>,
-    /// Chips at the start of a hand, by position. Default: 200 big blinds each; unlimited with `limit`.
+    /// Chips at the start of each hand, by position. Default: 200 big blinds; unlimited with `limit`.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub stack: Option<Vec<u32>>,
-    /// Size of a bet in each round, with `limit`. Default: the big blind, from the third round on twice as much.
+    /// Size of a bet in each round with `limit`. Default: the big blind in the first two rounds, then twice the big
+    /// blind.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub raise_size: Option<Vec<u32>>,
-    /// Maximum number of bets in each round, up to 255. Default: 3, then 4 with `limit`, else 255.
+    /// Maximum number of bets in each round, up to 255. Default: with `limit`, 3 in the first round and then 4;
+    /// otherwise 255.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Vec<u32>>,
     /// Number of suits in the deck, 1 to 4.
     #[schemars(range(min = 1, max = 4))]
     pub num_suits: u32,
-    /// Number of ranks in the deck from the two up, 2 to 13.
+    /// Number of ranks in the deck, starting with the two, 2 to 13.
     #[schemars(range(min = 2, max = 13))]
     pub num_ranks: u32,
     /// Number of hole cards of each seat, 1 to 3.
@@ -101,14 +104,14 @@ pub struct Params {
     /// Number of board cards dealt before each round. Default: 0, 3, 1, 1.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub num_board_cards: Option<Vec<u32>>,
-    /// Available bets without a limit: `fc`, `fcpa`, `fchpa`, `fullgame`, `rlcard` or `botzone`.
+    /// Bet sizes available with `nolimit`: `fc`, `fcpa`, `fchpa`, `fullgame`, `rlcard` or `botzone`.
     pub betting_abstraction: Abstraction,
-    /// Hands of a match, 1 to 1000; positions move on by one seat after each hand.
+    /// Number of hands in a match, 1 to 1000. Positions move on by one seat after each hand.
     #[schemars(range(min = 1, max = 1000))]
     pub hands: u32,
-    /// If true, chance draws the seat of position 0 in the first hand.
+    /// If true, chance draws the seat that has position 0 in the first hand.
     pub random_seats: bool,
-    /// Unit of the returns: `chips`, or `blinds`, truncated to multiples of one half.
+    /// Unit of the returns: `chips`, or `blinds` truncated to multiples of one half.
     pub score: Score,
 }
 
@@ -139,7 +142,7 @@ fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<u32>>, D::Error> {
     params::list(d).map(Some)
 }
 
-/// Converts the parameters of OpenSpiel's `universal_poker`, with OpenSpiel's defaults for missing ones.
+/// Converts the parameters of OpenSpiel's `universal_poker`, and adds OpenSpiel's defaults for missing ones.
 pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     for (name, only) in [("boardCards", ""), ("handReaches", ""), ("potSize", "0"), ("calcOddsNumSims", "0")] {
         if let Some(given) = raw.remove(name) {
@@ -148,7 +151,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
                 return Err(ParamError::value(
                     name,
                     given,
-                    format!("OpenSpiel's default {only:?}; subgames are not played"),
+                    format!("{only:?}, OpenSpiel's default (subgames are not supported)"),
                 ));
             }
         }
@@ -182,7 +185,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     Ok(raw)
 }
 
-/// The poker table with checked parameters. Lists are by position or by round.
+/// A poker table with checked parameters. Lists are by position or by round.
 #[derive(Clone, Debug)]
 pub(super) struct PokerTable {
     pub n: usize,
@@ -198,10 +201,10 @@ pub(super) struct PokerTable {
     pub suits: u8,
     /// Number of cards in the deck.
     pub deck: u8,
-    /// Number of hole cards of a seat, and of all seats.
+    /// Number of hole cards of one seat.
     pub hole: u8,
     pub holes: u8,
-    /// Total number of cards dealt, up to each round.
+    /// Total number of cards dealt up to each round, including that round.
     pub dealt: [u8; ROUNDS],
     /// True if stacks are limited.
     pub stacked: bool,
@@ -211,7 +214,7 @@ pub(super) struct PokerTable {
 }
 
 impl PokerTable {
-    /// Creates the poker table, and fills the defaults into `p`.
+    /// Creates the poker table, and writes defaults into `p` for missing parameters.
     pub fn new(p: &mut Params) -> Result<PokerTable, ParamError> {
         params::in_range(p)?;
         let (n, rounds) = (p.num_players as usize, p.num_rounds as usize);
@@ -237,7 +240,7 @@ impl PokerTable {
             exactly("stack", given, n, "position")?;
             each("stack", given, 1, CHIPS)?;
             if let Some(p) = (0..n).find(|&p| given[p] <= blinds[p]) {
-                let why = format!("more chips than its blind of {} at position {p}", blinds[p]);
+                let why = format!("more than the blind of {} chips at position {p}", blinds[p]);
                 return Err(ParamError::value("stack", given.clone(), why));
             }
             stacks = padded(given, 0, SEATS);
@@ -251,7 +254,7 @@ impl PokerTable {
             each("raiseSize", given, 1, CHIPS)?;
             raise.clone_from(given);
         } else if let Some(given) = &p.raise_size {
-            return Err(ParamError::value("raiseSize", given.clone(), "nothing without betting=limit"));
+            return Err(ParamError::value("raiseSize", given.clone(), "unset, unless betting=limit"));
         }
         let default = || if limit { padded(&[3], 4, rounds) } else { vec![255; rounds] };
         let raises = p.max_raises.get_or_insert_with(default);
@@ -264,12 +267,13 @@ impl PokerTable {
         each("numBoardCards", boards, 0, HAND as u32)?;
         let board: u32 = boards.iter().sum();
         if p.num_hole_cards + board > HAND as u32 {
-            let why = format!("at most {} with {} hole cards", HAND as u32 - p.num_hole_cards, p.num_hole_cards);
+            let (most, hole) = (HAND as u32 - p.num_hole_cards, p.num_hole_cards);
+            let why = format!("at most {most} in total with {hole} hole cards");
             return Err(ParamError::value("numBoardCards", boards.clone(), why));
         }
         let (deck, holes) = (p.num_suits * p.num_ranks, p.num_players * p.num_hole_cards);
         if holes + board > deck {
-            let why = format!("a deck of at least {} cards: there are {deck}", holes + board);
+            let why = format!("a deck of at least {} cards, got {deck}", holes + board);
             return Err(ParamError::value("numRanks", p.num_ranks, why));
         }
         let mut cards = holes;
@@ -283,10 +287,11 @@ impl PokerTable {
 
         let sizes = p.betting_abstraction;
         if sizes == Abstraction::Botzone && (n != 2 || limit) {
-            return Err(ParamError::value("bettingAbstraction", "botzone", "botzone has two seats and no limit"));
+            let allowed = "botzone only with numPlayers=2 and betting=nolimit";
+            return Err(ParamError::value("bettingAbstraction", "botzone", allowed));
         }
         if p.score == Score::Blinds && big_blind == 0 {
-            return Err(ParamError::value("score", "blinds", "chips, as the big blind is 0"));
+            return Err(ParamError::value("score", "blinds", "chips; blinds needs a big blind above 0"));
         }
         Ok(PokerTable {
             n,
@@ -311,14 +316,14 @@ impl PokerTable {
         })
     }
 
-    /// Returns the maximum number of chips that a position can put in over a hand.
+    /// Returns the maximum number of chips that a position can put in during a hand.
     pub fn most(&self, position: usize) -> u32 {
         let bets = |r: usize| self.raise[r].saturating_mul(u32::from(self.raises[r]));
         let all = (0..self.rounds).fold(self.big_blind, |sum, r| sum.saturating_add(bets(r)));
         self.stacks[position].min(if self.limit { all } else { NO_END })
     }
 
-    /// Returns the maximum number of chips that a position can lose in a hand, and win in one.
+    /// Returns the maximum number of chips that a position can lose in a hand, and the maximum that it can win.
     pub fn swing(&self) -> (u32, u32) {
         let all: Vec<u32> = (0..self.n).map(|p| self.most(p)).collect();
         let but = |p: usize| all.iter().enumerate().filter(move |(q, _)| *q != p).map(|(_, &m)| m);
@@ -328,13 +333,14 @@ impl PokerTable {
         (greatest(&lost), greatest(&won))
     }
 
-    /// Returns the largest stack of a seat, the unit of the observation array.
+    /// Returns the maximum number of chips that any position can put in, the unit of the observation array.
     pub fn unit(&self) -> u32 {
         (0..self.n).map(|p| self.most(p)).max().unwrap_or(1).max(1)
     }
 
-    /// Returns a bound on the moves and deals of a hand. For OpenSpiel's games it is OpenSpiel's number, which
-    /// determines its arrays: one end, all cards, a check of every seat in every round, and the bets that stacks allow.
+    /// Returns an upper bound on the moves and deals of a hand. For OpenSpiel's games, this is OpenSpiel's bound, which
+    /// sets the lengths of its arrays: one for the end, all cards, a check of every seat in every round, and the bets
+    /// that stacks allow.
     pub fn length(&self) -> u32 {
         let most_moves = (ROUND_MOVES * self.rounds) as u32;
         let most = if self.limit { NO_END } else { (0..self.n).map(|p| self.stacks[p]).max().unwrap_or(0) };
@@ -390,7 +396,7 @@ fn exactly(name: &str, list: &[u32], n: usize, what: &str) -> Result<(), ParamEr
     Err(ParamError::value(name, list.to_vec(), format!("{n} numbers, one for each {what}")))
 }
 
-/// Checks that a list has a number for each round; excess numbers are dropped, as in OpenSpiel.
+/// Checks that a list has a number for each round, and drops excess numbers as OpenSpiel does.
 fn by_round(name: &str, list: &mut Vec<u32>, rounds: usize) -> Result<(), ParamError> {
     if list.len() < rounds {
         return Err(ParamError::value(name, list.clone(), format!("{rounds} numbers, one for each round")));

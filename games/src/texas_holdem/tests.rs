@@ -10,7 +10,7 @@ fn game(params: &str) -> GameRef {
     crate::load(&name).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Deals the named cards in order, then the rest in order of ids, and plays `moves` by their texts.
+/// Deals the named cards in order, then the remaining cards in order of ids, and plays `moves` by their texts.
 fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
     let mut s = game(params).start();
     let mut cards = cards.split(' ').filter(|c| !c.is_empty());
@@ -71,7 +71,7 @@ fn defaults_and_presets_match_documentation() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_invalid_parameter() {
     for (params, name) in [
         ("numPlayers=11", "numPlayers"),
         ("numPlayers=1", "numPlayers"),
@@ -113,7 +113,7 @@ fn refusals_state_raise_bounds() {
     }
     assert!(refusal(&*s, "dance").contains("Fold, Call"));
     let s = played("preset=hunl_fullgame", "", &["all in"]);
-    assert!(refusal(&*s, "Bet20000").contains("does not go beyond"), "{}", refusal(&*s, "Bet20000"));
+    assert!(refusal(&*s, "Bet20000").contains("does not exceed"), "{}", refusal(&*s, "Bet20000"));
     assert_eq!(s.legal_list(0), [0, 1]);
     let s = played("", "", &["Call"]);
     assert!(refusal(&*s, "Fold").contains("no bet to call"));
@@ -130,7 +130,7 @@ fn refusals_state_raise_bounds() {
 }
 
 #[test]
-fn action_notations_are_equivalent() {
+fn action_notation_variants_parse() {
     let id = |params: &str, text: &str| {
         let s = played(params, "", &[]);
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
@@ -153,7 +153,8 @@ fn action_notations_are_equivalent() {
     assert_eq!((id(botzone, "150"), id(botzone, "raise 150"), id(botzone, "149")), (Some(152), Some(152), None));
 }
 
-/// Three all-ins of different size: the main pot to the best of three, the side pot to the better of two.
+/// Three seats are all-in with different stacks. The best of three hands wins the main pot, and the better of two the
+/// side pot.
 #[test]
 fn side_pots_go_to_best_hands() {
     // Position 0 (1,000 chips) has aces, 1 (3,000) kings, 2 (2,000) queens; the board improves no hand.
@@ -174,14 +175,14 @@ fn side_pots_go_to_best_hands() {
 }
 
 #[test]
-fn five_high_straight_counts() {
+fn five_high_straight_is_recognized() {
     let s =
         played("", "As 2d Kc Kd 3h 4c 5s Kh 9d", &["Call", "Call", "Call", "Call", "Call", "Call", "AllIn", "Call"]);
     assert_eq!(s.returns(), [20_000.0, -20_000.0]);
 }
 
 #[test]
-fn limit_raises_follow_rounds() {
+fn limit_raise_size_depends_on_round() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
@@ -191,7 +192,7 @@ fn limit_raises_follow_rounds() {
 }
 
 #[test]
-fn rlcard_pot_excludes_call() {
+fn rlcard_pot_raise_excludes_amount_of_call() {
     let s = played("preset=llmarena", "", &[]);
     // 3 chips in the pot: half is 1, which with the blind of 1 does not exceed 2.
     assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
@@ -238,7 +239,7 @@ fn botzone_raises_double_previous_amount() {
 }
 
 #[test]
-fn hands_of_match_add_up() {
+fn match_total_is_sum_of_hand_results() {
     let s = played("preset=botzone,hands=3", "", &["-1", "-1"]);
     let v = view(&*s, 0);
     assert_eq!((&v["hand"], &v["total"]), (&json!(3), &json!([0.0, 0.0])));
@@ -281,7 +282,7 @@ fn sampled_cards_are_uniform() {
 }
 
 #[test]
-fn queries_are_analyzed() {
+fn query_returns_winners_categories_and_equity() {
     let ask = |q: Value| game("").analyze(&q);
     assert_eq!(
         ask(json!({ "board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"] })),
@@ -300,32 +301,32 @@ fn queries_are_analyzed() {
 }
 
 #[test]
-fn invalid_queries_are_named() {
+fn error_names_invalid_query_field() {
     let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
-        (json!([]), "not an object"),
-        (json!({ "board": "Tc" }), "hands are missing"),
-        (hands(json!("Kh Kc")), "not a list"),
-        (hands(json!([])), "0 of them"),
-        (hands(json!(["Kh"])), "hands/0: 1 cards"),
-        (hands(json!(["Kh Kc", "2c 3c 4c"])), "hands/1: 3 cards"),
-        (hands(json!(["Kh Kc", 7])), "hands/1: 7 is not a text"),
-        (hands(json!(["Kh Kc", "Kh 2c"])), "Kh is there twice"),
-        (hands(json!(["Tc Kc"])), "Tc is there twice"),
+        (json!([]), "got []"),
+        (json!({ "board": "Tc" }), "got nothing"),
+        (hands(json!("Kh Kc")), "got \"Kh Kc\""),
+        (hands(json!([])), "got 0"),
+        (hands(json!(["Kh"])), "hands/0: expected 2 cards, got 1"),
+        (hands(json!(["Kh Kc", "2c 3c 4c"])), "hands/1: expected 2 cards, got 3"),
+        (hands(json!(["Kh Kc", 7])), "hands/1: expected cards as text such as \"Tc 9h\", got 7"),
+        (hands(json!(["Kh Kc", "Kh 2c"])), "card Kh appears twice"),
+        (hands(json!(["Tc Kc"])), "card Tc appears twice"),
         (hands(json!(["Xc Kc"])), "expected a card (a rank of 23456789TJQKA, then a suit of cdhs), got \"Xc\""),
-        (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
-        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
+        (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: expected at most 5 cards, got 6"),
+        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: expected cards as text such as \"Tc 9h\", got 5"),
         (json!({ "boards": "", "hands": ["Kh Kc"] }), "unknown field \"boards\""),
-        (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: 0"),
-        (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: \"x\""),
+        (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: expected an integer from 1 to 100000000, got 0"),
+        (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: expected an integer"),
     ] {
         let got = why(q.clone());
         assert!(got.contains(word), "{q}: {got}");
     }
 }
 
-/// Returns the marks of the last of these moves, and of the chance node after it: (seat, name, value).
+/// Plays the moves; returns the marks of the last one and of the chance node after it as (seat, name, value).
 fn last_marks(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
@@ -345,7 +346,7 @@ fn equity(cards: &str, moves: &[&str]) -> f64 {
 }
 
 #[test]
-fn decision_marks_name_move() {
+fn decision_marks_state_type_of_move() {
     let word = |params: &str, moves: &[&str]| {
         let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         all.into_iter().find(|m| m.1 == "action").unwrap().2
@@ -384,7 +385,7 @@ fn finished_hands_are_marked() {
     assert_eq!((hands, gave_up), (vec![2.0; 2], folded.iter().map(|f| 1.0 - f).collect()));
 }
 
-/// Seats get two cards each, p0 first; the small blind, p1, acts first before the flop, p0 after it.
+/// Seats get two cards each, p0 first. p1 has the small blind and acts first before the flop; p0 acts first after it.
 #[test]
 fn equities_match_hand_computation() {
     let at_river = &["Call"; 7];

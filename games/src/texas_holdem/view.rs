@@ -10,7 +10,7 @@ use super::table::{Abstraction, PokerTable};
 use super::{State, TexasHoldem};
 use crate::cards;
 
-/// The information of one seat, or of the public: the current hand, and the visible parts of the earlier ones.
+/// Information visible to one seat, or to the public: the current hand, and the visible parts of earlier hands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -22,10 +22,10 @@ pub struct View {
     pub hands: u32,
     /// Chips won or lost in all finished hands, by seat.
     pub total: Vec<f64>,
-    /// The current hand; after the end, the last one.
+    /// The current hand; at the end, the last hand.
     #[serde(flatten)]
     pub now: HandView,
-    /// The earlier hands, oldest first.
+    /// Earlier hands, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<HandView>,
 }
@@ -44,9 +44,9 @@ pub struct HandView {
     pub dealt: u8,
     /// The betting round, from 0.
     pub round: u8,
-    /// Chips that each seat has put in.
+    /// Chips that each seat has put in during this hand.
     pub spent: Vec<u32>,
-    /// Chips that each seat has left; absent without a stack limit, and before the seats are drawn.
+    /// Chips that each seat has left; empty without a stack limit, and before the seats are drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<u32>,
     /// The seats that have folded.
@@ -56,13 +56,13 @@ pub struct HandView {
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The lowest and the highest size of a raise, in the numbers of the actions, if every size is an action.
+    /// The lowest and the highest raise, in the numbers of action names; absent unless every size has an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raise: Option<[u32; 2]>,
-    /// The hole cards revealed at a showdown, by seat; null for seats that folded.
+    /// The hole cards revealed at a showdown, by seat; null for a seat that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<Vec<String>>>,
-    /// Chips won or lost in this hand, by seat, at its end.
+    /// Chips won or lost in this hand, by seat; empty before the end of the hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub won: Vec<f64>,
 }
@@ -78,7 +78,7 @@ pub struct MoveView {
     pub action: u32,
     /// The name of the action.
     pub name: String,
-    /// The seat's total chips in the hand after the move.
+    /// Total chips of the seat in this hand after the move.
     pub to: u32,
 }
 
@@ -104,7 +104,8 @@ impl TexasHoldem {
         }
     }
 
-    /// Returns the view of one hand, with position 0 at seat `shift`; `None` before seats are drawn.
+    /// Returns the view of one hand, in which seat `shift` has position 0. `shift` is `None` before the seats are
+    /// drawn.
     fn hand_view(&self, d: &Deal, shift: Option<usize>, me: Option<Seat>) -> HandView {
         let t = &self.table;
         let c = &d.chips;
@@ -153,7 +154,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Samples a state consistent with the view: hidden cards are dealt at random.
+    /// Samples a state consistent with the view; hidden cards are dealt at random.
     pub(super) fn consistent_state(&self, view: &View, rng: &mut Stream) -> State {
         let t = &self.table;
         let me = view.seat.map(usize::from).filter(|&p| p < t.n);
@@ -211,7 +212,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Returns the chips that an action of the seat to move puts in.
+    /// Returns the number of chips that an action of the seat to move puts in, as text.
     pub(super) fn chips_of(&self, view: &View, a: Action) -> String {
         // The hidden cards do not affect the chips.
         let mut deal = self.consistent_state(view, &mut Stream::new(&[0; 32])).now;
@@ -235,7 +236,7 @@ impl TexasHoldem {
         self.in_words(view, |m| format!("p{} {}", m.seat, m.name))
     }
 
-    /// Returns the view as text with the chips of each move.
+    /// Returns the view as text, including the chips of each move.
     pub(super) fn verbose_text(&self, view: &View) -> String {
         let mut words = self.in_words(view, |m| match m.action {
             FOLD => format!("p{} {}", m.seat, m.name),
@@ -309,7 +310,7 @@ impl TexasHoldem {
     }
 }
 
-/// Lists the moves, a line for each round.
+/// Lists the moves, one line for each betting round.
 fn streets(hand: &HandView, of: fn(&MoveView) -> String) -> Vec<String> {
     let line = |(r, name): (usize, &&str)| {
         let moves: Vec<String> = hand.moves.iter().filter(|m| usize::from(m.round) == r).map(of).collect();
@@ -337,7 +338,7 @@ pub(super) fn cards_of_board(t: &PokerTable) -> usize {
 }
 
 impl PokerTable {
-    /// Returns the name of a card of this table's deck.
+    /// Returns the name of card `k` of this table's deck.
     pub fn name(&self, k: u8) -> String {
         cards::name(self.card(k))
     }
@@ -346,7 +347,7 @@ impl PokerTable {
         list.iter().map(|&k| self.name(k)).collect()
     }
 
-    /// Parses the name of a card of this table's deck.
+    /// Returns the card with this name in this table's deck.
     pub fn read(&self, name: &str) -> Option<u8> {
         let card = cards::card(name)?;
         let (rank, suit) = (card / 4, card % 4);

@@ -1,4 +1,4 @@
-//! Notations of actions, and explanations of refusals.
+//! Notations of actions, and reasons for refusals.
 
 use ludex_env::game::Action;
 
@@ -6,7 +6,8 @@ use super::TexasHoldem;
 use super::deal::{ActionEffect, CALL, Deal, FOLD, LegalIds, NextStep};
 use super::table::{Abstraction, PokerTable};
 
-/// Returns Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
+/// Returns Botzone's number for an action id: -1 fold, 0 call or check, -2 all-in, otherwise the chips that the move
+/// puts in.
 fn botzone(a: Action) -> i64 {
     match a {
         0 => -1,
@@ -17,7 +18,7 @@ fn botzone(a: Action) -> i64 {
 }
 
 impl TexasHoldem {
-    /// Returns the name of an action: OpenSpiel's, RLCard's or Botzone's.
+    /// Returns the name of an action in OpenSpiel's, RLCard's or Botzone's notation.
     pub(super) fn name(&self, a: Action) -> String {
         let t = &self.table;
         let word = match (a, t.sizes) {
@@ -34,13 +35,13 @@ impl TexasHoldem {
         word.to_owned()
     }
 
-    /// Returns the size in the name of a range id.
+    /// Returns the number in the name of an action id from the range of bets.
     pub(super) fn size(&self, a: Action) -> u32 {
         if self.table.sizes == Abstraction::Botzone { a.saturating_sub(2) } else { a }
     }
 
-    /// Parses an action in any spelling: names, terms of poker, sizes, and bare ids (for Botzone's presets, Botzone's
-    /// numbers). The result may be illegal.
+    /// Parses an action: names, poker terms, bet sizes, and action ids (Botzone's numbers in Botzone's presets). The
+    /// result may be illegal.
     pub(super) fn id(&self, legal: &[Action], text: &str) -> Option<Action> {
         let t = &self.table;
         let text = text.trim().to_ascii_lowercase();
@@ -92,7 +93,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Returns the names of legal actions; of a range, the first and the last.
+    /// Lists the names of legal actions; of a range, only the first and the last name.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =
@@ -100,7 +101,7 @@ impl TexasHoldem {
         shown.join(", ")
     }
 
-    /// Explains why an id is refused, with the legal bounds.
+    /// Explains why an action id is refused, with the legal bounds.
     pub(super) fn refusal(&self, d: &Deal, a: Action) -> String {
         let t = &self.table;
         let NextStep::Move(p) = d.next(t) else { return "no seat is to move".to_owned() };
@@ -113,29 +114,29 @@ impl TexasHoldem {
         match d.does(t, a) {
             ActionEffect::Fold => format!("{fold}: no bet to call; {call} checks"),
             ActionEffect::Call => {
-                format!("{call}: after an all-in there is only to fold ({fold}) or to go all-in ({all})")
+                format!("{call}: after an all-in, only fold ({fold}) and all-in ({all}) are legal")
             }
             _ if !bets => format!("{}: {}", self.name(a), no_raise(t, d, p, &options)),
             ActionEffect::Raise(_) if botzone => {
                 let (low, high) = options.range.map_or((0, 0), |(l, h)| (self.size(l), self.size(h)));
                 let k = self.size(a);
                 format!(
-                    "{k}: a raise puts in at least {low} and at most {high} chips now; all {} are {all}",
+                    "{k}: a raise must put in at least {low} and at most {high} chips; for all {} chips use {all}",
                     stack - spent
                 )
             }
             ActionEffect::Raise(to) if t.sizes == Abstraction::Fullgame => {
                 let (low, high) = options.range.unwrap_or_default();
                 let flaw = if to > high { "above the stack" } else { "too small" };
-                format!("Bet{to} is {flaw}: a raise goes to at least {low} and at most {high} chips over the hand")
+                format!("Bet{to} is {flaw}: expected a total of at least {low} and at most {high} chips in this hand")
             }
             ActionEffect::Raise(to) => format!(
-                "{}: it would go to {to} chips over the hand; the stack is {stack}, the call {owed}, and a raise must go \
-                 beyond the call by the last raise at least",
+                "{}: a raise to {to} chips in this hand is illegal; the stack is {stack}, the call costs {owed}, and a \
+                 raise must exceed the call by at least the last raise",
                 self.name(a)
             ),
             ActionEffect::AllIn => {
-                format!("{}: the pot is all of the stack, so {} is all-in", self.name(a), self.name(2))
+                format!("{}: the pot is as large as the stack, so {} is all-in", self.name(a), self.name(2))
             }
         }
     }
@@ -145,10 +146,10 @@ fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &LegalIds) -> String {
     let (c, only) = (&d.chips, if options.has(FOLD) { "fold or call" } else { "check" });
     let stack = t.stacks[p];
     if t.sizes == Abstraction::Fc {
-        "this table has no raises".to_owned()
+        "raises are disabled at this table".to_owned()
     } else if c.most >= stack {
-        format!("the stack of {stack} does not go beyond the {} of the call; {only}", c.most)
+        format!("the stack of {stack} does not exceed the call to {}; legal: {only}", c.most)
     } else {
-        format!("no raise is possible: the round has had all of its raises, or no seat could answer; {only}")
+        format!("no raise is possible: the round has its maximum of raises, or no seat can reply; legal: {only}")
     }
 }

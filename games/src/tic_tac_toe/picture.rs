@@ -6,7 +6,7 @@ use ludex_env::picture::{Board, Paint, Picture, line, square_name};
 use super::{MARKS, NAMES, TicTacToe, View};
 use crate::board;
 
-/// Returns the name of a square; `a1` is at the lower left.
+/// Returns the name of a square, such as `a1` at the lower left.
 pub(super) fn name(square: [usize; 2]) -> String {
     square_name("abc", 3, square)
 }

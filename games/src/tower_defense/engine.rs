@@ -1,4 +1,4 @@
-//! Implementation of the engine interface of plan games.
+//! Implementation of the plan game engine for tower defense.
 
 use ludex_env::draw::Stream;
 use ludex_env::game::{Action, ActionSink, GameInfo};
@@ -11,7 +11,7 @@ use super::units::{DEMONS, HUMANS, demon_health};
 use super::{Params, TICK, TowerDefenseEngine};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First ids of each kind.
+/// First action id of each kind of choice.
 const UNIT: Action = 2;
 const CELL: Action = 15;
 const SECOND: Action = 70;

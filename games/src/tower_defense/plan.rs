@@ -6,7 +6,7 @@ use ludex_env::game::Seat;
 use super::units::{DEMONS, HUMANS, human_cost};
 use super::{Rules, TICK};
 
-/// Number of columns for human units.
+/// Number of columns in which human units can be placed.
 pub const COLUMNS: u8 = 11;
 /// Maximum number of pieces in a plan.
 pub const MOST: usize = 200;
@@ -20,11 +20,11 @@ pub const LATEST: u32 = 60_000;
 /// One unit of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Index in the table of its side.
+    /// Kind of the unit: an index in its side's table.
     pub kind: u8,
-    /// 5x + y for a human unit, 55 + y for a demon.
+    /// Cell of the unit: `5x + y` for a human unit, `55 + y` for a demon.
     pub cell: u8,
-    /// Tick of its appearance: 0 to 1200.
+    /// Tick in which the unit appears, 0 to 1200.
     pub tick: u16,
 }
 
@@ -33,14 +33,15 @@ pub fn cost(side: Seat, kind: u8, rules: Rules) -> u32 {
     if side == 0 { human_cost(kind, rules) } else { DEMONS[usize::from(kind)].cost }
 }
 
-/// Draws a random plan: names uniformly until one exceeds the budget, at any place, in the first ten seconds.
+/// Draws a random plan. Random kinds, places and times (in the first ten seconds) are added until a unit exceeds the
+/// budget.
 pub fn random(side: Seat, budget: u32, rules: Rules, rng: &mut Stream) -> Vec<Piece> {
     let mut plan = Vec::new();
     fill(side, budget, rules, &mut plan, rng);
     plan
 }
 
-/// Adds random units until one exceeds the budget.
+/// Adds random units to a plan until one would exceed the budget.
 fn fill(side: Seat, budget: u32, rules: Rules, plan: &mut Vec<Piece>, rng: &mut Stream) {
     let mut spent: u32 = plan.iter().map(|piece| cost(side, piece.kind, rules)).sum();
     while plan.len() < MOST {
@@ -56,18 +57,18 @@ fn fill(side: Seat, budget: u32, rules: Rules, plan: &mut Vec<Piece>, rng: &mut 
     }
 }
 
-/// Draws a random place and time.
+/// Draws a random place and time for a unit of kind 0.
 fn anywhere(side: Seat, rng: &mut Stream) -> Piece {
     let cell = if side == 0 { rng.below(ENTRY.into()) as u8 } else { ENTRY + rng.below(ROWS.into()) as u8 };
     Piece { kind: 0, cell, tick: rng.below(10_000 / TICK as usize) as u16 }
 }
 
-/// Returns true if no human unit of the plan appears at the same place and time.
+/// Returns true if no human unit of the plan appears at the place and time of `piece`.
 fn fits(side: Seat, plan: &[Piece], piece: Piece) -> bool {
     side == 1 || plan.iter().all(|other| (other.cell, other.tick) != (piece.cell, piece.tick))
 }
 
-/// Returns the plan with one unit moved, or with one or two units replaced at random.
+/// Returns the plan with one random change: a unit moved, or one or two units replaced.
 pub fn vary(side: Seat, budget: u32, rules: Rules, plan: &[Piece], rng: &mut Stream) -> Vec<Piece> {
     let mut new = plan.to_vec();
     if rng.below(2) == 0 && !new.is_empty() {

@@ -1,6 +1,7 @@
 //! The battle: ticks of 50 ms on a field of five rows.
 //!
-//! A cell is 1120 units wide; a demon's position is that of its front edge. Health and damage are in tenths of a point.
+//! A cell is 1120 field units wide. The position of a demon is the position of its front edge. Health and damage are in
+//! tenths of a point.
 
 use arrayvec::ArrayVec;
 use serde_json::{Value, json};
@@ -12,25 +13,25 @@ use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 
 /// Number of rows of the field.
 const ROWS: usize = 5;
-/// Number of columns for human units.
+/// Number of columns in which human units can be placed.
 const COLUMNS: usize = 11;
-/// Width of a cell.
+/// Width of a cell, in field units.
 const CELL: i32 = 1120;
-/// Position at which demons appear.
+/// Position at which demons appear, in field units.
 const ENTRY: i32 = 11 * CELL;
-/// Distance per tick of a slowed demon of speed 1; twice as much otherwise.
+/// Field units per tick of a slowed demon of speed 1; other demons of speed 1 move twice as far.
 const STRIDE: i32 = 11;
-/// The first tick that is not played: 600 s.
+/// Tick at which a battle without a winner ends: 600 s.
 const CAP: i32 = 12_000;
-/// Ticks per second: between attacks of a demon, and from a hit of fire to its second point.
+/// Number of ticks in a second, the interval between a demon's attacks and between the two points of fire damage.
 const SECOND: i32 = 1000 / TICK;
-/// Ticks for which a hit of ice slows a demon.
+/// Number of ticks for which ice slows a demon.
 const SLOW: i32 = 2000 / TICK;
-/// Ticks between two summons.
+/// Number of ticks between two summons.
 const SUMMON: i32 = 5000 / TICK;
-/// Number of columns that a pulse reaches.
+/// Number of columns that a magnetic pulse reaches.
 const PULSE: i32 = 10;
-/// Damage against shields of the demon that breaks them, in points.
+/// Damage of a shield breaker to a shield, in points.
 const BREAKS: i32 = 5;
 const NEVER: i32 = -1;
 const NOBODY: u16 = u16::MAX;
@@ -45,13 +46,13 @@ enum Damage {
     Light,
 }
 
-/// A human unit on the field; its number is its index in the list.
+/// A human unit on the field; its number is its index in the list of units.
 struct Soldier {
     kind: u8,
     x: u8,
     y: u8,
     health: i32,
-    /// The tick of its next shot, pulse or explosion.
+    /// Tick of the unit's next shot, pulse or explosion.
     ready: i32,
 }
 
@@ -60,24 +61,24 @@ struct Marcher {
     kind: u8,
     row: u8,
     number: u16,
-    /// Position of the front edge.
+    /// Position of the front edge, in field units.
     p: i32,
     health: i32,
     /// First tick in which the demon may attack.
     ready: i32,
-    /// Tick of the next summons.
+    /// Tick in which the demon summons next.
     summons: i32,
-    /// Tick in which the demon burns; `NEVER` for none.
+    /// Tick in which fire deals its second point of damage; `NEVER` for none.
     burns: i32,
-    /// First tick in which the demon is not slowed.
+    /// Tick in which slowing of the demon ends.
     slow: i32,
-    /// Unit that blocks the demon.
+    /// Number of the human unit that blocks the demon.
     before: u16,
-    /// True while the shield, body or jump lasts.
+    /// True while the demon still has its shield, its body, or its jump.
     armed: bool,
     /// True if the demon has been damaged.
     awake: bool,
-    /// True if the demon belongs to the plan.
+    /// True if the demon was bought by the plan; false if it was summoned.
     paid: bool,
 }
 
@@ -114,24 +115,24 @@ struct Field<'a, L> {
     log: &'a mut L,
     tick: i32,
     humans: ArrayVec<Soldier, MOST>,
-    /// Living demons and those that died in this tick, in spawn order.
+    /// Living demons and demons killed in this tick, in the order of appearance.
     demons: SmallVec<[Marcher; 64]>,
-    /// Number of demons that have appeared.
+    /// Number of demons that have appeared so far.
     seen: u16,
-    /// The unit of each cell.
+    /// Index of the human unit in each cell.
     grid: [[Option<u8>; COLUMNS]; ROWS],
-    /// Number of living sheltering demons, by row.
+    /// Number of living demons that shelter each row.
     shadows: [u8; ROWS],
-    /// Number of living mages, by row.
+    /// Number of living mages in each row.
     lights: [u8; ROWS],
-    /// True if a demon has died in this tick.
+    /// True if a demon was killed in this tick.
     fell: bool,
 }
 
-/// A battle fits into 16 kB.
+/// Limits the memory of a battle to 16 KiB.
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
-/// Plays one plan against the other.
+/// Plays the battle between two plans.
 pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, budget: u32, log: &mut L) -> BattleEnd {
     let mut field = Field {
         rules,
@@ -198,14 +199,14 @@ pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, 
     BattleEnd { winner, reason, length: field.tick as u32, value: [value, -value] }
 }
 
-/// Returns the living units of the winner: name, and health in tenths.
+/// Returns the name and the health in tenths of each living unit of the winner.
 fn survivors(winner: usize, humans: &[Soldier], demons: &[Marcher]) -> Vec<Value> {
     let humans = humans.iter().filter(|s| s.health > 0).map(|s| json!([s.table().name, s.health]));
     let demons = demons.iter().map(|demon| json!([demon.table().name, demon.health]));
     if winner == 0 { humans.collect() } else { demons.collect() }
 }
 
-/// Returns the indexes in the list, by tick and then by index.
+/// Returns the indexes of the pieces, ordered by tick and then by index.
 fn by_time(pieces: &[Piece]) -> ArrayVec<u8, MOST> {
     let mut order: ArrayVec<u8, MOST> = (0..pieces.len().min(MOST) as u8).collect();
     order.sort_unstable_by_key(|&n| (pieces[usize::from(n)].tick, n));
@@ -260,12 +261,12 @@ impl<L: BattleLog> Field<'_, L> {
         number
     }
 
-    /// Returns true if another demon shelters this one.
+    /// Returns true if a shadow demon shelters this demon.
     fn sheltered(&self, demon: &Marcher) -> bool {
         self.shadows[usize::from(demon.row)] > u8::from(demon.is(Trait::Shadow))
     }
 
-    /// Returns the effective damage to a demon, in tenths.
+    /// Returns the damage that reaches a demon after its defenses, in tenths. `n` is the demon's index.
     fn felt(&self, n: usize, points: i32, damage: Damage) -> i32 {
         let demon = &self.demons[n];
         let tenths = 10 * points;
@@ -283,7 +284,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Deducts `tenths` from a demon and logs it; `by` is the attacking unit, if any.
+    /// Reduces the health of demon `n` by `tenths` and logs the damage; `by` is the attacking unit, if any.
     fn hurt(&mut self, n: usize, tenths: i32, kind: &'static str, by: Option<usize>) {
         let demon = &mut self.demons[n];
         demon.health -= tenths;
@@ -300,7 +301,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies the second point of fire damage where it is due.
+    /// Applies the second point of fire damage to each demon for which it is due.
     fn burn(&mut self) {
         for n in 0..self.demons.len() {
             if self.demons[n].burns == self.tick {
@@ -311,7 +312,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Lets the human units act in the order of their placement.
+    /// Executes the actions of the human units, in the order of their placement.
     fn act(&mut self) {
         for n in 0..self.humans.len() {
             let soldier = &self.humans[n];
@@ -327,7 +328,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Returns the target of a unit: the foremost living demon in its row that is not behind it.
+    /// Returns the index of a unit's target: the demon nearest to the left edge in the unit's row, but not behind the
+    /// unit.
     fn target(&self, soldier: &Soldier, shot: Shot) -> Option<usize> {
         let from = i32::from(soldier.x) * CELL;
         let mut best: Option<(i32, usize)> = None;
@@ -400,7 +402,7 @@ impl<L: BattleLog> Field<'_, L> {
         event!(self.log, self.tick, "gone", h(by));
     }
 
-    /// Removes a unit from the field.
+    /// Removes human unit `n` from the field.
     fn leave(&mut self, n: usize) {
         let soldier = &mut self.humans[n];
         soldier.health = soldier.health.min(0);
@@ -442,7 +444,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Lets the demons move, jump and attack in spawn order.
+    /// Executes the moves, jumps and attacks of the demons, in the order of their appearance.
     fn march(&mut self) {
         for n in 0..self.demons.len() {
             let demon = &mut self.demons[n];
@@ -503,7 +505,7 @@ impl<L: BattleLog> Field<'_, L> {
         self.humans.iter().filter(|s| s.health > 0).map(|s| human_cost(s.kind, self.rules)).sum()
     }
 
-    /// Returns the price of the plan's living demons.
+    /// Returns the total price of the plan's living demons.
     fn demon_cost(&self) -> u32 {
         self.demons.iter().filter(|demon| demon.paid).map(|demon| demon.table().cost).sum()
     }

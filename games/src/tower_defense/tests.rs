@@ -9,7 +9,8 @@ use super::plan::ENTRY;
 use super::*;
 use crate::plan_game::{BattleEnd, FullLog, events};
 
-/// Parses a plan: `Name x,y@ms` for a human unit, `Name y@ms` for a demon, separated by semicolons; without `@ms` at 0.
+/// Parses a plan: units `Name x,y@ms` for humans or `Name y@ms` for demons, separated by semicolons. Without `@ms`, a
+/// unit appears at 0 ms.
 fn plan(side: usize, text: &str) -> Vec<Piece> {
     let piece = |text: &str| {
         let (name, place) = text.trim().split_once(' ').unwrap();
@@ -42,13 +43,13 @@ fn fight(humans: &str, demons: &str) -> Vec<Value> {
     fight_under(Rules::Paper, humans, demons).1.events()
 }
 
-/// Asserts all events of a battle.
+/// Asserts that a battle logs exactly these events.
 #[track_caller]
 fn is(humans: &str, demons: &str, expected: &str) {
     assert_eq!(json!(fight(humans, demons)), json!(events(expected)));
 }
 
-/// Asserts that the log contains these events in this order, possibly with others between them.
+/// Asserts that the log contains these events in this order; other events may occur between them.
 #[track_caller]
 fn has(log: &[Value], expected: &str) {
     let mut rest = log.iter();
@@ -57,14 +58,14 @@ fn has(log: &[Value], expected: &str) {
     }
 }
 
-/// Asserts that the log contains `n` events of this kind.
+/// Asserts that the log contains exactly `n` events of this kind.
 #[track_caller]
 fn count(log: &[Value], kind: &str, n: usize) {
     assert_eq!(log.iter().filter(|e| e[1] == kind).count(), n, "{kind}");
 }
 
 #[test]
-fn rifle_and_shield_apply() {
+fn rifle_and_shield_battle_logs_expected_events() {
     is(
         "RifleSoldier 3,2; ShieldSoldier 4,2",
         "NormalDemon 2@1000",
@@ -76,7 +77,7 @@ fn rifle_and_shield_apply() {
 }
 
 #[test]
-fn jump_and_bomb_apply() {
+fn jump_and_bomb_battle_logs_expected_events() {
     is(
         "ShieldSoldier 10,1; Bomb 9,1@1000",
         "BouncingDemon 1; GreatDemon 2",
@@ -88,7 +89,7 @@ fn jump_and_bomb_apply() {
 }
 
 #[test]
-fn two_demons_are_shot_in_turn() {
+fn soldier_shoots_demons_one_after_another() {
     is(
         "HandgunSoldier 9,0",
         "ShadowDemon 0; MachineDemon 0",
@@ -99,7 +100,7 @@ fn two_demons_are_shot_in_turn() {
     );
 }
 
-/// A demon covers 12320 in steps of 44: 280 ticks, 0 to 279. At speed 4 it needs 140 ticks.
+/// A demon of speed 2 covers 12320 field units in steps of 44: 280 ticks, 0 to 279. At speed 4 it needs 140 ticks.
 #[test]
 fn demons_move_at_their_speed() {
     let spawn = r#"[0,"spawn","d0","NormalDemon",3,12320]"#;
@@ -134,7 +135,8 @@ fn faster_guns_shoot_more_often() {
     has(&log, r#"[5,"shot","h0","d0",10,90] [10,"shot","h0","d0",10,80] [50,"dead","d0"]"#);
 }
 
-/// The shield loses its 15 points in ticks 20 to 300; the demon then needs 280 ticks from 12320.
+/// The demon destroys the 15 points of the shield soldier in ticks 20 to 300. It then needs 280 ticks from 12320 to the
+/// edge.
 #[test]
 fn shield_soldier_blocks_demon() {
     let log = fight("ShieldSoldier 10,0", "NormalDemon 0");
@@ -142,7 +144,8 @@ fn shield_soldier_blocks_demon() {
     has(&log, r#"[580,"breach","d0",0] [580,"end","demon","breach"]"#);
 }
 
-/// A hit costs either shield 5 points: three hits for 15 points, six for 30. Other units lose 1.
+/// Each hit costs a shield soldier 5 points: three hits for 15 points, six for 30 points. A hit costs other units 1
+/// point.
 #[test]
 fn shield_breaker_damages_shields_more() {
     let log = fight("ShieldSoldier 10,0", "ShieldBreakerDemon 0");
@@ -152,9 +155,8 @@ fn shield_breaker_damages_shields_more() {
     has(&fight("LightMage 10,0", "ShieldBreakerDemon 0"), r#"[20,"hit","d0","h0",10,10]"#);
 }
 
-/// The demon cannot jump over the enhanced shield, which loses its 30 points by tick 600, and does not use up its jump.
-/// From tick 601 on the demon moves; it meets the shield in column 9 at 11200, 26 steps later, and jumps over it to
-/// 10080.
+/// The demon cannot jump over the enhanced shield, whose 30 points last until tick 600, but it keeps its jump. It moves
+/// again in tick 601. After 26 steps it meets the shield in column 9 at 11200 and jumps over it to 10080.
 #[test]
 fn enhanced_shield_prevents_jump() {
     let log = fight("EnhancedShieldSoldier 10,0; ShieldSoldier 9,0", "BouncingDemon 0");
@@ -162,8 +164,8 @@ fn enhanced_shield_prevents_jump() {
     count(&log, "jump", 1);
 }
 
-/// 12320 - 254 * 44 = 1144: the next step would be in column 0, so the demon jumps to 0. Of two units in a row it jumps
-/// over only one.
+/// At 12320 - 254 * 44 = 1144, the next step would enter column 0, so the demon jumps to 0. It can jump over only one
+/// of two units in a row.
 #[test]
 fn bouncing_demon_jumps_once() {
     has(&fight("ShieldSoldier 0,4", "BouncingDemon 4"), r#"[254,"jump","d0","h0",0] [254,"breach","d0",4]"#);
@@ -171,8 +173,8 @@ fn bouncing_demon_jumps_once() {
     has(&log, r#"[0,"jump","d0","h0",11200] [1,"stop","d0","h1",11200] [20,"hit","d0","h1",10,140]"#);
 }
 
-/// From tick 20 on the fire costs two points a second: 200 - 20 (k - 1) - 10 after the shot in tick 20 k, 10 less by
-/// the fire of tick 20 k.
+/// From tick 20 on, the fire costs two points a second. In tick 20 k, health is 200 - 20 (k - 1) - 10 after the shot,
+/// and 10 less after the fire.
 #[test]
 fn flamethrower_burns_target() {
     let log = fight("FlamethrowerSoldier 0,0", "GreatDemon 0");
@@ -187,7 +189,7 @@ fn flamethrower_burns_target() {
     count(&log, "burn", 0);
 }
 
-/// Fire neither hits nor burns the demon; light damages it.
+/// Fire neither damages nor ignites the fire demon; light damages it.
 #[test]
 fn fire_demon_ignores_fire() {
     let log = fight("FlamethrowerSoldier 0,0", "FireDemon 0");
@@ -200,8 +202,8 @@ fn fire_demon_ignores_fire() {
     has(&log, r#"[20,"shot","h0","d0",30,70]"#);
 }
 
-/// The king makes 20 steps of 44, then steps of 22: 11440 - 469 * 22 = 1122, so it meets the soldier in tick 20 + 469
-/// and kills it.
+/// The king makes 20 steps of 44, and then steps of 22. Since 11440 - 469 * 22 = 1122, it meets the soldier in tick 20
+/// + 469 and kills it.
 #[test]
 fn ice_slows_demon_king() {
     let log = fight("IceSoldier 0,0", "DemonKing 0");
@@ -211,8 +213,8 @@ fn ice_slows_demon_king() {
     has(&log, r#"[480,"slow","d0",520] [530,"breach","d0",0]"#);
 }
 
-/// The demon is neither damaged nor slowed: 11440 - 234 * 44 = 1144, so it meets the soldier in tick 254. It burns like
-/// others.
+/// Ice neither damages nor slows the demon. Since 11440 - 234 * 44 = 1144, the demon meets the soldier in tick 254.
+/// Fire burns it like other demons.
 #[test]
 fn frost_demon_ignores_ice() {
     let log = fight("IceSoldier 0,0", "FrostDemon 0");
@@ -224,9 +226,10 @@ fn frost_demon_ignores_ice() {
     has(&log, r#"[20,"shot","h0","d0",50,50] [40,"burn","d0",50,0]"#);
 }
 
-/// Only anti-air guns can target the demon, which passes over units. Under the rules of the repository it has 5 points.
+/// Only anti-air guns can hit the flying demon, which passes over units. By the repository's rules it has 5 points of
+/// health.
 #[test]
-fn flying_demon_is_hit_by_anti_air_only() {
+fn only_anti_air_guns_hit_flying_demon() {
     let log = fight("AntiAirSoldier 0,0", "FlyingDemon 0");
     has(&log, r#"[20,"shot","h0","d0",10,90] [200,"dead","d0"] [200,"end","human","cleared"]"#);
     let log =
@@ -242,10 +245,11 @@ fn flying_demon_is_hit_by_anti_air_only() {
     has(&fight("AntiAirSoldier 0,0; LightMage 1,0", "FlyingDemon 0; ShadowDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
 
-/// In tick 10 the demons are at 11880, in column 10. A bomb in 9,1 reaches rows 0 to 2; in the repository its own cell
-/// and the four adjacent ones. A bomb that dies first does not explode.
+/// In tick 10 the demons are at 11880, in column 10. A bomb in 9,1 reaches rows 0 to 2 by the paper's rules. By the
+/// repository's rules, it reaches its own cell and the four adjacent cells. A bomb that is destroyed first does not
+/// explode.
 #[test]
-fn bomb_hits_adjacent_cells() {
+fn bomb_hits_surrounding_cells() {
     let demons = "GreatDemon 0; GreatDemon 1; GreatDemon 2; GreatDemon 3";
     let log = fight("Bomb 9,1", demons);
     has(&log, r#"[10,"blast","h0","d0",300,-100] [10,"blast","h0","d1",300,-100] [10,"blast","h0","d2",300,-100]"#);
@@ -261,7 +265,7 @@ fn bomb_hits_adjacent_cells() {
     count(&log, "blast", 0);
 }
 
-/// The explosion hits the whole row and no other; demons sheltered by a shadow are not hit.
+/// The explosion hits only its own row, and no demon that a shadow demon shelters.
 #[test]
 fn linear_explosion_hits_own_row() {
     let log = fight("LinearExplosion 0,1@1000", "NormalDemon 1; NormalDemon 1@1500; NormalDemon 0; NormalDemon 2");
@@ -274,8 +278,8 @@ fn linear_explosion_hits_own_row() {
     count(&fight("LinearExplosion 0,1", "ShadowDemon 1; ShadowDemon 1"), "blast", 0);
 }
 
-/// The pulse is in tick 40. Before it, three tenths of a shot pass the shield and half of a shot the body; afterwards,
-/// whole shots pass.
+/// The pulse comes in tick 40. Before it, the shield lets through three tenths of a shot and the body half of a shot.
+/// After it, both take full shots.
 #[test]
 fn magnetic_pulse_removes_defenses() {
     let log = fight("MagneticSoldier 0,0; HandgunSoldier 1,0", "ShieldDemon 0");
@@ -294,8 +298,8 @@ fn magnetic_pulse_removes_defenses() {
     has(&fight("FlamethrowerSoldier 0,0", "ShieldDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
 
-/// The demon is at 11440 in tick 20 and then moves 66 a tick. 11440 - 156 * 66 = 1144: it meets the soldier in tick 176
-/// and kills it with 3 points; 17 steps from 1120 remain.
+/// The demon is at 11440 in tick 20 and then moves 66 a tick. Since 11440 - 156 * 66 = 1144, it meets the soldier in
+/// tick 176 and kills it with 3 points of damage. From 1120, 17 steps remain.
 #[test]
 fn damaged_machine_demon_speeds_up() {
     let log = fight("HandgunSoldier 0,0", "MachineDemon 0");
@@ -305,9 +309,9 @@ fn damaged_machine_demon_speeds_up() {
     has(&log, r#"[20,"shot","h0","d0",0,200] [254,"stop","d0","h0",1120]"#);
 }
 
-/// Other demons in the row of a shadow demon take damage from light only; the shadow demon takes all damage.
+/// Only light damages other demons in the row of a shadow demon. The shadow demon itself takes all damage.
 #[test]
-fn shadow_demon_shelters_row_from_all_but_light() {
+fn shadow_demon_shelters_row_except_from_light() {
     let log = fight("HandgunSoldier 0,0", "NormalDemon 0; ShadowDemon 0");
     has(&log, r#"[20,"shot","h0","d0",0,100] [40,"shot","h0","d0",0,100]"#);
     let log = fight("HandgunSoldier 0,0; LightMage 1,0", "NormalDemon 0; ShadowDemon 0");
@@ -322,7 +326,8 @@ fn shadow_demon_shelters_row_from_all_but_light() {
     has(&log, r#"[20,"shot","h0","d0",10,90] [40,"burn","d0",0,90] [40,"shot","h0","d0",10,80]"#);
 }
 
-/// Neighbors are within 1120 in adjacent rows: d2 is 26 * 44 = 1144 behind, d3 is two rows away, and d4 flies.
+/// A rocket damages demons within 1120 of its target in adjacent rows. d2 is 26 * 44 = 1144 behind, d3 is two rows
+/// away, and d4 flies.
 #[test]
 fn rocket_damages_neighbors_of_target() {
     let demons = "GreatDemon 2; GreatDemon 1@0; GreatDemon 2@1300; GreatDemon 4; FlyingDemon 3";
@@ -335,8 +340,8 @@ fn rocket_damages_neighbors_of_target() {
     has(&log, r#"[30,"shot","h0","d0",20,180] [30,"splash","h0","d1",20,180]"#);
 }
 
-/// At speed 1 the demon is at 12320 - 100 * 22 = 10120 in tick 100. The new demon starts at 9000 and moves at once: 205
-/// steps.
+/// At speed 1 the demon is at 12320 - 100 * 22 = 10120 in tick 100. The summoned demon starts at 9000, moves at once,
+/// and needs 205 steps.
 #[test]
 fn summoning_demon_adds_demons() {
     let log = fight("", "SummoningDemon 4");
@@ -355,10 +360,10 @@ fn summoning_demon_adds_demons() {
     assert_eq!(log.summary["survivors_cost"], 300);
 }
 
-/// Units are placed by time, then by index in the list. A unit for an occupied cell is lost, and its number is not
-/// used.
+/// Units are placed by time, and units of the same time by index. A unit for an occupied cell is lost and gets no
+/// number.
 #[test]
-fn units_are_placed_by_time_and_index() {
+fn units_are_placed_by_time_then_index() {
     let log = fight("LightMage 3,3@100; ShieldSoldier 3,3; Bomb 2,3@100", "NormalDemon 0@60000; FireDemon 1");
     has(
         &log,
@@ -369,9 +374,10 @@ fn units_are_placed_by_time_and_index() {
     assert_eq!(log.last(), Some(&json!([279, "end", "demon", "breach"])));
 }
 
-/// Victory requires that no demons are to come, and needs no living human unit. The value counts the remaining units.
+/// Humans win once no demons are left or still to come, even without living human units. The value of the battle counts
+/// the remaining units.
 #[test]
-fn battle_ends_by_breach_or_victory() {
+fn battle_ends_by_breach_or_elimination() {
     let log = fight("LinearExplosion 10,1; LinearExplosion 10,1@60000", "NormalDemon 1; NormalDemon 1@60000");
     has(&log, r#"[10,"dead","d0"] [10,"gone","h0"] [1210,"dead","d1"] [1210,"end","human","cleared"]"#);
     let (ended, _) = fight_under(Rules::Paper, "LinearExplosion 10,1; ShieldSoldier 0,0", "NormalDemon 1");
@@ -383,9 +389,9 @@ fn battle_ends_by_breach_or_victory() {
     assert_eq!((ended.winner, ended.reason, ended.length), (1, "breach", 279));
 }
 
-/// No battle among 10,000 random ones reaches the cap.
+/// None of 10,000 random battles reaches the maximum number of ticks.
 #[test]
-fn random_battles_end_before_cap() {
+fn random_battles_end_before_tick_limit() {
     let mut rng = Stream::from_text("tower_defense");
     let n = ludex_env::check::scaled(10_000).max(10_000);
     let (mut won, mut ticks, mut longest) = (0, 0, 0);

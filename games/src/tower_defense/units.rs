@@ -5,40 +5,40 @@ use super::Rules;
 /// Role of a human unit in battle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duty {
-    /// Shoots at the first demon of its row.
+    /// The unit shoots at the first demon in its row.
     Shoots(Shot),
-    /// Blocks the way only.
+    /// The unit only blocks the way.
     Blocks {
-        /// True if demons cannot jump over it.
+        /// True if demons cannot jump over the unit.
         high: bool,
     },
-    /// Explodes after its interval and disappears.
+    /// The unit explodes after its interval and disappears.
     Explodes(Blast),
-    /// Removes the defense of the demons in its row.
+    /// The unit removes the defenses of demons in its row.
     Pulses,
-    /// Turns the shots of its row into light.
+    /// The unit turns the shots of units in its row into light.
     Lights,
 }
 
 /// Type of a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shot {
-    /// Normal damage to the target.
+    /// A shot with normal damage to the target.
     Bullet,
-    /// Fire, with a second point of fire later.
+    /// A shot of fire, which deals a second point of damage later.
     Flame,
-    /// Ice, which slows the target.
+    /// A shot of ice, which slows the target.
     Ice,
     /// A shot that also reaches flying demons.
     Air,
-    /// Normal damage to the target and its surroundings.
+    /// A shot with normal damage to the target and to demons near it.
     Rocket,
 }
 
 /// Area of an explosion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blast {
-    /// The cell of the unit and the surrounding ones.
+    /// The unit's own cell and the surrounding cells.
     Around,
     /// The whole row of the unit.
     Row,
@@ -47,13 +47,13 @@ pub enum Blast {
 /// Special trait of a demon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trait {
-    /// The demon has no trait.
+    /// The demon has no special trait.
     Plain,
     /// A shield against normal damage.
     Shield,
-    /// A body that halves normal damage; faster once damaged.
+    /// A body that halves normal damage. The demon becomes faster once damaged.
     Machine,
-    /// A jump over the first unit that it meets.
+    /// A jump over the first unit that the demon meets.
     Bouncing,
     /// Higher damage to shields.
     ShieldBreaker,
@@ -61,11 +61,11 @@ pub enum Trait {
     Fire,
     /// Immunity to ice and slowing.
     Frost,
-    /// Flight over units; only anti-air guns hit it.
+    /// Flight over units. Only anti-air guns can hit the demon.
     Flying,
-    /// Shelter for the other demons of its row from all damage except light.
+    /// Shelter for other demons in the row against all damage except light.
     Shadow,
-    /// Summoning of further demons.
+    /// Summons of additional demons.
     Summoning,
 }
 
@@ -76,7 +76,7 @@ pub struct Human {
     pub name: &'static str,
     /// Initial health in points.
     pub health: i32,
-    /// Milliseconds between shots or pulses, or to the explosion; 0 for none.
+    /// Milliseconds between shots or pulses, or until the explosion; 0 for a unit that does none of these.
     pub interval: u16,
     /// Damage per hit in points.
     pub damage: i32,
@@ -86,7 +86,7 @@ pub struct Human {
     pub duty: Duty,
     /// Description of the role in words.
     pub ability: &'static str,
-    /// Roles of the unit, for the similarity of two plans.
+    /// Roles of the unit, from which the similarity of two plans is computed.
     pub roles: &'static [&'static str],
 }
 
@@ -99,7 +99,7 @@ pub struct Demon {
     pub health: i32,
     /// Speed in multiples of 22 field units per tick.
     pub speed: i32,
-    /// Damage in points, once a second.
+    /// Damage per second, in points.
     pub damage: i32,
     /// Price of the demon.
     pub cost: u32,
@@ -107,7 +107,7 @@ pub struct Demon {
     pub is: Trait,
     /// Description of the trait in words.
     pub ability: &'static str,
-    /// Roles of the demon, for the similarity of two plans.
+    /// Roles of the demon, from which the similarity of two plans is computed.
     pub roles: &'static [&'static str],
 }
 
@@ -161,7 +161,7 @@ pub static DEMONS: [Demon; 13] = [
     demon("SummoningDemon", (10, 1, 1, 300), Trait::Summoning, "every 5000 ms a NormalDemon appears one cell before it", &["summon"]),
 ];
 
-/// Index of the demon that summoners bring.
+/// Index of the kind of demon that summoning demons summon.
 pub const SUMMONED: u8 = 0;
 
 /// Returns the price of a human unit under these rules.

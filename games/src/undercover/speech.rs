@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::words::{self, lexicon};
 use super::{BLANK, NONE, Phase, State, Undercover, VOTE};
 
-/// Text that hosts submit for an agent without a reply. Every game refuses it, even if other free text is legal.
+/// Text that hosts submit for an agent that sends no reply. Every game refuses it, even where free text is legal.
 const NO_MOVE: &str = "no move";
 /// Maximum number of characters of a guess.
 const GUESS: usize = 40;
@@ -19,7 +19,7 @@ fn issue(code: &str, path: &str, got: &Value, allowed: impl Into<Value>, message
     vec![Issue::new(path, got, allowed, message).code(code)]
 }
 
-/// Returns the target and the guesses of a canonical vote.
+/// Returns the vote's action id and the guesses (seat and word) of a canonical vote.
 pub(super) fn ballot(document: &Value) -> (Action, Vec<(u8, String)>) {
     let target = document.get("vote").and_then(Value::as_str).and_then(number).unwrap_or(0);
     let guesses = document.get("guesses").and_then(Value::as_object).into_iter().flatten();
@@ -27,12 +27,12 @@ pub(super) fn ballot(document: &Value) -> (Action, Vec<(u8, String)>) {
     (target.min(9), guesses.collect())
 }
 
-/// Parses the name of a seat.
+/// Parses the name of a seat, such as `player_1`.
 fn number(name: &str) -> Option<Action> {
     name.strip_prefix("player_").and_then(|n| n.parse().ok())
 }
 
-/// Returns the last seat named in a text, or the number that is the whole text.
+/// Returns the last seat named in a text. A text that is only a number names the seat of that number.
 fn parse_vote(text: &str) -> Option<Action> {
     let lower = text.to_ascii_lowercase();
     let after = lower.rmatch_indices("player_").find_map(|(at, found)| {
@@ -43,7 +43,7 @@ fn parse_vote(text: &str) -> Option<Action> {
     after.or_else(|| bare.parse().ok())
 }
 
-/// Collapses white space, and removes surrounding quotes.
+/// Collapses white space, and removes quotes around the text.
 fn trimmed(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes = [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}'), ('\u{ab}', '\u{bb}')];
@@ -97,10 +97,11 @@ impl Undercover {
                 match text.to_ascii_lowercase().rfind(&name) {
                     Some(at) => trimmed(&text[at + name.len()..]),
                     None if text.trim() == NO_MOVE => {
-                        return Err(vec![Issue::unparsed(document, form, "this is not a clue")]);
+                        let message = "expected a clue, got the text for a missing reply";
+                        return Err(vec![Issue::unparsed(document, form, message)]);
                     }
                     None if text.trim().lines().count() > 1 => {
-                        let message = "several lines, and none of them begins with your name";
+                        let message = "expected one line, or a line that begins with your name";
                         return Err(vec![Issue::unparsed(document, form, message)]);
                     }
                     None => trimmed(text),
@@ -108,7 +109,7 @@ impl Undercover {
             }
             other => match other.get("clue").and_then(Value::as_str) {
                 Some(text) => trimmed(text),
-                None => return Err(issue("schema", "/clue", other, form, "the clue is missing")),
+                None => return Err(issue("schema", "/clue", other, form, "expected a text in the field clue")),
             },
         };
         let mut flaws = Vec::new();
@@ -118,7 +119,7 @@ impl Undercover {
             flaws.extend(issue("too_long", path, &got, format!("at most {most} characters"), "the clue is too long"));
         }
         if words::holds(&given, self.word(s, seat)) {
-            flaws.extend(issue("contains_word", path, &got, "a clue without the word", "the clue holds your word"));
+            flaws.extend(issue("contains_word", path, &got, "a clue without the word", "the clue contains your word"));
         }
         let stems = words::stems(&given);
         let stock = lexicon().clues.iter().position(|c| words::equal(&c.stems, &stems)).map(|k| k as Action + 1);
@@ -127,7 +128,7 @@ impl Undercover {
             _ => words::equal(&words::stems(Self::text_of(s, at)), &stems),
         };
         if Self::running(s).any(same) {
-            let message = "somebody has said this in this round";
+            let message = "another player has already given this clue in this round";
             flaws.extend(issue("repeated", path, &got, "a clue that is new in this round", message));
         }
         if !flaws.is_empty() {
@@ -147,7 +148,8 @@ impl Undercover {
             other => (other.get("vote").and_then(Value::as_str).and_then(parse_vote), "/vote"),
         };
         let Some(target) = target else {
-            return Err(vec![Issue { path: path.into(), ..Issue::unparsed(document, living, "no player is named") }]);
+            let unparsed = Issue::unparsed(document, living, "the vote names no player");
+            return Err(vec![Issue { path: path.into(), ..unparsed }]);
         };
         let a = VOTE.saturating_add(target);
         let mut flaws = Vec::new();
@@ -165,7 +167,8 @@ impl Undercover {
             let word = trimmed(word.as_str().unwrap_or_default());
             match number(key) {
                 _ if !self.params.guesses => {
-                    flaws.extend(issue("schema", &path, &json!(word), Value::Null, "this game takes no guesses"));
+                    let message = "guesses are disabled in this game";
+                    flaws.extend(issue("schema", &path, &json!(word), Value::Null, message));
                 }
                 Some(p) if p as usize == seat => {
                     flaws.extend(issue(
@@ -173,7 +176,7 @@ impl Undercover {
                         &path,
                         &json!(word),
                         "other players",
-                        "your own word needs no guess",
+                        "you cannot guess your own word",
                     ));
                 }
                 Some(p) if (p as usize) < self.players() && word.chars().count() <= GUESS => guesses.push((p, word)),
@@ -181,7 +184,10 @@ impl Undercover {
                     let allowed = format!("at most {GUESS} characters");
                     flaws.extend(issue("too_long", &path, &json!(word), allowed, "the guess is too long"));
                 }
-                _ => flaws.extend(issue("unknown_seat", &path, &json!(word), "players", format!("there is no {key}"))),
+                _ => {
+                    let message = format!("{key} is not a player");
+                    flaws.extend(issue("unknown_seat", &path, &json!(word), "players", message));
+                }
             }
         }
         guesses.sort();
@@ -197,7 +203,7 @@ impl Undercover {
         Ok(ParsedMove::Document(json!({ "vote": format!("player_{target}"), "guesses": guesses })))
     }
 
-    /// Draws a document that is legal here.
+    /// Draws a random document that is legal for `seat`.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         match s.phase {
             Phase::Clue => {

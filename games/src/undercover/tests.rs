@@ -84,8 +84,8 @@ fn invalid_pair_line_is_refused_with_reason() {
         ("one two three four\tmoon\tsky", "parts"),
         ("a word that has far too many characters\tmoon\tsky", "parts"),
         ("Donaudampfschifffahrtsgesellschaft\tmoon\tsky", "characters"),
-        ("grape\tgrapefruit\tfruit", "holds"),
-        ("suns\tsun\tsky", "holds"),
+        ("grape\tgrapefruit\tfruit", "contains"),
+        ("suns\tsun\tsky", "contains"),
     ] {
         let found = words::pair(line).unwrap_err();
         assert!(found.contains(why), "{line:?}: {found}");
@@ -117,7 +117,7 @@ fn start(text: &str) -> Box<dyn DynState> {
     crate::load(text).unwrap_or_else(|e| panic!("{text}: {e}")).start()
 }
 
-/// Plays a stock clue of every living seat.
+/// Plays one stock clue for each living seat.
 fn round(s: &mut dyn DynState) {
     while let ToMove::Seat(seat) = s.turn() {
         let a = s.legal_list(seat)[1];
@@ -125,7 +125,7 @@ fn round(s: &mut dyn DynState) {
     }
 }
 
-/// Plays votes: each seat votes for the entry at its index.
+/// Plays one vote for each seat: seat i votes for `targets[i]`.
 fn vote(s: &mut dyn DynState, targets: &[Option<Action>]) {
     let joint: Vec<Option<Action>> = targets.iter().map(|t| t.map(|p| VOTE + p)).collect();
     s.play_together(&joint).unwrap();
@@ -193,7 +193,7 @@ fn tie_is_broken_by_chance() {
 }
 
 #[test]
-fn tie_of_all_seats_is_drawn_among_all() {
+fn tie_of_all_seats_is_broken_among_all_seats() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(2), Some(3), Some(4), Some(0)]);
@@ -232,7 +232,7 @@ fn code(s: &dyn DynState, seat: usize, given: Move) -> String {
 }
 
 #[test]
-fn clue_notations_are_parsed() {
+fn clue_notation_variants_parse() {
     let mut s = start(&format!("{GIVEN},clue_chars=60)"));
     let said = |s: &dyn DynState, seat: usize, text: &str| s.parse_move(seat, &Move::Text(text.into()));
     let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
@@ -267,7 +267,7 @@ fn clue_notations_are_parsed() {
     assert_eq!(said(&*s, 2, "blank"), Ok(ParsedMove::Action(0)));
 }
 
-/// Replies of models to LLMArena's prompts, which expect `player_i: clue` and `vote: player_i`.
+/// Replies of models to the prompts of LLMArena, which expect `player_i: clue` and `vote: player_i`.
 #[test]
 fn llmarena_replies_are_parsed() {
     let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
@@ -309,7 +309,7 @@ fn llmarena_replies_are_parsed() {
 }
 
 #[test]
-fn vote_notations_are_parsed() {
+fn vote_notation_variants_parse() {
     let mut s = start(&format!("{GIVEN},guesses=true,players=6)"));
     round(&mut *s);
     let everyone = [Some(5), Some(5), Some(5), Some(5), Some(5), Some(0)];
@@ -352,7 +352,7 @@ fn vote_notations_are_parsed() {
 }
 
 #[test]
-fn guesses_are_visible_to_voter_only() {
+fn guesses_are_visible_to_their_voter_only() {
     let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
     round(&mut *s);
     let said = json!({ "vote": "player_3", "guesses": { "player_0": "moon" } });
@@ -394,7 +394,7 @@ fn fixed_pair_excludes_stock_clues_that_contain_it() {
 }
 
 #[test]
-fn presets_and_sizes_obey_game_laws() {
+fn game_laws_hold_for_presets_and_sizes() {
     for text in [
         "undercover",
         "undercover(preset=llmarena)",
@@ -411,7 +411,7 @@ fn presets_and_sizes_obey_game_laws() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_invalid_parameter() {
     for (name, text) in [
         ("players", "undercover(players=2)"),
         ("players", "undercover(players=11)"),
@@ -426,7 +426,7 @@ fn invalid_parameters_are_named() {
     }
 }
 
-/// Whole random games, half of the moves documents: invariants during the game and at the end.
+/// Plays random games in which half of the moves are documents; invariants hold during the game and at the end.
 #[test]
 fn random_games_keep_invariants() {
     for preset in ["undercover", "undercover(preset=llmarena)", "undercover(preset=llmarena_guess)"] {
@@ -474,7 +474,7 @@ fn random_games_keep_invariants() {
     }
 }
 
-/// Returns the marks of a step, as (seat, name, value).
+/// Returns the marks of a step as (seat, name, value).
 fn marks(before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynState) -> Vec<serde_json::Value> {
     let mut out = Marks::all();
     before.marks(joint, after, &mut out);
@@ -516,7 +516,7 @@ fn clue_vote_and_guess_marks_are_counted() {
     assert_eq!(found, [of_votes.concat(), ends.concat()].concat());
 }
 
-/// A seat's text suffices to play: name, word, rules, history, and the form of a reply.
+/// The text of a view contains all that a seat needs: its name, word, rules, history, and the form of a reply.
 #[test]
 fn text_suffices_for_every_seat() {
     let mut s = start(&format!("{GIVEN},guesses=true)"));
@@ -546,7 +546,7 @@ fn text_suffices_for_every_seat() {
     assert!(s.view(Viewer::Public).text().contains("To move: player_0, player_2, player_3, player_4."));
 }
 
-/// Returns the issues of a refusal: path, submitted value and allowed values.
+/// Returns path, submitted value and allowed values of each issue in a refusal.
 fn issue_paths(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
     let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
     let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
@@ -591,7 +591,7 @@ fn invalid_documents_are_refused_with_path() {
     assert_eq!(s.view(Viewer::Public).value(), before);
 }
 
-/// Attempts before a clue: one contained the word twice and was a repeat, one was too long.
+/// Three clues were refused: one contained the word and was a repeat, one was too long, and one contained the word.
 #[test]
 fn refused_clue_marks_are_counted() {
     let s = start(&format!("{GIVEN})"));

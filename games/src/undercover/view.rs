@@ -1,4 +1,4 @@
-//! Information available to a seat: view, text, array, and determinizations.
+//! Information available to a seat: view, text, array, and sampled states.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::words::{self, lexicon};
 use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK_CLUES, State, Undercover, place};
 use crate::quote::quoted;
 
-/// The information of one seat, or of the public.
+/// Information visible to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -38,17 +38,17 @@ pub struct View {
     pub guesses: Vec<GuessedWord>,
     /// The seats to move.
     pub to_move: Vec<u8>,
-    /// Words and roles, at the end.
+    /// Words and roles; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<RevealView>,
 }
 
-/// The elimination of a seat.
+/// Elimination of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Out {
     /// The seat that was eliminated.
     pub seat: u8,
-    /// Index of the round.
+    /// Round of the elimination, counted from 0.
     pub round: u8,
     /// True if the seat was an undercover.
     pub undercover: bool,
@@ -57,33 +57,33 @@ pub struct Out {
 /// A clue of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clue {
-    /// Index of the round.
+    /// Round of the clue, counted from 0.
     pub round: u8,
     /// The seat that gave the clue.
     pub seat: u8,
-    /// The text of the clue; empty for a blank one.
+    /// The text of the clue; empty for a blank clue.
     pub text: String,
 }
 
 /// A vote of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Vote {
-    /// Index of the round.
+    /// Round of the vote, counted from 0.
     pub round: u8,
     /// The seat that voted.
     pub voter: u8,
-    /// The seat voted for.
+    /// The seat that received the vote.
     pub target: u8,
 }
 
 /// A guess of the observer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GuessedWord {
-    /// Index of the round.
+    /// Round of the guess, counted from 0.
     pub round: u8,
-    /// The seat whose word is guessed.
+    /// The seat whose word the observer guessed.
     pub seat: u8,
-    /// The word that was guessed.
+    /// The word that the observer guessed.
     pub word: String,
 }
 
@@ -94,11 +94,11 @@ pub struct RevealView {
     pub undercovers: Vec<u8>,
     /// The word of the undercovers.
     pub word: String,
-    /// The word of the others.
+    /// The word of the other players.
     pub others: String,
 }
 
-/// Iterates over the rounds of all clues: a round ends after a clue of every living seat.
+/// Iterates over the round number of each clue. A round ends once every living seat has given a clue.
 fn rounds(s: &State) -> impl Iterator<Item = u8> {
     let total = s.alive.count_ones() as usize + s.out.len();
     let ends: Vec<usize> = (0..s.out.len())
@@ -161,7 +161,7 @@ impl Undercover {
         }
     }
 
-    /// Returns the public part of a view as a position.
+    /// Converts the public part of a view to a position.
     fn open(&self, view: &View) -> State {
         let mut s = self.start();
         s.phase = view.phase;
@@ -201,8 +201,8 @@ impl Undercover {
         s
     }
 
-    /// Returns true if a position is consistent with the view: no seat has given its own word as a clue, and revealed
-    /// roles match.
+    /// Returns true if a position is consistent with the view: revealed roles and words match, and no clue contains the
+    /// speaker's own word.
     fn fits(&self, s: &State, view: &View) -> bool {
         let role = |seat: u8| s.undercover >> seat.min(15) & 1 == 1;
         let listed = self.given.is_none();
@@ -254,13 +254,13 @@ impl Undercover {
         s
     }
 
-    /// Returns the undercovers' seats if the parameters fix them to the last seats.
+    /// Returns the undercovers as a bit set if they always have the last seats; `None` if chance draws them.
     fn start_roles(&self) -> Option<u16> {
         let (n, last) = (self.players(), self.params.undercover == super::Seats::Last);
         last.then(|| SeatSet::first(n).0 & !SeatSet::first(n - self.params.undercovers as usize).0)
     }
 
-    /// Draws undercovers consistent with the revealed roles, uniformly over all such sets.
+    /// Draws undercovers that match the revealed roles; all such sets are equally likely.
     fn roles(&self, view: &View, rng: &mut Stream) -> u16 {
         let revealed = |bad: bool| {
             view.out.iter().filter(move |o| o.undercover == bad && o.seat < 10).fold(0u16, |set, o| set | 1 << o.seat)

@@ -1,4 +1,4 @@
-//! Pairs of words, stock clues, and the test for words contained in clues.
+//! Word pairs, stock clues, and the check that a clue does not contain a word.
 
 use std::sync::LazyLock;
 
@@ -29,31 +29,32 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 /// Parses a line of the file of pairs: two words and their category.
 ///
 /// # Errors
-/// The problem of an invalid line.
+/// Returns the problem of an invalid line.
 pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [a, b, category] = fields[..] else {
-        return Err(format!("{} fields, not two words and a category", fields.len()));
+        return Err(format!("expected 3 fields (two words and a category), got {}", fields.len()));
     };
     if category.trim().is_empty() {
-        return Err("the category is missing".into());
+        return Err("expected a category as the third field, got an empty text".into());
     }
     for word in [a, b] {
         let n = tokens(word).len();
         if !(1..=3).contains(&n) {
-            return Err(format!("{word:?} has {n} parts, not 1 to 3"));
+            return Err(format!("expected 1 to 3 parts in {word:?}, got {n}"));
         }
-        if word.chars().count() > 30 {
-            return Err(format!("{word:?} has more than 30 characters"));
+        let length = word.chars().count();
+        if length > 30 {
+            return Err(format!("expected at most 30 characters in {word:?}, got {length}"));
         }
     }
     if holds(a, b) || holds(b, a) {
-        return Err(format!("one of {a:?} and {b:?} holds the other"));
+        return Err(format!("expected two words of which neither contains the other, got {a:?} and {b:?}"));
     }
     Ok(([a, b], category))
 }
 
-/// Returns the lists of this crate.
+/// Returns the word pairs and stock clues of this crate.
 pub(super) fn lexicon() -> &'static Lexicon {
     static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         let (pairs, categories): (Vec<[&str; 2]>, Vec<&str>) =
@@ -67,12 +68,12 @@ pub(super) fn lexicon() -> &'static Lexicon {
     &LEXICON
 }
 
-/// Returns the text in normal form.
+/// Returns the text in Unicode normalization form KC and in lowercase.
 fn normal(text: &str) -> String {
     text.nfkc().collect::<String>().to_lowercase()
 }
 
-/// Returns the words of a text: normal form, split at characters other than letters and digits.
+/// Returns the lowercase words of a text, split at characters other than letters and digits.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let text = normal(text);
     text.split(|c: char| !c.is_alphanumeric()).filter(|t| !t.is_empty()).map(str::to_owned).collect()
@@ -82,7 +83,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Strips plural, -ing, -ed and a final e from a token.
+/// Strips plural endings, -ing, -ed and a final e from a word.
 pub(super) fn stem(token: &str) -> String {
     if length(token) < 4 {
         return token.to_owned();
@@ -117,23 +118,23 @@ pub(super) fn stem(token: &str) -> String {
     t
 }
 
-/// Returns the stems of a text.
+/// Returns the stems of all words of a text.
 pub(super) fn stems(text: &str) -> Vec<String> {
     tokens(text).iter().map(|t| stem(t)).collect()
 }
 
-/// Returns true if two clues are equal.
+/// Returns true if two clues, given as stems, are equal; empty clues are never equal.
 pub(super) fn equal(a: &[String], b: &[String]) -> bool {
     !a.is_empty() && a == b
 }
 
-/// Returns true for letters of scripts without spaces between words.
+/// Returns true for letters of scripts that have no spaces between words.
 fn dense(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{1100}'..='\u{11ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Returns true if a clue contains a word.
+/// Returns true if a clue contains a word, also in another grammatical form or as part of a longer word.
 pub(super) fn holds(clue: &str, word: &str) -> bool {
     let (parts, secret) = (tokens(clue), tokens(word));
     if secret.is_empty() {
@@ -152,15 +153,15 @@ pub(super) fn holds(clue: &str, word: &str) -> bool {
     inside || word.chars().any(dense) && normal(clue).contains(normal(word).trim())
 }
 
-/// Analyzes `{"clue", "word"}`; returns `{"holds", "clue": [stems], "word": [stems]}`.
+/// Answers a query `{"clue", "word"}` with `{"holds", "clue": [stems], "word": [stems]}`.
 ///
 /// # Errors
-/// A query of another form.
+/// Returns an error for a query in any other form.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let fields = question.as_object().filter(|map| map.keys().all(|k| k == "clue" || k == "word"));
     let text = |key: &str| fields.and_then(|map| map.get(key)).and_then(Value::as_str);
     match (text("clue"), text("word")) {
         (Some(clue), Some(word)) => Ok(json!({ "holds": holds(clue, word), "clue": stems(clue), "word": stems(word) })),
-        _ => Err(format!("a question is {{\"clue\": TEXT, \"word\": TEXT}}, not {question}")),
+        _ => Err(format!("expected {{\"clue\": TEXT, \"word\": TEXT}}, got {question}")),
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::offers::offers;
 
-/// A policy that chooses from the legal actions and its turn number, and records the requested seats.
+/// A policy that chooses by the legal actions and the turn number, and records the seat and turn of each move request.
 struct Play {
     choose: fn(&[Action], u32) -> Action,
     asked: Mutex<Vec<(usize, u32)>>,
@@ -40,7 +40,7 @@ fn load(text: &str) -> GameRef {
     ludex_games::load(text).unwrap()
 }
 
-/// A reply with its columns as lists; absent columns are empty.
+/// A reply with its columns as lists. Absent columns are empty lists.
 #[derive(Debug)]
 struct Answer {
     to_move: Vec<i8>,
@@ -49,7 +49,7 @@ struct Answer {
     structure: Vec<Value>,
     mask: Vec<u8>,
     ids: Ragged,
-    /// Offsets, outcome ids, probabilities.
+    /// Columns of chance outcomes: offsets, outcome ids, probabilities.
     chance: Option<(Vec<u32>, Vec<u32>, Vec<f64>)>,
     reward: Vec<f32>,
     terminated: Vec<u8>,
@@ -61,7 +61,7 @@ struct Answer {
     last: Last,
 }
 
-/// The final views of episodes that were reset in the same step.
+/// Final data of the episodes that the same step has reset.
 #[derive(Debug, Default)]
 struct Last {
     at: Vec<u32>,
@@ -138,7 +138,7 @@ fn text(t: &str) -> Option<Move> {
     Some(Move::Text(t.into()))
 }
 
-/// Plays row 0 until x wins in the left column; row 1 plays elsewhere.
+/// Plays until x wins in row 0 by filling the left column. In row 1 of the batch, no side wins.
 fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
     for pair in [[0, 4], [1, 0], [3, 8], [4, 2]] {
         let out = step(b, &pair);
@@ -196,7 +196,7 @@ fn disabled_autoreset_requires_explicit_reset() {
 }
 
 #[test]
-fn rotation_depends_on_episode_number() {
+fn seats_rotate_by_episode_number() {
     let cycle = |e: u64| (e % 2) as usize;
     let random = |e: u64| scale(block(&episode_key("rotate", "tic_tac_toe", 3, e), 0), 2) as usize;
     for (rotate, shift) in [(Rotate::Cycle, &cycle as &dyn Fn(u64) -> usize), (Rotate::Random, &random)] {
@@ -276,7 +276,7 @@ fn observer_all_returns_view_of_every_seat() {
 }
 
 #[test]
-fn illegal_actions_forfeit_if_configured() {
+fn client_forfeits_with_illegal_action_if_configured() {
     let config = BatchConfig { count: 2, on_illegal: OnIllegal::Lose, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 0);
@@ -299,7 +299,7 @@ fn illegal_actions_forfeit_if_configured() {
 }
 
 #[test]
-fn illegal_server_agent_forfeits() {
+fn server_agent_forfeits_with_illegal_action() {
     let (player, _) = play(|_, _| 99);
     let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 1, seats: vec![None, player], ..Default::default() });
     reset(&mut *b, 0);
@@ -372,7 +372,7 @@ fn joint_steps_use_columns_of_acting_seats() {
 }
 
 #[test]
-fn documents_and_texts_are_moves() {
+fn documents_and_texts_are_accepted_as_moves() {
     let game = offers("");
     let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
@@ -432,7 +432,7 @@ fn set_seats_applies_from_next_episode() {
     step(&mut *b, &[8]);
     b.set_seats(vec![play(|legal, _| legal[legal.len() - 1]).0, None]).unwrap();
     let board = |b: &dyn DynBatch| b.state(0).unwrap().view(Viewer::Public).text();
-    assert_eq!(step(&mut *b, &[7]).seat, [0], "this episode keeps its players");
+    assert_eq!(step(&mut *b, &[7]).seat, [0], "the running episode keeps its players");
     assert_eq!(board(&*b), "oo.\n...\n.xx");
     let out = step(&mut *b, &[6]);
     assert_eq!((&out.seat[..], out.last.seat.as_slice(), &out.reward[..]), (&[1][..], &[0][..], &[1.0, -1.0][..]));
@@ -442,7 +442,7 @@ fn set_seats_applies_from_next_episode() {
 }
 
 #[test]
-fn fork_copies_or_reseeds_stream() {
+fn fork_copies_or_reseeds_random_stream() {
     let mut b = open(&load("iterated_prisoners_dilemma"), BatchConfig { count: 8, ..Default::default() });
     reset(&mut *b, 0);
     let lengths = |b: &mut dyn DynBatch| {

@@ -1,7 +1,7 @@
-//! Compares twenty battles of each plan game with `tests/data/battles/<game>.txt`.
+//! Comparison of twenty battles per plan game with `tests/data/battles/<game>.txt`.
 //!
-//! A file contains queries for `ludex games analyze`, each followed by the events of the reply: one line for each tick, turn or
-//! skill. The queries are written by hand; `LUDEX_REGENERATE=1` rewrites the events.
+//! A file contains queries for `ludex games analyze`. Each query is followed by the events of the reply, one line for
+//! each tick, turn or skill. The queries are written by hand; `LUDEX_REGENERATE=1` rewrites the events.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn path(game: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/battles")).join(format!("{game}.txt"))
 }
 
-/// Returns true if a line starts with this event.
+/// Returns true if a new line of the file starts with this event.
 fn begins(event: &Value, before: Option<&Value>) -> bool {
     match &event[0] {
         Value::Number(tick) => before.is_none_or(|before| before[0].as_i64() != tick.as_i64()),
@@ -55,7 +55,7 @@ fn battles_match_stored_events() {
             *winners.entry(answer["winner"].to_string()).or_default() += 1;
             now += &format!("{line}\n{}\n\n", lines(answer["log"].as_array().unwrap()));
         }
-        assert_eq!(winners.len(), 2, "both sides win some: {winners:?}");
+        assert_eq!(winners.len(), 2, "expected each side to win some battles, got {winners:?}");
         if std::env::var_os("LUDEX_REGENERATE").is_some() {
             std::fs::write(path(name), &now).unwrap();
         } else if let Some((a, b)) = then.lines().zip(now.lines()).find(|(a, b)| a != b) {

@@ -1,12 +1,12 @@
-//! Statistical tests of chance: seeded draws follow the weights of every game's chance nodes, and the draws of an episode
-//! are independent of other episodes. Seeds are fixed, so the results are reproducible.
+//! Statistical tests of chance: seeded draws follow the weights of every game's chance nodes, and the draws of one
+//! episode do not depend on other episodes. Seeds are fixed, so results are reproducible.
 
 use std::collections::BTreeSet;
 
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, ToMove, check};
 use ludex_protocol::spec::ChanceMode;
 
-/// Returns every registered game with chance, with its defaults and every preset.
+/// Returns every registered game that has chance nodes, with defaults and with each preset.
 fn games_of_chance() -> Vec<GameRef> {
     let strings = ludex_games::games().iter().flat_map(|entry| {
         let presets = entry.info.presets.iter().map(|(preset, ..)| format!("{}(preset={preset})", entry.info.id));
@@ -25,7 +25,7 @@ fn outcomes(s: &dyn DynState) -> Outcomes {
     out
 }
 
-/// Plays random moves up to the next chance node, at most `limit`. Returns true if there is one.
+/// Plays at most `limit` random moves, up to the next chance node. Returns true if there is one.
 fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     for _ in 0..limit {
         match s.turn() {
@@ -44,14 +44,15 @@ fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     false
 }
 
-/// Returns the quantile of the chi-square distribution with `free` degrees of freedom that is exceeded once in 30,000 times
-/// (Wilson and Hilferty).
+/// Returns the value that a chi-square variable with `free` degrees of freedom exceeds once in 30,000 times
+/// (approximation by Wilson and Hilferty).
 fn bound(free: usize) -> f64 {
     let spread = 2.0 / (9.0 * free as f64);
     free as f64 * (1.0 - spread + 4.0 * spread.sqrt()).powi(3)
 }
 
-/// Draws `times` and compares the frequency of each of `cells` with its probability (Pearson's chi-square).
+/// Draws `times` times and compares the frequency of each cell with its probability in `cells` (Pearson's chi-square
+/// test).
 fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     let mut count = vec![0u64; cells.len()];
     (0..times).for_each(|seed| count[draw(seed)] += 1);
@@ -61,13 +62,13 @@ fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     assert!(free == 0 || sum < bound(free), "{what}: chi-square {sum} with {free} degrees of freedom: {count:?}");
 }
 
-/// Returns the number of draws needed for the rarest of `cells`.
+/// Returns how many draws make the rarest of `cells` occur often enough.
 fn enough(cells: &[f64]) -> u64 {
     let least = cells.iter().copied().fold(1.0, f64::min);
     check::scaled(((20.0 / least) as u64).clamp(1_000, 50_000))
 }
 
-/// Returns the index of the outcome picked by draw `k` of an episode.
+/// Returns the index of the outcome that draw `k` of the first episode picks.
 fn picked(id: &'static str, seed: u64, k: usize, outcomes: &Outcomes) -> usize {
     let mut draw = Draw::new(id, seed, 0);
     (0..k).for_each(|_| draw.skip());
@@ -98,11 +99,11 @@ fn draws_follow_declared_weights() {
                 s.play_unchecked(rng.pick(&out).unwrap());
             }
         }
-        assert!(!met.is_empty(), "{name}: no chance node was met");
+        assert!(!met.is_empty(), "{name}: no chance node was reached");
     }
 }
 
-/// Control: detects a die whose first face is 10 % more frequent than declared.
+/// Control for the test itself: the test must detect a die whose first face is 10 % more frequent than declared.
 #[test]
 #[should_panic(expected = "chi-square")]
 fn loaded_die_fails_chi_square() {
@@ -111,7 +112,7 @@ fn loaded_die_fails_chi_square() {
     follows("a loaded die", &[1.0 / 6.0; 6], 20_000, |seed| picked("pig", seed, 0, &loaded));
 }
 
-/// Successive draws are independent: pairs occur with the product of their probabilities.
+/// Pairs of successive draws occur with the product of their probabilities.
 #[test]
 fn successive_draws_are_independent() {
     let mut compared = 0;
@@ -145,7 +146,7 @@ fn successive_draws_are_independent() {
     assert!(compared > 0);
 }
 
-/// An episode in progress, with its draws so far.
+/// An episode in progress, with the outcomes drawn so far.
 struct Playing {
     s: Box<dyn DynState>,
     rng: Stream,
@@ -159,7 +160,7 @@ impl Playing {
         Playing { s: game.start(), rng, draw, drawn: Vec::new() }
     }
 
-    /// Plays up to the next draw and makes it. Returns true if there was one.
+    /// Plays up to the next chance node and draws its outcome. Returns false if there is no such node.
     fn step(&mut self) -> bool {
         let more = self.drawn.len() < 40 && to_chance(&mut *self.s, &mut self.rng, 300);
         if more {
@@ -194,6 +195,6 @@ fn interleaved_episodes_draw_same_outcomes() {
         {}
         let together: Vec<Vec<Action>> = together.into_iter().map(|one| one.drawn).collect();
         assert_eq!(alone, together, "{}", game.spec().string);
-        assert!(alone.iter().any(|one| one != &alone[0]), "{}: all episodes are alike", game.spec().string);
+        assert!(alone.iter().any(|one| one != &alone[0]), "{}: all episodes have the same draws", game.spec().string);
     }
 }

@@ -1,4 +1,4 @@
-//! Checks all laws for every registered game, under every preset and further parameters.
+//! Checks of all game laws for every registered game, with defaults, each preset and further parameters.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::offers::{Offers, offers, propose};
 
-/// Parameters to check in addition to defaults and presets.
+/// Game strings that are checked in addition to defaults and presets.
 const MORE: &[&str] = &[
     "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=true)",
     "connect_four(rows=1,columns=2,x_in_row=2)",
@@ -140,7 +140,7 @@ fn texts_with_offers_satisfy_all_laws() {
     }
 }
 
-/// Returns a copy of a valid document with up to two faults.
+/// Returns a copy of a valid document with one or two random faults.
 fn mutated(good: &Value, rng: &mut Stream) -> Value {
     let mut fields = good.as_object().cloned().unwrap_or_default();
     for _ in 0..1 + rng.below(2) {
@@ -197,11 +197,11 @@ fn mutated_documents_get_verdicts() {
             state.rollout(&mut rng, 1);
         }
     }
-    println!("{heard:?} refused and heard; the slowest verdict took {slowest:?}");
+    println!("{heard:?} refused and accepted; the slowest verdict took {slowest:?}");
     assert!(heard.iter().all(|&n| n > 0), "{heard:?}");
 }
 
-/// Ladder tables on the pages match the current anchors.
+/// The page of each game contains the ladder table of the current anchors.
 #[test]
 fn ladder_tables_match_current_anchors() {
     for entry in ludex_games::games() {
@@ -229,7 +229,7 @@ fn planted_flaws_are_detected() {
         ("length", "max_length"),
         ("legal_leak", "legal actions"),
         ("order", "ascending"),
-        ("names", "two actions are called"),
+        ("names", "two actions have the name"),
         ("hears_illegal", "was refused"),
         ("said_leak", "distinguishes states that have equal views"),
         ("not_canonical", "parsed again"),
@@ -239,7 +239,7 @@ fn planted_flaws_are_detected() {
         ("no_reveal", "its view afterwards distinguishes them"),
         ("tensor_holes", "over other bytes"),
         ("tensor_leak", "tensor"),
-        ("tensor_range", "holds"),
+        ("tensor_range", "contains"),
     ];
     for (flaw, word) in FLAWS {
         let faults = check::game_with(&offers(flaw), 0..60, &propose).err().unwrap_or_default().join("\n");

@@ -1,5 +1,5 @@
-//! The games: laws that each must satisfy, files that battles, pictures and playthroughs must match, presets of published
-//! evaluations. The laws compute for a long time; `LUDEX_TEST_SCALE` sets how long.
+//! Tests of all games: general laws, stored battles, pictures and playthroughs, and presets of published evaluations.
+//! The checks of the laws take a long time; `LUDEX_TEST_SCALE` scales their number.
 
 mod batch;
 mod battles;

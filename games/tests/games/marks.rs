@@ -1,5 +1,5 @@
-//! Checks that every mark of a random episode is documented by its game, and that a request for some marks returns exactly
-//! these.
+//! Checks that every mark emitted in random episodes is documented by its game, and that a request for some marks
+//! returns exactly the requested ones.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use ludex_games::load;
 const STEPS: usize = 150;
 const EPISODES: u64 = 2;
 
-/// Returns a random move of a seat, occasionally a document.
+/// Returns a random move of a seat: an action, or a document in about half of the cases if the game accepts one.
 fn answer(s: &dyn DynState, seat: usize, rng: &mut Stream) -> ParsedMove {
     let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
     let said = said.and_then(|said| s.parse_move(seat, &ludex_env::Move::Document(said)).ok());
     said.unwrap_or_else(|| ParsedMove::Action(s.random_action(seat, rng)))
 }
 
-/// Plays a random next step and returns its moves by seat.
+/// Plays one random step and returns the moves by seat.
 fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<ParsedMove>> {
     let turn = s.turn();
     let joint: Vec<Option<ParsedMove>> =
@@ -37,7 +37,7 @@ fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<P
     joint
 }
 
-/// Calls `each` with every step of random episodes: state before, moves, state after.
+/// Calls `each` with every step of random episodes: the state before, the moves, and the state after.
 fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<ParsedMove>], &dyn DynState)) {
     for episode in 0..EPISODES {
         let mut rng = Stream::from_text(&format!("marks of {} {episode}", game.id()));
@@ -64,7 +64,7 @@ fn collect_marks(
     out.take()
 }
 
-/// Games tested with another preset, because the defaults are too long or have fewer marks.
+/// Games tested with other parameters, because a default game is too long or has fewer marks.
 const OTHERS: &[(&str, &str)] = &[
     ("undercover", "undercover(preset=llmarena_guess)"),
     ("go", "go(board_size=3)"),
@@ -85,7 +85,7 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
         let game = load(other).unwrap();
         let docs = game.marks_docs();
         let names: BTreeSet<&str> = docs.iter().map(|d| d.name).collect();
-        assert_eq!(names.len(), docs.len(), "{}: a mark has two rows", entry.info.id);
+        assert_eq!(names.len(), docs.len(), "{}: two marks have the same name", entry.info.id);
         // A table cell must not contain a bar or a line break.
         let cells = docs.iter().flat_map(|d| [d.name, d.unit, d.formula, d.source]);
         cells.for_each(|cell| assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{}: {cell:?}", entry.info.id));
@@ -104,9 +104,9 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
     }
 }
 
-/// A mark requested alone has the same value as among all marks.
+/// A mark has the same value if it is requested alone and if all marks are requested.
 #[test]
-fn mark_values_do_not_depend_on_request() {
+fn mark_values_do_not_depend_on_requested_marks() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {
         let game = load(id).unwrap();
         steps(&game, |before, joint, after| {

@@ -1,9 +1,9 @@
-//! Checks the marks of missed wins and blocks, which every two-player game of perfect information gets.
+//! Tests of the marks for missed wins and missed blocks, which all two-player games of perfect information have.
 
 use ludex_env::{MarkValue, Marks, ParsedMove};
 use ludex_games::{games, load};
 
-/// Plays `moves` and returns `missed_win` and `missed_block` of the last one.
+/// Plays `moves` and returns the marks `missed_win` and `missed_block` of the last move.
 fn missed(game: &str, moves: &[u32]) -> [f64; 2] {
     let mut s = load(game).unwrap().start();
     let mut marks = Marks::all();
@@ -47,7 +47,7 @@ fn connect_four_marks_missed_block() {
     assert_eq!(missed("connect_four", &[0, 1, 0, 1, 0, 1, 6]), [1.0, 1.0]);
 }
 
-/// The player who takes the last match loses. Action ids are (take - 1) * piles + pile.
+/// The player who takes the last match loses. The action id is (number taken - 1) * piles + pile.
 #[test]
 fn nim_marks_missed_blocks() {
     // With piles of 1 and 2, the last match cannot be taken yet.
@@ -58,7 +58,7 @@ fn nim_marks_missed_blocks() {
     assert_eq!(missed("nim(pile_sizes=[1,2])", &[0, 1]), [0.0, 0.0]);
 }
 
-/// Games with chance, hidden information or simultaneous moves have no such marks.
+/// Games with chance, hidden information or simultaneous moves do not have these marks.
 #[test]
 fn only_deterministic_two_player_games_have_missed_marks() {
     for game in games() {

@@ -1,8 +1,8 @@
-//! Compares pictures of every game at the start, in the middle and at the end of a random episode with
-//! `tests/data/pictures.jsonl.gz`, one JSON document per picture, and checks that they are well-formed XML with a title and
-//! a description.
+//! Comparison of pictures with `tests/data/pictures.jsonl.gz`, which holds one JSON document per picture. Each game has
+//! pictures of the start, the middle and the end of a random episode. All pictures must also be well-formed XML with a
+//! title and a description.
 //!
-//! After an intended change, run `tests/run --bless` and inspect the pictures.
+//! After an intended change, run `tests/run --bless` and inspect the changed pictures.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 const SEED: &str = "ludex pictures";
 
-/// Plays one random step and returns the seat and action, if a single seat acted.
+/// Plays one random step. Returns the seat and the action if exactly one seat acted.
 fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
     match s.turn() {
         ToMove::Over => None,
@@ -42,7 +42,7 @@ fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
     }
 }
 
-/// Returns the picture after `plies` random steps for `who`, with the last move marked.
+/// Returns the picture for `who` after `plies` random steps, with the last move highlighted.
 fn after(game: &GameRef, plies: usize, who: Option<Viewer>) -> Picture {
     let mut rng = Stream::from_text(SEED);
     let mut s = game.start();
@@ -72,7 +72,7 @@ fn length(game: &GameRef) -> usize {
     plies
 }
 
-/// Returns pictures of the first position in which a seat acts, the middle one, and the last one.
+/// Returns pictures of the first, the middle and the last position in which a seat acts.
 fn pictures(id: &str) -> Vec<(String, Picture)> {
     let game = ludex_games::load(id).unwrap();
     let plies = length(&game);
@@ -119,7 +119,7 @@ fn pictures_match_stored_files() {
     assert_eq!(then.len(), now.len());
 }
 
-/// Returns the fault of a picture as an XML document, if any.
+/// Returns the first fault of a picture as an XML document, or `None`.
 fn flaw(picture: &Picture) -> Option<String> {
     let document = match roxmltree::Document::parse(&picture.svg) {
         Ok(document) => document,
@@ -167,7 +167,7 @@ fn pictures_are_well_formed_in_random_play() {
     }
 }
 
-/// The largest boards and tables.
+/// Game strings with the largest boards and the most seats.
 const MORE: &[&str] = &[
     "gomoku(size=19)",
     "breakthrough(rows=4,columns=26)",

@@ -1,15 +1,15 @@
-//! Compares one random game of every kind, as text, with `tests/data/playthroughs/<id>.txt`.
+//! Comparison of one random game per game string, written as text, with `tests/data/playthroughs/<id>.txt`.
 //!
-//! After an intended change of a game's behavior, increase its rules version, run `tests/run --bless`, and review the
-//! difference.
+//! After an intended change of a game's behavior, increase the rules version of the game, run `tests/run --bless`, and
+//! review the difference.
 
 use std::path::PathBuf;
 
 use ludex_env::playthrough::{example, playthrough};
 
-/// Maximum length; games that are long under random play are cut here.
+/// Maximum number of steps. Games that are longer under random play are cut here.
 const MOST: usize = 40;
-/// A seed under which the games show typical situations.
+/// Seed under which the games contain typical situations.
 const SEED: u64 = 7;
 
 fn folder() -> PathBuf {
@@ -36,7 +36,7 @@ fn playthroughs_match_stored_files() {
     assert!(faults.is_empty(), "{}\nif intended, run tests/run --bless and review the difference", faults.join("\n"));
 }
 
-/// Returns the first differing line, with the lines before it.
+/// Returns the first line that differs, with the line before it; `None` if the texts are equal.
 fn difference(then: &str, now: &str) -> Option<String> {
     if then == now {
         return None;
@@ -55,7 +55,7 @@ fn difference_reports_first_changed_line() {
     assert!(difference("a", "a\nb").unwrap().contains("(nothing)"));
 }
 
-/// The 137 outcomes of a deal do not use up the length limit: the text contains a whole hand with claims.
+/// The 137 chance outcomes of a deal do not count toward the length limit: the text contains a whole hand with claims.
 #[test]
 fn mahjong_playthrough_contains_whole_hand() {
     let text = playthrough(&*ludex_games::load("mcr_mahjong").unwrap(), SEED, MOST);
@@ -67,7 +67,7 @@ fn mahjong_playthrough_contains_whole_hand() {
     }
 }
 
-/// The text contains every field, including information hidden from a viewer and information sent to it.
+/// The text contains every field, with the events as each viewer sees them.
 #[test]
 fn playthrough_shows_hidden_cards_per_viewer() {
     let text = playthrough(&*ludex_games::load("kuhn_poker").unwrap(), SEED, MOST);
@@ -77,7 +77,7 @@ fn playthrough_shows_hidden_cards_per_viewer() {
 }
 
 #[test]
-fn example_is_view_of_same_game() {
+fn example_view_occurs_in_playthrough() {
     for entry in ludex_games::games() {
         let game = ludex_games::load(entry.info.id).unwrap();
         let (seat, view) = example(&*game, SEED, 2);

@@ -1,8 +1,9 @@
-//! Checks that every game of a published evaluation has a preset with the evaluation's name, even if it changes nothing.
+//! Checks that each game of a published evaluation has a preset named after the evaluation, even if the preset changes
+//! no parameter.
 
 use ludex_games::load;
 
-/// Game strings by preset, with the parameters that the preset stands for.
+/// Game strings by preset. Each string has the parameters that the preset must set.
 const PRESETS: &[(&str, &[&str])] = &[
     (
         "gtbench",

@@ -1,4 +1,5 @@
-//! Checks that records of episodes replay to the same positions, and that invalid records stop at the invalid event.
+//! Checks that records of episodes replay to the same positions, and that the replay of an invalid record stops at the
+//! invalid event.
 
 use ludex_env::recording::{RecordBuilder, Replay, digest, outcomes, position, steps, submitted_move};
 use ludex_env::{Draw, DynState, GameRef, Outcomes, Stream, ToMove, Viewer};
@@ -27,8 +28,8 @@ fn moved(seat: usize, turn: u32, action: Option<u32>) -> MoveRecord {
     MoveRecord { seat: seat as u32, turn, action, ms: 7, ..MoveRecord::default() }
 }
 
-/// Plays a random episode of at most `most` steps; returns its history and the positions before, between and after its
-/// steps.
+/// Plays a random episode of at most `most` steps. Returns its record and all its positions, from the first to the
+/// last.
 fn episode(game: &GameRef, most: usize) -> (RecordBuilder, Vec<Box<dyn DynState>>) {
     let mut history = RecordBuilder::begin(header(game)).unwrap();
     let (mut s, mut draw, mut rng) = (game.start(), Draw::new(game.id(), 5, 0), Stream::from_text("history"));
@@ -140,7 +141,7 @@ fn interrupted_turn_is_last_step() {
     assert!(!steps.next().unwrap().unwrap().played);
     let twice = [part[0].clone(), part[0].clone()];
     let stop = position(&*game, &twice).err().unwrap();
-    assert!(stop.message.contains("seat 0: its part"), "{stop}");
+    assert!(stop.message.contains("expected a move of seat 0, got none"), "{stop}");
 }
 
 #[test]
@@ -157,8 +158,8 @@ fn replay_stops_at_invalid_event() {
     let deal = [chance(Some(1)), chance(Some(0))];
     for (game, events, at, chance, message) in [
         (&game, vec![play(0, Some(0))], 0, false, "expected a chance outcome"),
-        (&game, vec![chance(None)], 0, true, "withheld"),
-        (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "not an outcome"),
+        (&game, vec![chance(None)], 0, true, "expected the id of the chance outcome"),
+        (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "expected an outcome of the chance node"),
         (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "expected a move of a seat"),
         (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "got one of seat 1"),
         (&game, [&deal[..], &[play(0, Some(5))]].concat(), 2, false, "seat 0: "),
@@ -177,7 +178,7 @@ fn replay_stops_at_invalid_event() {
         let record = Record { header: header(game), events, footer: Footer::default() };
         let mut steps = steps(&**game, &record);
         let stop = loop {
-            match steps.next().unwrap_or_else(|| panic!("{message}: nothing stopped it")) {
+            match steps.next().unwrap_or_else(|| panic!("the replay did not stop; expected: {message}")) {
                 Ok(_) => {}
                 Err(stop) => break stop,
             }

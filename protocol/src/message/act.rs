@@ -19,7 +19,7 @@ pub struct Act {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The `turn` of the request that this move answers.
+    /// Value of `turn` in the server's `turn` message.
     pub turn: u32,
     /// Number of earlier refusals in this turn, from 0.
     #[serde(rename = "try", default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
@@ -39,7 +39,7 @@ pub struct Act {
 }
 
 impl Act {
-    /// Returns true if there is exactly one move, which decoding guarantees.
+    /// Returns true if exactly one of `action`, `text` and `proposal` is present. Decoding guarantees this.
     pub fn is_whole(&self) -> bool {
         [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
     }
@@ -70,7 +70,7 @@ impl ClientBody for Act {
         match self.is_whole() {
             true => Ok(()),
             false => {
-                let text = "an act has exactly one of `action`, `text` and `proposal`";
+                let text = "expected exactly one of `action`, `text` and `proposal`";
                 Err(Refusal::new(ErrorCode::BadField, text).path("action"))
             }
         }

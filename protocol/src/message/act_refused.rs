@@ -24,12 +24,12 @@ pub struct ActRefused {
     pub code: ErrorCode,
     /// Reason of the refusal, for people.
     pub message: String,
-    /// Number of further attempts; 0: `then` names the applied policy.
+    /// Number of remaining attempts; at 0, the policy in `then` was applied.
     pub tries_left: u32,
     /// Legal actions of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legal: Option<Legal>,
-    /// Flaws of a document.
+    /// Issues found in the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<Issue>>,
     /// Policy that was applied after the last attempt.

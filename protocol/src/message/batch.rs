@@ -23,8 +23,8 @@ pub mod to_move {
     pub const OVER: i8 = -4;
 }
 
-/// `batch`: reply to `reset`, `step` and `restore`. One row per environment of the request, in its order (R rows, P players,
-/// A actions).
+/// `batch`: reply to `reset`, `step` and `restore`. Contains one row per requested environment, in the order of the
+/// request (R rows, P players, A actions).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
@@ -38,19 +38,19 @@ pub struct Batch {
     /// Shape R: the client's seat; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<Column<i8>>,
-    /// First axis R (R x P with `observer = all`): observation of the observing seat.
+    /// Observation of the observing seat; first axis R (R x P with `observer = all`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obs: Option<Tensors>,
-    /// First axis as `obs`: the perfect-recall information state.
+    /// Perfect-recall information state; first axis as in `obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
-    /// Rows as `obs`: the structured view.
+    /// Structured views; rows as in `obs`.
     #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Vec<Value>>,
-    /// Rows as `obs`: the text view.
+    /// Text views; rows as in `obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Vec<String>>,
-    /// Rows as `obs`: the legal actions of the observing seat.
+    /// Legal actions of the observing seat; rows as in `obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<Mask>,
     /// Shape R: the outcomes of chance nodes; only with `chance = "client"`.
@@ -72,7 +72,7 @@ pub struct Batch {
     /// Final views of the rows that were reset in this call (`same_step` only).
     #[serde(rename = "final", default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<FinalRows>,
-    /// Positions of rows that ended by an illegal action with `on_illegal = "lose"`.
+    /// Positions of rows whose episode ended by an illegal action (`on_illegal = "lose"`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub illegal: Option<Column<u32>>,
     /// Episodes that ended before the client could act.
@@ -141,7 +141,7 @@ impl ServerBody for Batch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ragged {
-    /// Offsets into `a`, one more than rows.
+    /// Offsets into `a`: one entry per row and one at the end.
     pub o: Column<u32>,
     /// Ids, ascending within each row.
     pub a: Column<u32>,
@@ -160,8 +160,8 @@ impl Ragged {
 /// The legal actions of the rows of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// One byte per action (`mask = "u1"`: R x A), or one bit (`mask = "bits"`: R x ceil(A/8), least significant first), as
-    /// requested in `open`.
+    /// One byte per action (`mask = "u1"`: R x A), or one bit (`mask = "bits"`: R x ceil(A/8), least significant
+    /// first), as requested in `open`.
     Dense(Column<u8>),
     /// Offsets and ids (`mask = "ids"`).
     Ids(Ragged),
@@ -223,7 +223,7 @@ impl schemars::JsonSchema for Mask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChanceRows {
-    /// Offsets into `a` and `p`, one more than rows.
+    /// Offsets into `a` and `p`: one entry per row and one at the end.
     pub o: Column<u32>,
     /// Ids of the chance outcomes.
     pub a: Column<u32>,
@@ -231,7 +231,7 @@ pub struct ChanceRows {
     pub p: Column<f64>,
 }
 
-/// Final rows of the episodes that ended in environments reset by the same call.
+/// Final rows of ended episodes whose environments were reset in the same call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FinalRows {
@@ -240,30 +240,30 @@ pub struct FinalRows {
     /// The client's seat in the ended episode; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<Column<i8>>,
-    /// Final observations; as `batch.obs`.
+    /// Final observations, in the form of `batch.obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obs: Option<Tensors>,
-    /// Final information states; as `batch.info`.
+    /// Final information states, in the form of `batch.info`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
-    /// Final structured views; as `batch.struct`.
+    /// Final structured views, in the form of `batch.struct`.
     #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Vec<Value>>,
-    /// Final text views; as `batch.text`.
+    /// Final text views, in the form of `batch.text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Vec<String>>,
-    /// Entries x P: returns of the ended episodes.
+    /// Shape entries x P: returns of the ended episodes.
     pub returns: Column<f64>,
     /// Number of moves of seats in the ended episodes.
     pub length: Column<u32>,
 }
 
-/// Episodes that ended before the client could act: counted, but never reported as steps.
+/// Episodes that ended before the client could act. Reported only here, never as rows of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// Position of each episode's row in this reply, one entry per episode.
     pub at: Column<u32>,
-    /// Entries x P: returns of the skipped episodes.
+    /// Shape entries x P: returns of the skipped episodes.
     pub returns: Column<f64>,
 }

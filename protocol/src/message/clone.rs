@@ -17,7 +17,7 @@ pub struct CloneEnvs {
     /// Indices of the environments to copy; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Seed of a new random stream for the copies; absent: the same stream.
+    /// Seed of new random streams for the copies; absent: the copies continue the streams of the originals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
 }

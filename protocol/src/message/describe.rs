@@ -15,7 +15,7 @@ use crate::spec::Params;
 pub struct Describe {
     /// Game id, or a complete game string.
     pub game: String,
-    /// Parameters of the game; they override those of the game string.
+    /// Parameters of the game, which override the parameters in the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// True to include the game's rules page.

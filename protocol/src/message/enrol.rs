@@ -22,8 +22,8 @@ fn is_whole(scale: &f64) -> bool {
     *scale == 1.0
 }
 
-/// `enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for it. Repeat the same request to
-/// continue the run after an interruption.
+/// `enrol`: enrolls the agent in a run of a suite, or in an existing run that has a slot for the agent. To continue the
+/// run after an interruption, repeat the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Enrol {
@@ -44,13 +44,13 @@ pub struct Enrol {
     /// Server agents for the roles of the suite, by role name.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub roles: BTreeMap<String, Vec<String>>,
-    /// Number of candidates in the run, which starts when all of them have enrolled.
+    /// Number of candidates. The run starts when all candidates have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
-    /// Layout of the tensor: `ludex`, or one that the specs of all games of the run list.
+    /// Layout of the tensor: `ludex`, or a layout that the specs of all games in the run list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
 }

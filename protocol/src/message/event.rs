@@ -74,7 +74,7 @@ pub enum EventKind {
         /// Name of the phase.
         phase: String,
     },
-    /// Rewards were given to the seats.
+    /// The seats received rewards.
     Reward {
         /// Reward of each seat.
         #[serde(serialize_with = "numbers")]

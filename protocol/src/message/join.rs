@@ -13,7 +13,7 @@ use crate::record::Clock;
 use crate::serde_helpers::{is_default, is_one, one, or_default, or_else, or_one};
 use crate::spec::Params;
 
-/// A form in which turns and events of a match present the state.
+/// Form of the views in the turns and events of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,8 +56,7 @@ pub(super) fn are_match_views(views: &Vec<MatchView>) -> bool {
     *views == [MatchView::Struct, MatchView::Texts]
 }
 
-/// The clock of a join. Elsewhere unknown fields are ignored; here a misspelled field would leave the player without a
-/// clock.
+/// The clock of a join. Unknown fields are refused, because a misspelled field would leave the match without a clock.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JoinClock {
@@ -73,13 +72,14 @@ fn or_join_clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D:
     let JoinClock { move_ms, bank_ms, inc_ms, first_ms, episode_ms } = given;
     if [move_ms, bank_ms, inc_ms, first_ms, episode_ms].iter().all(Option::is_none) {
         let text =
-            "name at least one of move_ms, bank_ms, inc_ms, first_ms, episode_ms; {\"bank_ms\":0} means no clock";
+            "expected at least one of move_ms, bank_ms, inc_ms, first_ms, episode_ms; {\"bank_ms\":0} means no clock";
         return Err(D::Error::custom(text));
     }
     Ok(Clock { move_ms, bank_ms: bank_ms.unwrap_or(0), inc_ms: inc_ms.unwrap_or(0), first_ms, episode_ms })
 }
 
-/// Serializes a clock such that it deserializes again: no clock becomes an empty bank, because an empty map is refused.
+/// Serializes a clock. A clock without limits is written as `{"bank_ms":0}`, because deserialization refuses an empty
+/// map.
 fn write_join_clock<S: Serializer>(clock: &Clock, serializer: S) -> Result<S::Ok, S::Error> {
     if *clock != Clock::default() {
         return clock.serialize(serializer);
@@ -100,16 +100,17 @@ pub struct Join {
     /// Game id, or a complete game string. Ignored with a `ticket`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub game: String,
-    /// Parameters of the game; they override those of the game string.
+    /// Parameters of the game, which override the parameters in the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
-    /// Name of the queue. Only joins with equal queues are matched with each other.
+    /// Name of the queue. Only joins in the same queue are matched with each other.
     #[serde(default = "open_queue", deserialize_with = "or_open_queue", skip_serializing_if = "is_open_queue")]
     pub queue: String,
-    /// Server agents for the other seats, in seat order, or one for all; the match then starts at once.
+    /// Server agents for the other seats: one per seat in seat order, or one for all of them. The match then starts at
+    /// once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Vec<String>>,
-    /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j.
+    /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j (P players).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
     /// Maximum number of simultaneous matches.
@@ -121,7 +122,7 @@ pub struct Join {
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
-    /// Layout of the tensor: `ludex`, or one that the spec lists.
+    /// Layout of the tensor: `ludex`, or a layout that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// True if the matches count for ratings.
@@ -144,7 +145,8 @@ pub struct Join {
 }
 
 impl Join {
-    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything else.
+    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything
+    /// else.
     pub fn new(game: impl Into<String>) -> Self {
         Join {
             game: game.into(),

@@ -37,7 +37,7 @@ pub struct ListMatches {
     /// Game id to which the list is restricted; absent: all games.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub game: Option<String>,
-    /// True for running matches, false for finished ones.
+    /// True for running matches, false for finished matches.
     #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
     pub live: bool,
     /// Maximum number of matches to return.

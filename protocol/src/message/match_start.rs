@@ -31,7 +31,7 @@ pub struct MatchStart {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// Id of the join that led to the match; absent for spectators.
+    /// Id of the client's join for this match; absent for spectators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
     /// Id of the game.

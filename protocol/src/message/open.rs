@@ -45,7 +45,7 @@ pub enum Autoreset {
     /// The next step starts a new episode and ignores its action.
     #[default]
     NextStep,
-    /// The step that ends an episode starts the next one.
+    /// The step that ends an episode also starts the next episode.
     SameStep,
     /// Only `reset` starts a new episode.
     Disabled,
@@ -86,7 +86,7 @@ pub enum OnIllegal {
     /// The whole call is refused, and no environment changes.
     #[default]
     Refuse,
-    /// The episode ends with the least return for the offender.
+    /// The episode ends, and the offender gets the least possible return.
     Lose,
 }
 
@@ -96,7 +96,7 @@ pub enum OnIllegal {
 pub struct Open {
     /// Game id, or a complete game string.
     pub game: String,
-    /// Parameters of the game; they override those of the game string.
+    /// Parameters of the game, which override the parameters in the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// Number of environments to open.
@@ -117,7 +117,7 @@ pub struct Open {
     /// Views included in batches. Absent: `tensor`, if the game has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<GymView>>,
-    /// Layout of the tensor: `ludex`, or one that the spec lists.
+    /// Layout of the tensor: `ludex`, or a layout that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
@@ -129,7 +129,7 @@ pub struct Open {
     /// Consequence of an illegal action.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
-    /// Limit after which episodes are truncated, in moves of seats; absent: no limit.
+    /// Number of moves of seats after which an episode is truncated; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// True to store episode records on the server.

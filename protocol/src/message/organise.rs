@@ -11,9 +11,9 @@ use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TournamentEntrant {
-    /// Unique name in the tournament, under which a client plays.
+    /// Name of the entrant, unique in the tournament. A client plays under this name.
     pub name: String,
-    /// Spec of a server agent. Absent: a client that connects.
+    /// Spec of a server agent. Absent: the entrant is a client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Owner of the client's token; absent for a guest.
@@ -37,7 +37,7 @@ pub struct Organise {
     /// Number of seeds for each pairing.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub blocks: u32,
-    /// Number of matches ended by an entrant's own failures after which it is excluded; 0: never.
+    /// Number of failures, each ending a match, after which an entrant is excluded; 0: never excluded.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub strikes: u32,
     /// Time per move in milliseconds. Absent: 30 seconds.

@@ -11,7 +11,7 @@ use crate::envelope::Message;
 pub struct TournamentTicket {
     /// Name of the entrant.
     pub name: String,
-    /// Ticket for `join`, from a client that does not enroll.
+    /// Value for `ticket` in a `join`, for clients that do not enroll.
     pub ticket: String,
 }
 

@@ -1,4 +1,4 @@
-//! Pings of both sides.
+//! The messages `ping` of client and server.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ impl ClientBody for Ping {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerPing {
-    /// Value that the client's `pong` may repeat.
+    /// Value that the client may return in its `pong`.
     pub nonce: u64,
 }
 

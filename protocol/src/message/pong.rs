@@ -1,4 +1,4 @@
-//! Replies to pings of both sides.
+//! The messages `pong` of client and server.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ pub struct Reset {
     /// Indices of the environments to reset; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Base seed: environment i gets this value + i, modulo 2^64.
+    /// Base seed: environment i uses the seed `seed + i`, modulo 2^64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
     /// One seed for each listed environment, in the order of `envs`.

@@ -37,7 +37,7 @@ impl MatchFrame {
         }
     }
 
-    /// Sets the sequence number, for another viewer of the same message.
+    /// Sets the sequence number, which differs between the viewers of a message.
     pub fn set_seq(&mut self, seq: u64) {
         match self {
             MatchFrame::MatchStart(frame) => frame.seq = seq,
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for MatchFrame {
             Some(TurnFrame::TYPE) => frame.read().map(MatchFrame::Turn),
             Some(MatchEvent::TYPE) => frame.read().map(MatchFrame::Event),
             Some(MatchEnd::TYPE) => frame.read().map(MatchFrame::MatchEnd),
-            _ => return Err(D::Error::custom("a frame of a match is a match_start, turn, event or match_end")),
+            _ => return Err(D::Error::custom("`type`: expected match_start, turn, event or match_end")),
         };
         read.map_err(|problem| D::Error::custom(problem.into_refusal().message))
     }
@@ -84,11 +84,11 @@ impl From<MatchFrame> for ServerMessage {
     }
 }
 
-/// `resync`: replaces everything that the client knows about a match.
+/// `resync`: the complete state of a match, which replaces the client's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resync {
-    /// Last sequence number covered; the resync itself has none.
+    /// Sequence number of the last message that the resync covers. The resync itself is not numbered.
     pub seq: u64,
     /// Id of the match.
     #[serde(rename = "match")]
@@ -107,7 +107,7 @@ pub struct Resync {
     pub end: Option<Box<MatchEnd>>,
 }
 
-/// Serializes a message inside a `resync` with the same fields as a separate message.
+/// Serializes a message inside a `resync`, including its `type`.
 fn with_type<M: Message, S: Serializer>(message: &M, serializer: S) -> Result<S::Ok, S::Error> {
     Envelope { id_name: "re", id: None, message }.serialize(serializer)
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_seq_renumbers_any_frame() {
+    fn set_seq_changes_every_match_frame_type() {
         let mut frame = MatchFrame::Turn(Box::default());
         frame.set_seq(7);
         assert_eq!(frame.seq(), 7);

@@ -19,7 +19,7 @@ pub struct StepEnvs {
     /// Indices of the environments to step; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Action ids, R or R x P entries; -1: no action.
+    /// Action ids: one per environment, or one per environment and seat; -1: no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Column<i32>>,
     /// Moves as ids, texts and documents; `null`: no move.
@@ -28,7 +28,7 @@ pub struct StepEnvs {
 }
 
 impl StepEnvs {
-    /// Returns true if exactly one of `actions` and `moves` is present, which decoding guarantees.
+    /// Returns true if exactly one of `actions` and `moves` is present. Decoding guarantees this.
     pub fn is_whole(&self) -> bool {
         self.actions.is_some() != self.moves.is_some()
     }
@@ -48,7 +48,10 @@ impl ClientBody for StepEnvs {
     fn complete(&self) -> Result<(), Refusal> {
         match self.is_whole() {
             true => Ok(()),
-            false => Err(Refusal::new(ErrorCode::BadField, "a step has either `actions` or `moves`").path("actions")),
+            false => {
+                let text = "expected exactly one of `actions` and `moves`";
+                Err(Refusal::new(ErrorCode::BadField, text).path("actions"))
+            }
         }
     }
 

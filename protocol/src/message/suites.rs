@@ -10,7 +10,7 @@ use crate::envelope::Message;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSuites {}
 
-/// `suites` from a server: reply to the request of the same type.
+/// `suites` from a server: reply to `suites` from a client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuiteList {
@@ -26,7 +26,7 @@ pub struct SuiteEntry {
     pub suite: String,
     /// Version of the suite; increases with every change that affects results.
     pub version: u32,
-    /// Shortened SHA-256 of the suite's text.
+    /// Truncated SHA-256 of the suite's text.
     pub digest: String,
     /// Title of the suite for display.
     pub title: String,

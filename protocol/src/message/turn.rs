@@ -38,8 +38,8 @@ pub struct SeatView {
 pub struct PictureView {
     /// SVG document. Clickable elements carry `data-cell`.
     pub svg: String,
-    /// For the seat to move: the cells that a person clicks, in order, to play each legal action, by action id. Absent
-    /// actions have no cells.
+    /// For the seat to move: the sequence of cells that a person clicks to play each legal action, by action id.
+    /// Actions without cells are omitted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub gestures: BTreeMap<String, Vec<String>>,
 }
@@ -76,7 +76,7 @@ pub struct TurnFrame {
     /// Name of the phase, in games with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key of the spec's `proposals` that a document must fit in this turn; absent: no documents accepted.
+    /// Key, in the spec's `proposals`, of the schema for documents in this turn; absent: documents are not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

@@ -7,7 +7,7 @@ use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, or_default};
 
-/// A form in which environments present the state.
+/// Form of the views in batches and in `viewed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

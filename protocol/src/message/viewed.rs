@@ -27,17 +27,17 @@ pub struct Viewed {
     /// Picture of the position (SVG).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<PictureView>,
-    /// Texts of the requested ids; empty for an id that names no action.
+    /// Texts of the ids in the request's `names`; an empty text for an id that is not an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
-    /// Ids of the requested texts; `null` for a text that names no action.
+    /// Ids of the texts in the request's `parse`; `null` for a text that is not an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<Vec<Option<u32>>>,
     /// Name of the phase, in games with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Key of the spec's `proposals` that a document of the seat must fit; absent: the seat does not act, or no documents
-    /// are accepted.
+    /// Key, in the spec's `proposals`, of the schema for documents of the seat. Absent: the seat does not act, or
+    /// documents are not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

@@ -40,7 +40,7 @@ pub struct Welcome {
     /// Permissions of the client.
     #[serde(default, deserialize_with = "or_default")]
     pub scopes: Vec<Scope>,
-    /// Name of the agent; empty for a client without one.
+    /// Name of the agent; empty if the client has no agent name.
     #[serde(default, deserialize_with = "or_default")]
     pub agent: String,
     /// Limits of the connection.
@@ -79,7 +79,7 @@ pub struct ResumedJoin {
     pub join: String,
     /// Canonical game string of the join.
     pub game: String,
-    /// Number of matches still to come; absent: no end.
+    /// Number of remaining matches; absent: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<u32>,
 }

@@ -1,11 +1,11 @@
 //! Serialization of a record to its line of JSON.
 //!
-//! The line equals serde's output for the whole record; a test compares the two. Serializing part by part is faster, because
-//! serde merges flattened parts member by member.
+//! The line equals serde's output for the whole record. Serializing each part separately is faster, because serde
+//! copies flattened parts field by field.
 
 use super::{ChanceRecord, MoveRecord, Record, RecordEvent};
 
-/// Returns the line, without the line break.
+/// Returns the record as one line, without the line break.
 pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     let mut line = Vec::with_capacity(1024 + 64 * record.events.len());
     serde_json::to_writer(&mut line, &record.header)?;
@@ -28,7 +28,7 @@ pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     String::from_utf8(line).map_err(serde::de::Error::custom)
 }
 
-/// Writes events without tries, notes and documents, nearly all of them, directly.
+/// Writes an event. Events without tries, notes and documents (nearly all events) are formatted directly.
 fn write_event(event: &RecordEvent, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut number = |name: &str, number: u64| {
         line.extend_from_slice(name.as_bytes());

@@ -14,19 +14,19 @@ struct LimitExcess {
 }
 
 impl Node<'_> {
-    /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry per
-    /// environment, and texts represent packed columns and snapshots, which have other limits.
+    /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry
+    /// per environment. Their texts are packed columns or snapshots, which this check does not limit.
     pub fn limit_excess(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
         let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
         let (list, text) = (list as usize, text as usize);
         let Node::Map(fields) = self else { return None };
         if fields.len() > list {
-            return Some(refusal("the message", LimitExcess { what: "fields", length: fields.len(), most: list }));
+            return Some(refusal("message", LimitExcess { what: "fields", length: fields.len(), most: list }));
         }
         fields.iter().find_map(|(name, value)| {
             let path = name.as_str().unwrap_or_default();
             if let Some(found) = name.longest(list, text) {
-                return Some(refusal("a field's name", found));
+                return Some(refusal("field name", found));
             }
             match value {
                 Node::List(nodes) if nodes.len() <= list => nodes.iter().enumerate().find_map(|(at, node)| {

@@ -43,14 +43,14 @@ impl FieldError {
         FieldError(Box::new(FieldErrorBody { message: message.to_owned(), way, ..FieldErrorBody::default() }))
     }
 
-    /// Creates the error for a value that is not a string, where one of `words` is expected.
+    /// Creates the error for a value of the wrong type where one of `words` is expected.
     pub fn expected_word(words: &'static [&'static str]) -> Self {
         let message = format!("expected one of {}", words.join(", "));
         FieldError(Box::new(FieldErrorBody { message, allowed: Some(words), ..FieldErrorBody::default() }))
     }
 
-    /// Converts to the refusal: `bad_field` (`bad_seed` for a seed) with the path. If the path ends in a list, `at` is the
-    /// position.
+    /// Converts the error to a refusal with the path: `bad_seed` for a seed, else `bad_field`. If the path ends with a
+    /// list entry, `at` is its index.
     pub fn into_refusal(self) -> Refusal {
         let found = *self.0;
         let mut way = found.way;
@@ -121,14 +121,14 @@ fn described(unexpected: Unexpected) -> String {
     }
 }
 
-/// Describes the expected value. serde would use the struct names of the source.
+/// Describes the expected value without the Rust type names that serde uses.
 fn expected_text(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     if text.starts_with("struct ") || text.starts_with("internally tagged enum") {
         return "a map".to_owned();
     }
     match text.as_str() {
-        "u32" | "u64" => "an integer, not negative".to_owned(),
+        "u32" | "u64" => "a nonnegative integer".to_owned(),
         "i64" => "an integer".to_owned(),
         "a sequence" => "a list".to_owned(),
         _ => text,
@@ -159,7 +159,7 @@ impl Error for FieldError {
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         FieldError(Box::new(FieldErrorBody {
-            message: format!("there is no field {:?}; there are {}", truncate_text(field), expected.join(", ")),
+            message: format!("unknown field {:?}; allowed: {}", truncate_text(field), expected.join(", ")),
             word: Some(field.to_owned()),
             allowed: Some(expected),
             ..FieldErrorBody::default()
@@ -171,7 +171,7 @@ impl Error for FieldError {
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        FieldError::at_field("it is there twice", field)
+        FieldError::at_field("duplicate field", field)
     }
 }
 

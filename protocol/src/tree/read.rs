@@ -7,7 +7,7 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use super::problem::PathSegment;
 use super::{FieldError, Node};
 
-/// A value that a message is read from.
+/// A deserializer over a tree node.
 #[derive(Clone, Copy)]
 pub(super) struct NodeReader<'n, 'a>(pub &'n Node<'a>);
 
@@ -62,13 +62,13 @@ impl<'de> NodeReader<'de, '_> {
             Node::Bytes(value) => Unexpected::Bytes(value),
             Node::List(_) => Unexpected::Seq,
             Node::Map(_) => Unexpected::Map,
-            Node::Extension => return FieldError::custom("a MessagePack extension, which no message has"),
+            Node::Extension => return FieldError::custom("MessagePack extensions are not allowed in messages"),
         };
         FieldError::invalid_type(unexpected, expected)
     }
 }
 
-/// Methods for values of one kind. Each matches only that kind, which keeps the code of every field small.
+/// Defines deserializer methods that accept only one kind of value, which keeps the generated code small.
 macro_rules! kinds {
     ($($method:ident($($arg:ty),*) -> $kind:ident;)*) => {
         $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, FieldError> {
@@ -182,7 +182,7 @@ impl<'n> MapAccess<'n> for Entries<'n, '_> {
 
     fn next_value_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<T::Value, FieldError> {
         let Some((key, node)) = self.entry.take() else {
-            return Err(FieldError::custom("a value without a key"));
+            return Err(FieldError::custom("expected a key before the value, got none"));
         };
         seed.deserialize(NodeReader(node)).map_err(|problem| in_field(problem, key, node))
     }

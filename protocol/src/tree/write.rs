@@ -16,7 +16,7 @@ pub(crate) struct Writer {
 
 type Written = Result<Node<'static>, FieldError>;
 
-/// Methods for values that are a single node.
+/// Defines serializer methods for values that become a single node.
 macro_rules! nodes {
     ($($method:ident($value:ty) -> $node:ident;)*) => {
         $(fn $method(self, value: $value) -> Written {
@@ -26,7 +26,7 @@ macro_rules! nodes {
 }
 
 fn unsupported<T>() -> Result<T, FieldError> {
-    Err(FieldError::custom("a message has no such value"))
+    Err(FieldError::custom("values of this type are not allowed in messages"))
 }
 
 impl Serializer for Writer {

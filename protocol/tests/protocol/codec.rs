@@ -29,7 +29,7 @@ fn refusal_of(message: Value) -> (Option<Id>, Value) {
 }
 
 #[test]
-fn null_equals_absent_and_unknown_fields_are_ignored() {
+fn null_and_unknown_fields_are_ignored() {
     let short = both(json!({"type": "join", "id": 7, "game": "chess"})).unwrap();
     let long = both(json!({
         "id": 7, "game": "chess", "params": null, "queue": null, "against": null, "seat": null, "slots": null,
@@ -63,7 +63,7 @@ fn invalid_clock_is_refused() {
         (json!({}), "clock", "at least one of move_ms"),
         (json!({"move_ms": null}), "clock", "at least one of move_ms"),
         (json!({"move": 5}), "clock", "did you mean \"move_ms\"?"),
-        (json!({"move_ms": 5, "bank": 1}), "clock", "no field \"bank\""),
+        (json!({"move_ms": 5, "bank": 1}), "clock", "unknown field \"bank\""),
         (json!({"move_ms": 1.5}), "clock.move_ms", "integer"),
     ] {
         let (_, error) = refusal_of(json!({"type": "join", "id": 1, "game": "go", "clock": clock}));
@@ -94,7 +94,7 @@ fn act_accepts_each_form_of_move() {
 }
 
 #[test]
-fn columns_accept_packed_and_plain_forms() {
+fn columns_decode_from_bytes_and_lists() {
     let wanted = ClientMessage::Step(StepEnvs { env: 1, actions: Some([3, -1].into()), ..StepEnvs::default() });
     let plain = both(json!({"type": "step", "id": 1, "env": 1, "actions": [3, -1]})).unwrap();
     assert_eq!(plain, (Some(1), wanted.clone()));
@@ -122,7 +122,7 @@ fn invalid_field_error_has_path_and_allowed_values() {
     );
     let (_, error) = refusal_of(json!({"type": "open", "id": 5, "game": "chess", "count": -1}));
     assert_eq!((&error["path"], &error["got"]), (&json!("count"), &json!(-1)));
-    assert_eq!(error["message"], "`count`: expected an integer, not negative, got -1");
+    assert_eq!(error["message"], "`count`: expected a nonnegative integer, got -1");
     let (_, error) = refusal_of(json!({"type": "act", "id": 5, "match": "m", "turn": 0, "action": 4.0}));
     assert_eq!(error["message"], "`action`: expected an integer, got the float 4.0");
     assert_eq!((&error["path"], &error["got"]), (&json!("action"), &json!(4.0)));
@@ -165,7 +165,7 @@ fn unknown_type_error_suggests_nearest() {
 }
 
 #[test]
-fn decoder_knows_every_type() {
+fn decoder_accepts_every_message_type() {
     for kind in ClientMessage::TYPES {
         let code = both(json!({"type": kind, "id": 1})).err().map(|rejected| rejected.error.code);
         assert_ne!(code, Some(ErrorCode::UnknownType), "{kind}");
@@ -231,7 +231,7 @@ fn truncated_or_trailing_bytes_are_bad_frame() {
 }
 
 #[test]
-fn nesting_limit_is_exact() {
+fn nesting_beyond_depth_limit_is_refused() {
     let nested = |levels: usize| {
         let inner = (1..levels).fold(json!(0), |value, _| json!([value]));
         json!({"type": "ping", "id": 4, "x": inner})
@@ -252,7 +252,7 @@ fn nesting_limit_is_exact() {
 }
 
 #[test]
-fn long_invalid_frame_gets_field_error() {
+fn invalid_field_in_long_frame_is_bad_field() {
     let actions: Vec<i32> = (0..600_000).collect();
     let message = json!({"type": "step", "id": 8, "env": "one", "actions": actions});
     let rejected = both_codes(message);
@@ -277,7 +277,7 @@ fn non_finite_number_is_not_encoded() {
 }
 
 #[test]
-fn match_frame_encodes_like_its_message() {
+fn match_frame_encodes_like_top_level_message() {
     let frame = MatchFrame::Turn(Box::new(TurnFrame { seq: 4, match_id: "m".into(), ..TurnFrame::default() }));
     let message = frame.clone().into();
     assert_eq!(serde_json::to_vec(&frame).unwrap(), Encoding::Json.encode_server(None, &message).unwrap());
@@ -285,7 +285,7 @@ fn match_frame_encodes_like_its_message() {
 }
 
 #[test]
-fn messages_inside_resync_have_their_type() {
+fn messages_inside_resync_contain_type() {
     let resync = Resync {
         match_id: "m".into(),
         start: Box::new(MatchStart { match_id: "m".into(), ..MatchStart::default() }),
@@ -342,7 +342,7 @@ fn every_list_and_text_has_limit() {
 }
 
 #[test]
-fn oversized_message_is_refused_after_head() {
+fn oversized_message_is_refused_with_its_limit() {
     let limits = Limits { request_bytes: 4_096, message_bytes: 8_192, ..Limits::default() };
     let of = |kind: &str, names: usize| {
         let message = json!({"type": kind, "id": 7, "env": 1, "names": vec![5; names], "actions": [0]});

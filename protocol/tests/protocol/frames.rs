@@ -27,7 +27,7 @@ fn value(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap()
 }
 
-/// Decodes a golden frame in both encodings, compares, encodes it in both, and compares with the golden forms.
+/// Checks that both encodings of a golden frame decode to the same message, and that the message encodes to both.
 fn check<M: PartialEq + Debug>(
     frame: &Value,
     decode: impl Fn(Encoding, &[u8]) -> (Option<Id>, M),
@@ -72,10 +72,10 @@ fn golden_frames_round_trip_in_both_encodings() {
     assert_eq!(from_servers, ServerMessage::TYPES.map(str::to_owned).into(), "every type has a golden frame");
 }
 
-/// Maps that the page abbreviates: decoding adds defaults, which encoding then includes.
+/// Maps that the page abbreviates. Their encoded forms also contain the defaults.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
-/// Removes the members that an abbreviated map of the page omits from the encoded map.
+/// Removes fields from an encoded map that are not in the abbreviated map of the page.
 fn shorten(written: &mut Value, shown: &Value) {
     for name in SHORTENED {
         if let (Some(Value::Object(written)), Some(Value::Object(shown))) = (written.get_mut(name), shown.get(name)) {

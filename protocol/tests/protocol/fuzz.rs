@@ -88,8 +88,8 @@ fn check_answer(rejected: &DecodeError) {
     assert!(serde_json::to_string(error).unwrap().len() < 2_000, "{error}");
 }
 
-/// Decodes a frame as client and server. An accepted frame must encode and decode again in both encodings, unless it
-/// contains a non-finite number, which MessagePack can represent but the encoder refuses.
+/// Decodes a frame as client and server. An accepted frame must round-trip in both encodings. Only a frame with
+/// non-finite numbers may fail: MessagePack can represent such numbers, but the encoder refuses them.
 fn check(encoding: Encoding, frame: &[u8]) {
     match encoding.decode_client(frame, DEPTH) {
         Ok((id, message)) => {

@@ -1,4 +1,4 @@
-//! Batched steps over the socket: random legal actions, drawn from the mask of the previous reply.
+//! Benchmark of batched steps over a WebSocket. Random legal actions are drawn from the mask of the previous reply.
 
 use std::time::{Duration, Instant};
 
@@ -23,20 +23,21 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
     host.end()
 }
 
-/// Returns the steps per second of `handles` alternating batches; all but one are in flight while its actions are drawn.
+/// Returns the steps per second with `handles` environment handles. While the actions for one handle are drawn,
+/// requests to all other handles are in flight.
 async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> anyhow::Result<f64> {
     let (mut link, mut rng) = (Link::open(host.address, None).await?, Stream::from_text("wire"));
     let mut envs = Vec::new();
     for _ in 0..handles {
         let open = Open { count, autoreset: Autoreset::SameStep, mask: Some(MaskForm::U1), ..Open::new(GAME) };
         let ServerMessage::Opened(opened) = link.ask(&ClientMessage::Open(Box::new(open))).await? else {
-            anyhow::bail!("no environments");
+            anyhow::bail!("expected the reply opened");
         };
         let reset = Reset { env: opened.env, seed: Some(Seed(1)), ..Reset::default() };
         let first = batch(link.ask(&ClientMessage::Reset(reset)).await?)?;
         envs.push((opened.env, draw(&first, &mut rng)?));
     }
-    let mut ready = envs.pop().context("no handle")?;
+    let mut ready = envs.pop().context("expected at least one handle")?;
     for (env, actions) in envs {
         link.request(&step(env, actions)).await?;
     }
@@ -58,13 +59,13 @@ fn step(env: u32, actions: Vec<i32>) -> ClientMessage {
 fn batch(message: ServerMessage) -> anyhow::Result<Box<Batch>> {
     match message {
         ServerMessage::Batch(batch) => Ok(batch),
-        other => anyhow::bail!("no batch: {other:?}"),
+        other => anyhow::bail!("expected a batch, got {other:?}"),
     }
 }
 
-/// Draws a legal action for each row.
+/// Draws a legal action for each environment of a batch.
 fn draw(batch: &Batch, rng: &mut Stream) -> anyhow::Result<Vec<i32>> {
-    let Some(Mask::Dense(mask)) = &batch.mask else { anyhow::bail!("no mask") };
+    let Some(Mask::Dense(mask)) = &batch.mask else { anyhow::bail!("expected a dense action mask") };
     let rows = batch.to_move.len();
     let row = |mask: &[u8]| {
         let mut left = rng.below(mask.iter().map(|&b| usize::from(b)).sum());

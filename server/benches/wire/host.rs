@@ -1,4 +1,4 @@
-//! Servers to measure: Ludex, and a bare echo.
+//! Servers to measure: Ludex, and a bare echo server as the baseline.
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
@@ -12,12 +12,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-/// Server on separate threads and a free loopback port.
+/// Server that runs on separate threads and listens on a free loopback port.
 pub struct Host {
     pub address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<anyhow::Result<()>>,
-    /// Store, removed on drop.
+    /// Directory of the store, removed on drop.
     _data: Option<tempfile::TempDir>,
 }
 
@@ -28,9 +28,9 @@ impl Host {
         Self::with(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?, |_| ())
     }
 
-    /// Starts a Ludex server with other limits and its store in memory (Linux).
+    /// Starts a Ludex server with its store in memory (Linux only). `change` adjusts the limits.
     pub fn in_memory(change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
-        Self::with(tempfile::tempdir_in("/dev/shm").context("no /dev/shm")?, change)
+        Self::with(tempfile::tempdir_in("/dev/shm").context("creating a directory in /dev/shm failed")?, change)
     }
 
     fn with(data: tempfile::TempDir, change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
@@ -45,8 +45,8 @@ impl Host {
         })
     }
 
-    /// Starts a bare tokio-tungstenite server that answers the k-th message of a connection with `replies[k mod n]`, with one write
-    /// for all messages received so far. [`end`](Self::end) waits for its connections.
+    /// Starts a bare tokio-tungstenite server. It replies to the k-th message of a connection with `replies[k mod n]`,
+    /// and writes the replies to all received messages at once. [`end`](Self::end) waits until its clients disconnect.
     pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
         Self::start(None, |listener, mut stop| async move {
             let mut connections = tokio::task::JoinSet::new();
@@ -96,7 +96,7 @@ async fn echo(stream: TcpStream, replies: Vec<Bytes>) -> anyhow::Result<()> {
             if message.is_close() {
                 return Ok(());
             }
-            ws.feed(Message::Binary(replies.next().context("no reply")?.clone())).await?;
+            ws.feed(Message::Binary(replies.next().context("expected at least one reply")?.clone())).await?;
             next = ws.next().now_or_never().flatten().and_then(Result::ok);
         }
         // The client has disconnected.
@@ -107,8 +107,8 @@ async fn echo(stream: TcpStream, replies: Vec<Bytes>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Pins threads of this process to CPUs with `taskset`: the server's to `serving`, all others to `asking`. Returns false without
-/// the tool or the CPU.
+/// Pins the server's threads to the CPU `serving`, and all other threads of this process to the CPU `asking`. Returns
+/// false if `taskset` or a CPU is missing.
 pub fn place(serving: usize, asking: usize) -> bool {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
     tasks.flatten().all(|task| {

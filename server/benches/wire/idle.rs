@@ -1,4 +1,4 @@
-//! Memory of the server per idle connection.
+//! Benchmark of the server's memory per idle connection.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::link::Link;
 
 const CONNECTIONS: usize = 1_000;
-/// Connections before the measurement, so that one-time allocations are not counted.
+/// Number of connections opened before the first measurement, so that one-time allocations are not counted.
 const BEFORE: usize = 100;
 
 pub async fn run() -> anyhow::Result<()> {
@@ -21,7 +21,7 @@ pub async fn run() -> anyhow::Result<()> {
     let mut server =
         Server(Command::new(std::env::current_exe()?).arg("--serve").arg(data.path()).stdout(Stdio::piped()).spawn()?);
     let mut line = String::new();
-    BufReader::new(server.0.stdout.take().context("no output")?).read_line(&mut line)?;
+    BufReader::new(server.0.stdout.take().context("expected a piped standard output")?).read_line(&mut line)?;
     let address = line.trim().parse()?;
     let mut links = Vec::new();
     let mut resident = [0; 2];
@@ -40,14 +40,14 @@ pub async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Process of the server, killed on drop.
+/// Server process, killed on drop.
 struct Server(Child);
 
 impl Server {
-    /// Returns the resident memory in kilobytes.
+    /// Returns the resident memory of the process in kilobytes.
     fn resident(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("expected a VmRSS line")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 }
@@ -60,7 +60,7 @@ impl Drop for Server {
     }
 }
 
-/// Serves a store with one worker in this process and prints the address.
+/// Runs a server with one worker on the store in `data`, and prints the server's address.
 pub async fn serve(data: &Path) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);

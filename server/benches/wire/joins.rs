@@ -1,5 +1,5 @@
-//! Time of a join from the request to `queued`, among pending joins and alone. The store is in memory, since the time of the disk
-//! says nothing about the lobby.
+//! Benchmark of the time from a `join` request to `queued`, with and without other pending joins. The store is in
+//! memory, so that disk latency is not measured.
 
 use std::time::Instant;
 
@@ -9,11 +9,11 @@ use ludex_protocol::{ClientMessage, ServerMessage};
 use crate::host::Host;
 use crate::link::{Link, read};
 
-/// Number of pending joins.
+/// Number of pending joins during the second measurement.
 const WAITING: usize = 5_000;
-/// Number of measured joins; each leaves before the next.
+/// Number of measured joins. Each one is canceled before the next one is sent.
 const MEASURED: usize = 500;
-/// Number of joins in flight while the pending ones are created.
+/// Number of joins in flight while the pending joins are created.
 const AT_ONCE: usize = 100;
 
 pub async fn run() -> anyhow::Result<()> {
@@ -43,7 +43,7 @@ pub async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns p50 and p99 of [`MEASURED`] joins and of the same number of pings.
+/// Measures [`MEASURED`] joins and the same number of pings, and returns the p50 and p99 of each as text.
 async fn measure(link: &mut Link, join: &impl Fn(usize) -> Join) -> anyhow::Result<String> {
     let (mut joins, mut pings) = (Vec::new(), Vec::new());
     for k in 0..MEASURED {
@@ -63,7 +63,7 @@ async fn measure(link: &mut Link, join: &impl Fn(usize) -> Join) -> anyhow::Resu
     Ok(format!("{:.3} ms, p99 {:.3} ms (a ping {:.3} and {:.3} ms)", joins[0], joins[1], pings[0], pings[1]))
 }
 
-/// Returns the name of the next queued join.
+/// Waits for the next `queued` message and returns the name of its join.
 async fn queued(link: &mut Link) -> anyhow::Result<String> {
     loop {
         if let ServerMessage::Queued(queued) = read(&link.next().await?)? {

@@ -1,4 +1,4 @@
-//! Raw client: a WebSocket and the codec.
+//! Raw client, which sends and receives encoded frames over a WebSocket.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-/// Maximum nesting of a frame.
+/// Maximum nesting depth of a frame.
 pub const DEPTH: u32 = 64;
 
 /// Connection to a server.
@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects without a hello; `speaking` offers the sub-protocol.
+    /// Connects without sending `hello`. If `speaking` is true, the client offers the sub-protocol.
     pub async fn bare(address: SocketAddr, speaking: bool) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -35,7 +35,7 @@ impl Link {
         Ok(Link { ws, id: 0 })
     }
 
-    /// Opens a session, under an agent's name if given.
+    /// Connects and opens a session, under the name `agent` if one is given.
     pub async fn open(address: SocketAddr, agent: Option<String>) -> anyhow::Result<Self> {
         let mut link = Self::bare(address, true).await?;
         let agent = agent.map(|name| AgentId { name, ..AgentId::default() });
@@ -44,7 +44,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Sends a frame at once.
+    /// Sends a frame and flushes the socket.
     pub async fn send(&mut self, frame: impl Into<Bytes>) -> anyhow::Result<()> {
         Ok(self.ws.send(Message::Binary(frame.into())).await?)
     }
@@ -70,12 +70,12 @@ impl Link {
         }
     }
 
-    /// Returns the next frame if already received.
+    /// Returns the next frame, or `None` if no frame has been received yet.
     pub fn ready(&mut self) -> anyhow::Result<Option<Bytes>> {
         self.next().now_or_never().transpose()
     }
 
-    /// Returns the `id` of a new request.
+    /// Returns an unused request `id`.
     pub fn id(&mut self) -> Id {
         self.id += 1;
         self.id
@@ -87,19 +87,19 @@ impl Link {
         self.send(Encoding::MsgPack.encode_client(Some(id), message)?).await
     }
 
-    /// Returns the next message, which must not be an error.
+    /// Receives the next message. Fails if the server reports an error.
     pub async fn answer(&mut self) -> anyhow::Result<ServerMessage> {
         read(&self.next().await?)
     }
 
-    /// Sends a request and returns its reply.
+    /// Sends a request and returns its reply. Fails if the server reports an error.
     pub async fn ask(&mut self, message: &ClientMessage) -> anyhow::Result<ServerMessage> {
         self.request(message).await?;
         self.answer().await
     }
 }
 
-/// Decodes a message, which must not be an error.
+/// Decodes a server message. Fails if the server reports an error.
 pub fn read(frame: &[u8]) -> anyhow::Result<ServerMessage> {
     match Encoding::MsgPack.decode_server(frame, DEPTH)? {
         (_, ServerMessage::Error(error)) => anyhow::bail!("{}", error.message),

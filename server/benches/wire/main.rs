@@ -1,8 +1,8 @@
-//! Costs of the wire. Prints figures and writes no files.
+//! Benchmarks of the wire protocol. They print results and write no files.
 //!
-//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; all parts
-//! without a name. The server runs on separate threads of this process (one worker), except for `idle`, where a child process
-//! separates its memory from the clients'. The clients share one thread.
+//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; without a
+//! name, all parts run. The server runs on separate threads of this process, with one worker. For the part `idle`, the
+//! server runs in a child process, so that the clients' memory is not measured. All clients share one thread.
 
 mod batched;
 mod host;

@@ -1,5 +1,5 @@
-//! Acts over many connections, each with several matches of tic_tac_toe against `random`, compared with a bare echo of the same
-//! number of connections and messages.
+//! Benchmark of acts over many connections, each with several matches of tic_tac_toe against `random`. A bare echo
+//! server with the same number of connections and messages is the baseline.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use crate::host::Host;
 use crate::link::Link;
 
 const CONNECTIONS: usize = 64;
-/// Matches at a time per connection, so that many acts are in flight.
+/// Number of concurrent matches per connection.
 const SLOTS: u32 = 8;
-/// Time for all matches to start before the measurement.
+/// Warm-up time before the measurement, in which all matches start.
 const WARM: Duration = Duration::from_millis(500);
 
 pub async fn run(span: Duration) -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the trips per second of messages with the sizes of an act and its reply.
+/// Returns the round trips per second to the echo server, for messages of the size of an act and its reply.
 async fn echo(span: Duration) -> anyhow::Result<f64> {
     let act = Act { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4u32.into()), ..Act::default() };
     let act = Bytes::from(Encoding::MsgPack.encode_client(Some(1 << 10), &ClientMessage::Act(Box::new(act)))?);
@@ -61,7 +61,7 @@ async fn echo(span: Duration) -> anyhow::Result<f64> {
     Ok(f64::from(count) / span.as_secs_f64())
 }
 
-/// Sends `act` for each reply until `to` and returns the number of replies after `from`.
+/// Sends `act` after each reply until the time `to`. Returns the number of replies received since the time `from`.
 async fn trips(mut link: Link, act: Bytes, from: Instant, to: Instant) -> anyhow::Result<u32> {
     for _ in 0..SLOTS {
         link.feed(act.clone()).await?;
@@ -80,7 +80,7 @@ async fn trips(mut link: Link, act: Bytes, from: Instant, to: Instant) -> anyhow
     Ok(count)
 }
 
-/// Fields of a message that a bot reads.
+/// Fields of a server message that the bot reads.
 #[derive(Deserialize)]
 struct BotMessage {
     #[serde(rename = "type")]
@@ -95,7 +95,7 @@ struct BotMessage {
     message: String,
 }
 
-/// Plays matches until `to`; returns the acts accepted after `from`.
+/// Plays matches until the time `to`. Returns the number of acts accepted since the time `from`.
 async fn play(mut link: Link, rated: bool, from: Instant, to: Instant) -> anyhow::Result<u32> {
     let join = Join { against: Some(vec!["random".into()]), slots: SLOTS, count: 0, rated, ..Join::new("tic_tac_toe") };
     link.request(&ClientMessage::Join(Box::new(join))).await?;

@@ -1,4 +1,5 @@
-//! One remote step compared with a bare echo: same client code, frame sizes, threads and CPUs.
+//! Benchmark of one remote step, compared with a bare echo server. Client code, frame sizes,
+//! threads and CPUs are the same for both servers.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,12 @@ use tokio_tungstenite::tungstenite::Bytes;
 use crate::host::{Host, place};
 use crate::link::{Link, read};
 
-/// Moves of tic_tac_toe up to the win of x; the environment resets in the last step.
+/// Moves of a tic_tac_toe game that x wins. The environment resets in the last step.
 const GAME: [i32; 7] = [0, 1, 2, 3, 4, 5, 6];
-/// Number of alternations between the two servers; a figure is the median.
+/// Number of rounds, in each of which both servers are measured. Printed figures are medians over
+/// the rounds.
 const ROUNDS: usize = 15;
-/// First `id`; from here on, an `id` takes five bytes.
+/// First request `id`. From this value on, every `id` takes five bytes in MessagePack.
 const FIRST: Id = 1 << 20;
 
 pub async fn run(span: Duration) -> anyhow::Result<()> {
@@ -67,7 +69,7 @@ impl Template {
         let bytes = Encoding::MsgPack.encode_client(Some(FIRST), &ClientMessage::Step(step))?;
         let id = (FIRST as u32).to_be_bytes();
         let at = bytes.windows(4).position(|four| four == id);
-        Ok(Template { at: at.ok_or_else(|| anyhow::anyhow!("no id of four bytes"))?, bytes })
+        Ok(Template { at: at.ok_or_else(|| anyhow::anyhow!("expected the id in the encoded request"))?, bytes })
     }
 
     fn with_id(&mut self, id: Id) -> Bytes {
@@ -76,7 +78,7 @@ impl Template {
     }
 }
 
-/// Environment with the requests of [`GAME`] and their replies.
+/// Environment, encoded requests for the moves of [`GAME`], and the replies to them.
 struct Steps {
     link: Link,
     frames: Vec<Template>,
@@ -89,7 +91,7 @@ impl Steps {
         let mut link = Link::open(address, None).await?;
         let open = Open { autoreset: Autoreset::SameStep, ..Open::new("tic_tac_toe") };
         let ServerMessage::Opened(opened) = link.ask(&ClientMessage::Open(Box::new(open))).await? else {
-            anyhow::bail!("no environment");
+            anyhow::bail!("expected the reply opened");
         };
         let env = opened.env;
         link.ask(&ClientMessage::Reset(Reset { env, seed: Some(Seed(1)), ..Reset::default() })).await?;
@@ -105,7 +107,8 @@ impl Steps {
     }
 }
 
-/// Plays whole games for `span` and returns the round trips per second and the last reply.
+/// Plays whole games for the duration `span`. Returns the round trips per second and the last
+/// reply.
 async fn trips(link: &mut Link, frames: &mut [Template], id: &mut Id, span: Duration) -> anyhow::Result<(f64, Bytes)> {
     let (start, mut count, mut last) = (Instant::now(), 0u32, Bytes::new());
     while start.elapsed() < span {

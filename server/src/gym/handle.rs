@@ -1,4 +1,4 @@
-//! One handle: a batch of environments of one game.
+//! Environment handle: a batch of environments of one game.
 
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, ResetSeeds};
@@ -11,7 +11,7 @@ use super::{field, view};
 use crate::quotas::Share;
 use crate::store::Write;
 
-/// Maximum nesting of a snapshot; its deepest list is a joint move.
+/// Maximum nesting depth of a snapshot. Its most deeply nested list is a joint move.
 const SNAPSHOT_DEPTH: usize = 32;
 
 /// Request to an open handle.
@@ -19,14 +19,14 @@ pub(super) enum HandleTask {
     Reset(message::Reset),
     Step(message::StepEnvs),
     View(message::ViewEnv),
-    /// Clone request and the number of the new handle.
+    /// Clone request, and the number of the handle to create.
     Clone(message::CloneEnvs, u32),
     Snapshot(message::SnapshotEnvs),
     Restore(message::Restore),
     Close,
 }
 
-/// Kind of task, by cost.
+/// Kind of task, for duration estimates.
 #[derive(Clone, Copy)]
 pub(super) enum TaskKind {
     Reset,
@@ -37,7 +37,7 @@ pub(super) enum TaskKind {
 }
 
 impl TaskKind {
-    /// All kinds, in order of their numbers.
+    /// All kinds, in the order of their discriminants.
     pub(super) const ALL: [TaskKind; 5] =
         [TaskKind::Reset, TaskKind::Step, TaskKind::Replay, TaskKind::Copy, TaskKind::Read];
 }
@@ -54,16 +54,16 @@ impl HandleTask {
     }
 }
 
-/// Handle of a session. The session owns it, or the pool thread that runs a task on it.
+/// Environment handle, owned by its session or, while a task runs in the pool, by the pool thread.
 pub(super) struct EnvHandle {
     env: u32,
     game: GameRef,
     batch: Box<dyn DynBatch>,
     seated: EnvPlayers,
     table: GymSeating,
-    /// Share of the owner's quota of environments.
+    /// Reserved share of the owner's environment quota.
     _share: Share,
-    /// Share of the owner's quota of document bytes.
+    /// Reserved share of the owner's quota of document bytes.
     said: Share,
     recorder: Option<Recorder>,
     // Reused between calls to save allocations.
@@ -111,13 +111,13 @@ impl EnvHandle {
         envs.as_ref().map_or(self.batch.count(), Column::len)
     }
 
-    /// Returns true if the server plays a seat.
+    /// Returns true if an agent of the server plays a seat.
     pub(super) fn has_agents(&self) -> bool {
         self.batch.config().seats.iter().any(Option::is_some)
     }
 
-    /// Returns true if agents that search move in the task. Such a task runs outside the pool and
-    /// waits for a turn per search.
+    /// Returns true if agents that search move in the task. Such a task runs on a thread outside
+    /// the pool, and waits for a turn before each search.
     pub(super) fn searches(&self, task: &HandleTask) -> bool {
         match task {
             HandleTask::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
@@ -126,7 +126,7 @@ impl EnvHandle {
         }
     }
 
-    /// Runs a task. A clone returns a new handle.
+    /// Runs a task and returns its reply. A clone task also returns the new handle.
     pub(super) fn run(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let done = match self.may_say_more(&task) {
             Ok(()) => self.execute(task),
@@ -136,7 +136,8 @@ impl EnvHandle {
         done
     }
 
-    /// Checks the quota for the documents that a task may add. A single message may exceed it.
+    /// Checks that the owner's quota has room for more documents, if the task may add any. The size
+    /// of the new documents is not checked, so a single task may exceed the quota.
     fn may_say_more(&self, task: &HandleTask) -> Result<(), Box<Refusal>> {
         let more = match task {
             HandleTask::Step(step) => step.moves.is_some(),
@@ -164,8 +165,8 @@ impl EnvHandle {
         (answer, None)
     }
 
-    /// Takes the writes that store the episodes finished in the last task; empty unless the handle
-    /// records.
+    /// Takes the writes that store the episodes finished in the last task. Empty if the handle does
+    /// not record episodes.
     pub(super) fn records(&mut self) -> Vec<Write> {
         let Some(recorder) = &mut self.recorder else { return Vec::new() };
         let ended = self.batch.take_episodes();
@@ -176,14 +177,14 @@ impl EnvHandle {
         }
     }
 
-    /// Reuses the memory of an encoded reply.
+    /// Reclaims the buffers of an encoded reply for later replies.
     pub(super) fn recycle(&mut self, answer: ServerMessage) {
         if let ServerMessage::Batch(batch) = answer {
             self.spare = Some(batch);
         }
     }
 
-    /// Returns the reply to a call on the batch.
+    /// Calls `call` on the batch and returns the reply.
     fn answer(
         &mut self,
         envs: Option<Column<u32>>,
@@ -273,7 +274,7 @@ impl EnvHandle {
             bytes += item.len() as u64;
             let most = self.table.limits.batch_bytes;
             if bytes > most {
-                let message = format!("expected at most {most} bytes of snapshots; request fewer at once");
+                let message = format!("expected at most {most} bytes of snapshots; request fewer environments at once");
                 return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("envs").allowed(most)));
             }
             packed.push(Bytes(item));
@@ -295,9 +296,9 @@ impl EnvHandle {
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))
     }
 
-    /// Returns the maximum size of a snapshot in bytes: that of an episode of maximum length, in
-    /// which every player moves each time, chance follows each move, and every document has the
-    /// maximum length.
+    /// Returns the maximum size of a snapshot in bytes. The bound assumes an episode of maximum
+    /// length. In each step, every player moves, every document has maximum length, and a chance
+    /// event follows each move.
     fn longest_item(&self) -> usize {
         let (spec, limits) = (self.batch.spec(), &self.table.limits);
         let head = 4_096 + 64 * spec.params.len() + limits.text_bytes as usize;

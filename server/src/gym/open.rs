@@ -1,4 +1,4 @@
-//! The request `open`: creates a batch of environments.
+//! The request `open`, which creates a batch of environments.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::handle::EnvHandle;
 use super::records::Recorder;
 use super::seating::{EnvPlayers, GymSeating};
 
-/// Opens handle `env` for `client` with the game that `o` names. `seed` seeds the episodes that the
-/// client does not seed.
+/// Opens the handle `env` for `client`, with the game in the request `o`. Episodes that the client
+/// does not seed get their seeds from `seed`.
 pub(super) fn open(
     env: u32,
     game: GameRef,

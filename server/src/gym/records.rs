@@ -1,4 +1,4 @@
-//! Records of gym episodes, for handles opened with `record`. They are never rated.
+//! Records of gym episodes, written for handles opened with `record`. Gym episodes are never rated.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,10 @@ use crate::store::{EndRow, MatchRow, Write};
 /// Recorder for the episodes of one handle.
 #[derive(Clone)]
 pub(super) struct Recorder {
-    /// Client as it appears on its seats.
+    /// Client, as listed on its seats in the records.
     client: RecordSeat,
-    /// Seed and start time of the running episode of each environment, where known.
+    /// Start time of the running episode by environment, where known: as text, and in milliseconds
+    /// since the Unix epoch.
     began: BTreeMap<u32, (String, i64)>,
     opened: (String, i64),
 }
@@ -28,8 +29,8 @@ impl Recorder {
         Recorder { client, began: BTreeMap::new(), opened: (now_text(), epoch_ms()) }
     }
 
-    /// Returns the writes that store the finished episodes. An episode that cannot be recorded is
-    /// logged and omitted.
+    /// Returns the writes that store the episodes in `ended`. If an episode cannot be recorded,
+    /// logs an error and omits the episode.
     pub(super) fn keep(
         &mut self,
         ended: &[Episode],
@@ -49,7 +50,7 @@ impl Recorder {
         writes
     }
 
-    /// Marks new episodes in these environments.
+    /// Records the start time of new episodes in the environments `rows`.
     pub(super) fn begin(&mut self, rows: impl Iterator<Item = u32>) {
         let now = (now_text(), epoch_ms());
         self.began.extend(rows.map(|i| (i, now.clone())));

@@ -1,4 +1,4 @@
-//! Players in the environments of a session, and their limits.
+//! Players in the environments of a session, and their search limits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,31 +21,32 @@ pub(super) struct GymSeating {
     pub account: Arc<Account>,
 }
 
-/// Players of the seats in an environment.
+/// Players on the seats of an environment.
 #[derive(Clone, Default)]
 pub(super) struct EnvPlayers {
-    /// Specs of the agents as the client wrote them; empty if the client plays every seat.
+    /// Agent specs as the client wrote them; empty if the client plays every seat.
     pub specs: Vec<String>,
-    /// Agents by seat; the client's seats have none.
+    /// Agents by seat; `None` for a seat that the client plays.
     pub players: Vec<SeatPolicy>,
     /// Maximum number of searched plies per move and environment.
     pub search: u64,
 }
 
 impl GymSeating {
-    /// Reserves quota for more environments.
+    /// Reserves quota for `count` more environments.
     pub fn share(&self, count: usize) -> Result<Share, Box<Refusal>> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         self.account.take(Resource::Envs, count, &self.limits).map_err(|e| Box::new(e.path("count")))
     }
 
-    /// Reserves quota for document bytes.
+    /// Reserves quota for `bytes` more bytes of documents.
     pub fn reserve_documents(&self, bytes: usize) -> Result<Share, Box<Refusal>> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.account.take(Resource::Said, bytes, &self.limits).map_err(|e| Box::new(e.path("envs")))
     }
 
-    /// Resolves a list of seats for `count` environments; `"agent"` is the client.
+    /// Resolves the players of the seats for `count` environments. The entry `"agent"` stands for
+    /// the client.
     pub fn seated(&self, specs: Vec<String>, game: &GameRef, count: usize) -> Result<EnvPlayers, Box<Refusal>> {
         let spec = game.spec();
         if specs.len() != spec.players as usize {

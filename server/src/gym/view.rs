@@ -1,4 +1,5 @@
-//! The request `view`: one environment from any seat's view, action names, and ids of move texts.
+//! The request `view`: one environment as seen from a seat, action names, and action ids of move
+//! texts.
 
 use ludex_env::batch::Layout;
 use ludex_env::message_views::view_of;
@@ -9,8 +10,8 @@ use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
 use super::field;
 
-/// Returns the reply to `view`. The gym plane hides nothing from its owner, so any seat may be
-/// requested.
+/// Returns the reply to `view`. Any seat may be requested, since the gym plane hides nothing from
+/// its owner.
 pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
@@ -45,7 +46,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
         if v.views.iter().take(at).any(|before| before == wanted) {
             return Err(wrong(format!("expected each view once, got {wanted:?} twice")));
         }
-        let lacks = |what: &str| wrong(format!("{} has no view {what:?}", spec.game));
+        let lacks = |what: &str| wrong(format!("expected a view of {}, got {what:?}", spec.game));
         match wanted {
             GymView::Struct => seen.structure = Some(view.value()),
             GymView::Text => seen.text = Some(view.text()),
@@ -81,7 +82,7 @@ fn filled((name, array): (&String, &TensorSpec), fill: impl FnOnce(&mut [u8])) -
     Tensors::from([(name.clone(), Tensor { d: array.d, s: array.s.clone(), b })])
 }
 
-/// Returns the name of an action of `seat`, or of a chance outcome; empty if the id is invalid.
+/// Returns the name of an action of `seat` or of a chance outcome. Empty if `id` is invalid.
 fn name(state: &dyn DynState, view: &dyn DynView, seat: Seat, id: i64) -> String {
     let spec = state.spec();
     let Ok(id) = u32::try_from(id) else { return String::new() };

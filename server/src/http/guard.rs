@@ -1,4 +1,4 @@
-//! Checks that every request must pass, whatever it requests.
+//! Security checks for all HTTP requests.
 //!
 //! A web page can make its visitor's browser send requests to a server on the same machine. A page can also point its
 //! own host name at 127.0.0.1 ("DNS rebinding"): the browser then treats the server as part of the page, and only the
@@ -9,11 +9,11 @@ use axum::http::{Request, StatusCode, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Rejection of a request: the status, a label for `/metrics`, and a message for people.
+/// Rejection of a request: the HTTP status, a label for `/metrics`, and an error message.
 pub(super) type GuardRejection = (StatusCode, &'static str, &'static str);
 
-/// Checks the body and the `Host` header of a request. On a `loopback` port, only names of this machine and those in
-/// `hosts` are allowed.
+/// Checks that a request has no body and an allowed `Host` header. On a `loopback` port, only names of this machine and
+/// those in `hosts` are allowed.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String])
     Ok(())
 }
 
-/// Returns the key of a WebSocket request if it fulfills RFC 6455, section 4.2.1.
+/// Returns the `Sec-WebSocket-Key` of a WebSocket request that meets RFC 6455, section 4.2.1.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ fn host_allowed(host: &str, allowed: &[String]) -> bool {
     is_home(host) || allowed.iter().any(named)
 }
 
-/// Returns true if a host, with or without a port, is this machine.
+/// Returns true if a host, with or without a port, names this machine.
 fn is_home(host: &str) -> bool {
     let name = name_of(host);
     name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]")

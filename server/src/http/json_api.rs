@@ -52,7 +52,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .route("/runs/{run}/{file}", get(run_file))
         .merge(site::parts())
         .fallback(|| async {
-            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of a page"))
+            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of an endpoint"))
         })
         .with_state((shared, peer))
 }
@@ -113,7 +113,7 @@ struct MatchQuery {
     limit: Option<u32>,
 }
 
-/// Match states to list: running, ended, or both.
+/// Filter for the state of listed matches: running, ended, or both.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Live {
@@ -201,7 +201,7 @@ struct LadderQuery {
     limit: Option<usize>,
 }
 
-/// Default number of lines of a ladder's table.
+/// Default number of rows per page of a ladder's table.
 const LINES: usize = 100;
 
 fn no_ladder() -> Answer {
@@ -257,7 +257,7 @@ async fn table(
     page.map_or_else(no_ladder, |page| Json(page).into_response())
 }
 
-/// Returns the records file of a finished season.
+/// Returns the file with the records of a finished season.
 async fn season_records(
     State(app): App,
     headers: HeaderMap,
@@ -300,7 +300,7 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
     match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
         Ok(made) => Json(&made.page).into_response(),
         Err(error) => {
-            tracing::error!("ratings: {error:#}");
+            tracing::error!("ratings computation failed: {error:#}");
             let error = Refusal::new(ErrorCode::Internal, "computing the ratings failed; see the server log");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }

@@ -1,5 +1,5 @@
-//! Pages for people, rendered from the templates in `web/templates`. Programs get JSON at the same addresses: a request
-//! with `Accept: text/html` gets the page.
+//! Web pages for people, rendered from the templates in `web/templates`. A request with `Accept: text/html` gets a
+//! page. Other requests to the same address get JSON.
 
 mod agent;
 mod assets;
@@ -36,8 +36,8 @@ use crate::server_state::ServerState;
 
 type App = State<(Arc<ServerState>, Peer)>;
 
-/// Content security policy: everything is loaded from this server, and pages contain no inline scripts. Pictures
-/// contain their own style sheets.
+/// Content security policy. All resources come from this server, and pages contain no inline scripts. Inline styles are
+/// allowed, since pictures contain style sheets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -50,7 +50,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Returns true if the request comes from a browser navigation.
+/// Returns true if the request accepts HTML, as a page navigation in a browser does.
 pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     accepted
@@ -58,7 +58,8 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Returns the page routes. Other requests go to `programs`; if that finds nothing either, people get an error page.
+/// Returns the routes of the pages. All other requests go to the routes `programs`. If a request from a browser matches
+/// no route, the browser gets an error page.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> Router {
     Router::new()
         .route("/", get(home::page))
@@ -79,7 +80,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .layer(from_fn_with_state((shared, peer), filled))
 }
 
-/// Returns the routes of assets, which are requested without `text/html`.
+/// Returns the routes of assets. Browsers request assets without `Accept: text/html`.
 pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
     Router::new()
         .route("/static/{file}", get(assets::file))
@@ -90,10 +91,10 @@ pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
         .route("/logout", post(login::leave))
 }
 
-/// Response that redirects a visitor without access.
+/// Response for a visitor without access: the login page.
 type Shut = Box<Answer>;
 
-/// Returns the visitor's permissions, or the response that leads to the login page.
+/// Returns the visitor's permissions, or the login page if the visitor has no access.
 async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
     let token = token::of(headers);
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
@@ -105,26 +106,27 @@ async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap
     }
 }
 
-/// Template and context of a page, attached to an empty response until [`filled`] knows the visitor.
+/// Template and context of a page. They are attached to an empty response, which [`filled`] renders once the visitor is
+/// known.
 #[derive(Clone)]
 struct Blank {
     template: &'static str,
     context: Value,
 }
 
-/// Returns a page with status 200. `context` holds the values of its template.
+/// Returns a page with status 200. `context` holds the variables of the template.
 fn show(template: &'static str, context: Value) -> Answer {
     page(StatusCode::OK, template, context)
 }
 
-/// Returns a page with the given status.
+/// Returns a page with the given HTTP status.
 fn page(status: StatusCode, template: &'static str, context: Value) -> Answer {
     let mut answer = status.into_response();
     answer.extensions_mut().insert(Blank { template, context });
     answer
 }
 
-/// Renders the template of a response. A "not found" response for programs becomes an error page for people.
+/// Renders the page of a response. A person whose page does not exist gets an error page instead of the JSON error.
 async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Answer {
     let path = request.uri().path().to_owned();
     let has_cookie = token::in_cookie(request.headers()).is_some();

@@ -1,11 +1,11 @@
-//! Token of an HTTP request: in the `Authorization` header, or in the cookie that the page `/login` sets.
+//! Token of an HTTP request, from the `Authorization` header or the cookie that the page `/login` sets.
 
 use axum::http::header::{self, HeaderMap};
 
 /// Name of the cookie.
 pub(super) const COOKIE: &str = "ludex_token";
 
-/// Returns the token of a request from either source.
+/// Returns the token of a request from the `Authorization` header or, without one, from the cookie.
 pub(super) fn of(headers: &HeaderMap) -> Option<String> {
     bearer(headers).or_else(|| in_cookie(headers))
 }
@@ -24,8 +24,8 @@ pub(super) fn in_cookie(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value.to_owned())
 }
 
-/// Returns true if the page that sends the request came from this server. Browsers also send cookies on behalf of pages
-/// from other ports of the same machine.
+/// Returns true if a page of this server sent the request. A cookie is no proof, since browsers also attach cookies to
+/// requests from other ports of the same machine.
 pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_pages_may_use_the_cookie() {
+    fn cookie_is_accepted_only_from_own_pages() {
         let of = |origin, host| is_from_here(&headers(&[(header::ORIGIN, origin), (header::HOST, host)]));
         assert!(of("http://127.0.0.1:7878", "127.0.0.1:7878") && of("https://Play.example", "play.example"));
         assert!(!of("http://127.0.0.1:3000", "127.0.0.1:7878") && !of("null", "null") && !of("http://a.b", "b"));

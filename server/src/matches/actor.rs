@@ -1,4 +1,4 @@
-//! Task of one match: it waits for inputs and deadlines, stores the log, and delivers the outputs of the match machine.
+//! Task of one match. It waits for inputs and deadlines, stores the log, and delivers the outputs of the match machine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,18 +21,20 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::stall_monitor::StallMonitor;
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
-/// Number of missed frames above which they are replaced by one `resync`.
+/// Maximum number of missed frames to send again. If a client missed more frames, one `resync` replaces them.
 const MISSED: usize = 128;
-/// Maximum time reserved for the delivery of an agent's reply. A tenth of the agent's time per turn is reserved.
+/// Maximum time reserved for the delivery of an agent's reply. The reserved time is a tenth of the agent's time per
+/// turn, up to this maximum.
 const WAY: Duration = Duration::from_millis(200);
-/// Time in milliseconds for which log rows of an unrated match are buffered. If the match ends first, they are never
-/// written, since the record holds them. A crash sets an unrated match back by at most this time.
+/// Time in milliseconds for which log rows of an unrated match are buffered. If the match ends during this time, the
+/// rows are never written, since the record contains them. In a crash, an unrated match loses at most the rows of this
+/// time.
 const HELD: u64 = 1_000;
-/// Initial delay before retrying to store the end of a rated match; doubled after each try.
+/// Initial delay before retrying to store the end of a rated match. The delay doubles after each try.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Maximum delay between retries.
+/// Maximum delay between two tries to store the end of a rated match.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
-/// Number of consecutive replies of fast agents before the task yields to others.
+/// Maximum number of consecutive replies of fast agents before the task yields to other tasks.
 const AT_ONCE: usize = 16;
 
 #[derive(Default)]
@@ -41,37 +43,37 @@ struct Line {
     generation: u64,
     /// Sequence number of the last frame that the client acknowledged.
     seen: Option<u64>,
-    /// Total stall time of the connection's thread at the last check.
+    /// Total stall time of the connection's thread at the last check, in milliseconds.
     lost: u64,
 }
 
 /// Server agent with its measured reply time.
 pub(super) type TimedAgent = (Arc<dyn Agent>, Arc<Pace>);
 
-/// State of the task.
+/// State of a match task.
 pub(super) struct Actor {
     hub: Arc<Hub>,
     machine: MatchMachine,
     handle: MatchHandle,
-    /// Owner charged for the agents' computation: that of the first client.
+    /// Owner charged for the agents' compute time: the owner of the first client.
     owner: Arc<str>,
     agents: Vec<Option<TimedAgent>>,
     lines: Vec<Line>,
-    /// Set until the match ends.
+    /// Guard that notifies the agents of the end of the match; `None` once the match has ended.
     entered: Option<Entered>,
     crowd: Spectators,
-    /// Number of rows passed to the store.
+    /// Number of log rows passed to the store.
     rows: u64,
-    /// Buffered rows of an unrated match.
+    /// Buffered log rows of an unrated match.
     held: Vec<LogRow>,
-    /// Time at which the buffered rows are due.
+    /// Time at which the buffered rows must be passed to the store, in milliseconds.
     held_until: Option<u64>,
-    /// True if rows are no longer buffered.
+    /// True once log rows are no longer buffered.
     settled: bool,
-    /// Stall monitor of this task's thread, and its total at the last check.
+    /// Stall monitor of this task's thread. The field `lost` holds the monitor's total at the last check.
     pulse: StallMonitor,
     lost: u64,
-    /// Stall time of each seat since then; reused to save allocations.
+    /// Stall time of each seat since the last check, in milliseconds. The buffer is reused to save allocations.
     losses: Vec<u64>,
 }
 
@@ -103,7 +105,8 @@ impl Actor {
         }
     }
 
-    /// Runs the match to its end, then stays for clients that missed the end. `first` holds pending outputs.
+    /// Runs the match to its end, then serves clients that missed the end. `first` holds the outputs to deliver at the
+    /// start.
     pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>, first: Vec<Output>) {
         self.pulse = StallMonitor::here();
         self.lost = self.pulse.lost_ms();
@@ -162,8 +165,8 @@ impl Actor {
         self.hub.forget(self.machine.id());
     }
 
-    /// Credits each seat for time in which the thread of this task or of the seat's connection was stalled, so that a
-    /// move waiting in the socket does not time out.
+    /// Credits each seat with the time for which the thread of this task, or of the seat's connection, was stalled. A
+    /// move that waited in the socket meanwhile then does not time out.
     fn give_back(&mut self) {
         let lost = self.pulse.lost_ms();
         let own = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
@@ -179,7 +182,7 @@ impl Actor {
         }
     }
 
-    /// Returns true if every client in the match has acknowledged the last frame.
+    /// Returns true if every client of the match has acknowledged the last frame.
     fn all_have_seen(&self) -> bool {
         let clients = self.lines.iter().enumerate().filter(|(seat, _)| self.agents[*seat].is_none());
         clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.resume_entry(seat).seq))
@@ -260,7 +263,7 @@ impl Actor {
         self.deliver(outputs).await;
     }
 
-    /// Runs fast agents before the pending rows are stored, so that their replies are stored in the same write.
+    /// Runs fast agents before the pending rows are stored, so that one write also stores their replies.
     fn ask_quick(&mut self, outputs: &mut Vec<Output>) {
         let (mut at, mut asked) = (0, 0);
         while let Some(output) = outputs.get(at) {
@@ -279,7 +282,8 @@ impl Actor {
         }
     }
 
-    /// Delivers outputs in order, after all rows are stored; in rated matches, after they are durable.
+    /// Delivers outputs in order, after all rows are passed to the store. In rated matches, waits until the rows are
+    /// durable.
     async fn deliver(&mut self, outputs: Vec<Output>) {
         let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
         for output in outputs {
@@ -319,7 +323,7 @@ impl Actor {
         }
     }
 
-    /// Stores rows; `false` if a write for a rated match failed and the match was ended.
+    /// Stores log rows. Returns false if a write for a rated match failed, which ends the match.
     async fn keep(&mut self, mut rows: Vec<LogRow>) -> bool {
         let rated = self.machine.header().rated;
         let end = match rows.last() {
@@ -360,7 +364,8 @@ impl Actor {
         !rated
     }
 
-    /// Passes rows and the end to the store; waits until they are durable if the match is rated or over.
+    /// Passes log rows and the end of the match to the store. If the match is rated or over, waits until they are
+    /// durable.
     async fn write(&mut self, rows: &[LogRow], end: Option<&LogRow>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
         let act = |(row, n): (&LogRow, u64)| Ok(ActRow { n, body: text(row)? });
@@ -382,7 +387,7 @@ impl Actor {
         Ok(())
     }
 
-    /// Passes the buffered rows to the store.
+    /// Passes the buffered log rows to the store.
     async fn write_held(&mut self) {
         self.held_until = None;
         let rows = std::mem::take(&mut self.held);
@@ -396,7 +401,7 @@ impl Actor {
         agent.is_some_and(|(agent, pace)| pace.is_quick() && !agent.is_io_bound())
     }
 
-    /// Returns the number of an agent's turn, and the closure that computes its reply.
+    /// Returns the turn number of the agent on `seat`, and a closure that computes the agent's reply.
     fn question(&mut self, seat: Seat) -> Option<(u32, impl FnOnce() -> Answered + Send + use<>)> {
         let (agent, pace) = self.agents.get(seat).cloned().flatten()?;
         let limit_ms = self.hub.config.opponents.agent_ms;
@@ -413,8 +418,8 @@ impl Actor {
         Some((turn, act))
     }
 
-    /// Runs an in-process agent: on its own thread if it blocks on I/O, else in the pool. The machine ends the turn
-    /// when its time is over, and drops later replies.
+    /// Runs an in-process agent, on a separate thread if the agent blocks on I/O, else in the pool. If the agent's time
+    /// runs out, the machine ends the turn and drops the late reply.
     fn ask(&mut self, seat: Seat) {
         let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.is_io_bound());
         let Some((turn, act)) = self.question(seat) else { return };
@@ -476,7 +481,7 @@ impl Drop for Entered {
 fn end_row(record: &Record) -> Result<EndRow, String> {
     let reason = serde_json::to_value(record.footer.reason.unwrap_or(EndReason::Aborted)).map_err(|e| e.to_string())?;
     Ok(EndRow {
-        reason: reason.as_str().ok_or("expected a reason as text")?.to_owned(),
+        reason: reason.as_str().ok_or("expected the end reason as text")?.to_owned(),
         ended_ms: ludex_play::time::epoch_ms(),
         footer: text(&record.footer).map_err(|e| e.to_string())?,
         record: record.to_line().map_err(|e| e.to_string())?,

@@ -1,4 +1,4 @@
-//! Connection side of the match plane: processes requests for the seats and joins of a session.
+//! Connection side of the match plane, which processes requests for the seats and joins of a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::sessions::Session;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::Write;
 
-/// Match requests of one connection.
+/// Processor of the match requests of one connection.
 pub struct MatchClient {
     hub: Arc<Hub>,
     session: Arc<Session>,
     /// True if the client may see hidden information.
     admin: bool,
     mailbox: Mailbox,
-    /// Number of the connection.
+    /// Sequence number of the connection.
     generation: u64,
     /// Ids of the watched matches.
     watching: Vec<String>,
 }
 
 impl MatchClient {
-    /// Creates the client of the connection `generation`, which holds the session.
+    /// Creates the client for the connection number `generation` of a session.
     pub(crate) fn new(
         hub: Arc<Hub>,
         session: Arc<Session>,
@@ -42,12 +42,12 @@ impl MatchClient {
         MatchClient { hub, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// Sends the frames that the client has not `seen`, match by match; a resync for each match missing in `seen`.
+    /// Sends the frames of each match that follow the frame number in `seen`. A match missing in `seen` gets a resync.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
         self.session.catch_up(seen, false);
     }
 
-    /// Marks the client as present, so that its joins may get matches again.
+    /// Marks the client as present, so that its joins may start matches.
     pub(crate) fn online(&self) {
         if self.hub.has_joins(&self.session.id) {
             self.hub.lobby.lock().presence(&self.session.id, true);
@@ -55,7 +55,7 @@ impl MatchClient {
         }
     }
 
-    /// Returns the seats and their state, for `welcome`.
+    /// Returns the session's seats and their state, for `welcome`.
     pub(crate) async fn seats(&self) -> Vec<ResumedMatch> {
         let mut held = Vec::new();
         for (handle, seat) in self.session.seats() {
@@ -66,18 +66,19 @@ impl MatchClient {
         held
     }
 
-    /// Returns the joins and their remaining matches, for `welcome`.
+    /// Returns the session's joins and their numbers of remaining matches, for `welcome`.
     pub(crate) fn joins(&self) -> Vec<ResumedJoin> {
         self.hub.joins_of(&self.session.id)
     }
 
-    /// Returns true if the session has a seat or a join: such a connection may be idle.
+    /// Returns true if the session has a seat or a join. A connection of such a session may be idle.
     pub(crate) fn at_stake(&self) -> bool {
         self.session.running() > 0 || self.hub.has_joins(&self.session.id)
     }
 
-    /// Moves the seats and joins of other sessions of this agent (same name and owner) to this session, each with a
-    /// resync. A connection that holds one of them is closed as superseded.
+    /// Moves the seats and joins of this agent's other sessions to this session, and sends a resync for each seat.
+    /// Sessions belong to one agent if their agent names and owners are equal. A connection that loses a seat or join
+    /// is closed as superseded.
     pub(crate) async fn reclaim(&self) {
         let session = &self.session;
         for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
@@ -102,7 +103,7 @@ impl MatchClient {
         session.catch_up(&BTreeMap::new(), true);
     }
 
-    /// Marks the connection as lost; seats stay reserved and clocks keep running.
+    /// Marks the connection as lost. The seats stay reserved, and their clocks keep running.
     pub(crate) fn detach(&self) {
         if self.session.disconnect(self.generation) {
             self.hub.lobby.lock().presence(&self.session.id, false);
@@ -110,14 +111,15 @@ impl MatchClient {
         }
     }
 
-    /// Passes an acknowledgment to its match.
+    /// Passes an acknowledgment of frames to its match.
     pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
         if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
             handle.send(MatchCommand::Ack { seat, seq: ack.seq });
         }
     }
 
-    /// Processes a request of the match plane, read from the socket `at` this time. The reply goes to the mailbox.
+    /// Processes a request of the match plane and posts the reply to the mailbox. `at` is the time in milliseconds at
+    /// which the request was read from the socket.
     pub(crate) async fn handle(&mut self, at: u64, re: Id, message: ClientMessage) {
         match message {
             ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
@@ -172,7 +174,7 @@ impl MatchClient {
         self.mailbox.reply(re, message);
     }
 
-    /// Passes a request to a match, which sends the reply.
+    /// Passes a request to the task of a match, which sends the reply.
     fn tell(&self, re: Id, handle: &MatchHandle, cmd: MatchCommand) {
         if !handle.send(cmd) {
             self.reply(re, Refusal::new(ErrorCode::MatchOver, "the match is over"));
@@ -218,7 +220,7 @@ impl MatchClient {
             let why = if seated {
                 "an agent seated in a match may not see its hidden information"
             } else {
-                "view = full requires the scope admin until every match of the seed has ended"
+                "view = full requires the scope admin until every match with this seed has ended"
             };
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
         }
@@ -229,7 +231,7 @@ impl MatchClient {
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
         let most = self.hub.config.limits.matches as usize;
         if self.watching.len() >= most {
-            let e = Refusal::new(ErrorCode::Limit, "the session's limit of watched matches is reached");
+            let e = Refusal::new(ErrorCode::Limit, format!("expected at most {most} watched matches per session"));
             return self.reply(re, e.allowed(most));
         }
         self.watching.push(watch.match_id);

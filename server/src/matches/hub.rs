@@ -56,7 +56,7 @@ pub struct HubConfig {
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
-    /// Default for pairing matches.
+    /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
     pub humans: Humans,
@@ -80,17 +80,17 @@ pub struct Hub {
     pub(crate) sessions: Sessions,
     started: tokio::time::Instant,
     secret: [u8; 32],
-    /// Matches with a task: running ones, and ended ones that still serve requests.
+    /// Matches that have a task: running matches, and ended matches that still serve requests.
     live: Mutex<HashMap<String, MatchHandle>>,
     /// Number of running and starting matches.
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
     late: Mutex<EndedBeforeRestart>,
-    /// Lock held while the matches of a session are restored.
+    /// Lock that is held while the matches of a session are restored.
     recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
     pub(crate) runs: Runs,
-    /// Number of releases so far.
+    /// Number of releases of matches so far.
     releases: AtomicU64,
 }
 
@@ -104,19 +104,19 @@ pub(super) struct SeatPlan {
     pub(super) occupant: Occupant,
 }
 
-/// Options for calling a server agent in a match of a run.
+/// Options for a server agent in a match of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentOptions {
     /// True if the agent's only legal move is played for it.
     #[serde(default)]
     pub skips_forced: bool,
-    /// True if the agent's failures count as faults of the server.
+    /// True if failures of the agent count as faults of the server.
     #[serde(default)]
     pub blameless: bool,
 }
 
 impl AgentOptions {
-    /// Wraps the agent according to the options.
+    /// Wraps an agent to apply the options.
     pub fn around(self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
         let agent = if self.blameless { faults_as_infra(agent) } else { agent };
         if self.skips_forced { auto_play_forced(agent) } else { agent }
@@ -152,9 +152,9 @@ pub(super) struct MatchPlan {
 pub(super) enum MatchTerms {
     /// Match that clients requested.
     Asked(RequestedTerms),
-    /// Planned by a run.
+    /// Match planned by a run.
     Planned(Box<MatchSetup>),
-    /// Resumed after an interruption.
+    /// Match that resumes after an interruption.
     Kept(Arc<StoredMatch>),
 }
 
@@ -164,17 +164,17 @@ pub(super) struct RequestedTerms {
     pub(super) rated: bool,
     pub(super) clock: Clock,
     pub(super) pair: Option<String>,
-    /// Index among the matches of the pair that come from the same joins.
+    /// Index of the match among the matches of its pair, from 0.
     pub(super) turn: u32,
-    /// True if the server plays a mirror match: its agent on every seat, with the same seed.
+    /// True if the server also plays a mirror match: a match with the same seed, in which its agent plays every seat.
     pub(super) mirror: bool,
-    /// True if the clients may have agreed to meet.
+    /// True if the clients may have agreed to play each other.
     pub(super) arranged: bool,
-    /// Ladder season of the match.
+    /// Label of the ladder season that the match belongs to.
     pub(super) label: Option<String>,
 }
 
-/// Data of a running match that is not public before the release.
+/// Data of a running match that become public at its release.
 #[derive(Serialize, Deserialize)]
 struct Secret {
     seed: String,
@@ -186,13 +186,13 @@ struct Secret {
     pair: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// Index among the matches of the pair.
+    /// Index of the match among the matches of its pair, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     turn: u32,
-    /// Returns of the mirror match.
+    /// Returns of the mirror match, by seat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mirror: Vec<f64>,
-    /// Played part of the game, if not the whole game.
+    /// Part of the game that is played, if not the whole game.
     #[serde(default, skip_serializing_if = "Excerpt::is_whole")]
     excerpt: Excerpt,
 }
@@ -204,10 +204,10 @@ fn is_zero(turn: &u32) -> bool {
 #[derive(Serialize, Deserialize)]
 struct SecretSeat {
     setup: SeatSetup,
-    /// Owner of the token of the first session on this seat.
+    /// Owner of the token of the first session that had this seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// Options of the server agent on this seat.
+    /// Options for the server agent on this seat.
     #[serde(default, skip_serializing_if = "AgentOptions::is_default")]
     guard: AgentOptions,
 }
@@ -229,13 +229,13 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     })
 }
 
-/// Returns a new id: a letter, `_` and 12 random hex digits.
+/// Returns a new id: `letter`, `_` and 12 random hex digits.
 pub(crate) fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
     Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
 }
 
 impl Hub {
-    /// Creates the match plane of a store, before any client connects.
+    /// Creates the match plane of a store. Must be called before any client connects.
     ///
     /// # Errors
     ///
@@ -266,12 +266,12 @@ impl Hub {
         }))
     }
 
-    /// Returns the milliseconds since the server started, the time base of all matches.
+    /// Returns the time in milliseconds since the server started, on which all match times are based.
     pub fn now(&self) -> u64 {
         self.at(tokio::time::Instant::now())
     }
 
-    /// Converts an instant to milliseconds of the same time base.
+    /// Converts an instant to milliseconds since the server started.
     pub(crate) fn at(&self, at: tokio::time::Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
     }
@@ -307,7 +307,8 @@ impl Hub {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Keeps a session without a connection for the grace time, unless connection `number` is replaced; then ends it.
+    /// Keeps a session without a connection for the grace time, then ends it. `number` is the session's wait number. If
+    /// the session has resumed meanwhile, nothing happens.
     pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64) {
         let hub = self.clone();
         tokio::spawn(async move {
@@ -318,7 +319,8 @@ impl Hub {
         });
     }
 
-    /// Ends a session permanently, for the reason `why`. During shutdown, sessions stay in the store for the restart.
+    /// Ends a session permanently for the reason `why`. During shutdown, the session stays in the store, since it may
+    /// resume after the restart.
     pub(crate) async fn session_over(self: &Arc<Self>, session: &Session, why: &str) {
         if self.draining() {
             return;
@@ -335,15 +337,15 @@ impl Hub {
         }
     }
 
-    /// Cancels the future matches of a session; running ones continue.
+    /// Cancels the matches of a session that have not started. Its running matches continue.
     pub(crate) async fn dismiss(self: &Arc<Self>, session: &Session) {
         let joins = self.drop_joins(&session.id);
         self.joins_gone(joins).await;
         self.seat();
     }
 
-    /// Stores a session's client and its resume key: asynchronously, unless the session has something `at_stake`. Then
-    /// it waits until the key is durable, since after a crash the client could not resume without it.
+    /// Stores a session's client and resume key. If the session has something `at_stake`, waits until the key is
+    /// durable, since the client could not resume after a crash without it. Otherwise, the write is asynchronous.
     pub(crate) async fn keep_session(&self, session: &Session, at_stake: bool) {
         let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.grace_ms as i64);
         let kept = match session.row(expires_ms) {
@@ -405,7 +407,7 @@ impl Hub {
         Ok((setup, drawn))
     }
 
-    /// Starts a match between these seats, number `turn` of its pair.
+    /// Starts a match with these seats. `turn` is its index among the matches of its pair.
     async fn start(
         self: &Arc<Self>,
         mut setup: MatchSetup,
@@ -468,7 +470,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Returns the seed of a match: that of its pair, or a new one.
+    /// Returns the seed of a match: the seed of its pair, or a new one.
     fn seed(&self, asked: &RequestedTerms) -> Result<ReservedSeed, Box<Refusal>> {
         let draw = || -> Result<ReservedSeed, Box<Refusal>> {
             if !asked.rated {
@@ -522,7 +524,8 @@ impl Hub {
         Ok(played.map_or_else(Vec::new, |played| played.record.footer.returns))
     }
 
-    /// Starts the task of a match and connects the clients that are present. `first` holds pending outputs.
+    /// Starts the task of a match and attaches the connected clients. `first` holds the outputs to deliver at the
+    /// start.
     fn launch(
         self: &Arc<Self>,
         machine: MatchMachine,
@@ -573,7 +576,8 @@ impl Hub {
         handle
     }
 
-    /// Returns the matches to release at the end of this one: itself, or all of its pair if it was the last.
+    /// Returns the matches to release when this match ends. These are this match alone, or all matches of its pair if
+    /// this match was the last of the pair.
     pub(super) fn released_with(&self, machine: &MatchMachine) -> Vec<String> {
         let setup = machine.setup();
         match (&setup.run, &setup.pair) {
@@ -593,12 +597,12 @@ impl Hub {
         self.releases.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns a counter that changes with every release.
+    /// Returns a counter that increases with every release.
     pub(super) fn releases(&self) -> u64 {
         self.releases.load(Ordering::Relaxed)
     }
 
-    /// Called by a match that ended, since its joins may get another one.
+    /// Handles the end of a match. The joins of the match may then start further matches.
     pub(super) async fn match_over(self: Arc<Self>, machine: &MatchMachine) {
         let reason = machine.record().and_then(|record| record.footer.reason).unwrap_or(EndReason::Aborted);
         let events = machine.record().map_or(0, |record| record.events.len());
@@ -621,7 +625,7 @@ impl Hub {
         self.joins_gone(gone).await;
     }
 
-    /// Leaves a match of a run to the store; its joins may get another one.
+    /// Leaves a match of a run to the store. The joins of the match may then start further matches.
     pub(super) fn suspended(self: &Arc<Self>, machine: &MatchMachine) {
         self.counts(-1);
         for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
@@ -629,7 +633,7 @@ impl Hub {
         }
     }
 
-    /// Removes a match from the running ones.
+    /// Marks a match as ended and no longer counts it as running.
     fn end(&self, id: &str) {
         if let Some(handle) = self.handle(id).filter(MatchHandle::end) {
             self.counts(-1);
@@ -637,7 +641,7 @@ impl Hub {
         }
     }
 
-    /// Called by a match whose task ends.
+    /// Removes a match whose task is ending.
     pub(super) fn forget(&self, id: &str) {
         let gone = self.live.lock().remove(id);
         if let Some(handle) = gone {
@@ -646,7 +650,7 @@ impl Hub {
         self.runs.on_match_gone(id);
     }
 
-    /// Ends a stored match that cannot continue.
+    /// Ends a stored match that cannot continue, and notes the reason `why`.
     pub(crate) async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
         tracing::info!(match_id = id, reason = "infra_error", "match ended");
         self.metrics.ended(EndReason::InfraError);
@@ -660,14 +664,14 @@ impl Hub {
         self.store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await
     }
 
-    /// Returns the number of joins without a match.
+    /// Returns the number of joins that could start a match.
     pub(crate) fn waiting(&self) -> usize {
         self.lobby.lock().waiting()
     }
 
     // ---- the end of the server ------------------------------------------------------------------------------------
 
-    /// Returns when no match with a connected client runs. Other matches wait for their clients anyway.
+    /// Returns when no match with a connected client is running. Matches without a connected client make no progress.
     pub async fn idle(&self) {
         let played = |handle: &MatchHandle| handle.live() && handle.holders().iter().any(|session| session.connected());
         while self.live.lock().values().any(played) {
@@ -675,7 +679,7 @@ impl Hub {
         }
     }
 
-    /// Returns when every match has passed all rows of its log to the store. Later rows are passed without buffering.
+    /// Returns when every match has passed its log rows to the store. Rows logged later are not buffered.
     pub(crate) async fn settle(&self) {
         let handles: Vec<MatchHandle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
         let told = |handle: MatchHandle| {

@@ -18,9 +18,9 @@ use crate::store::MatchFilter;
 
 /// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);
-/// Interval between writes of a table's file. Newer results are counted again after a crash.
+/// Interval between writes of a ladder's table file. After a crash, the results since the last write are counted again.
 const WRITE: Duration = Duration::from_secs(5);
-/// Maximum lines per page.
+/// Maximum number of table rows per page.
 const LINES: usize = 500;
 
 impl Hub {
@@ -45,7 +45,7 @@ impl Hub {
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
         }
         if self.config.humans == Humans::Apart && session.about.kind == AgentKind::Human {
-            let message = "expected an agent of another kind; this server rates people separately, and its ladders admit only programs";
+            let message = "expected an agent kind other than human; ladders on this server admit only programs";
             return refused(ErrorCode::Forbidden, "queue", message);
         }
         if join.seat.is_some() {
@@ -53,7 +53,7 @@ impl Hub {
         }
         let clock = ladder.clock();
         if join.clock != ludex_protocol::record::Clock::of_join() && join.clock != clock {
-            let message = "expected the clock of the ladder or none";
+            let message = "expected no clock or the clock of the ladder";
             let e = Refusal::new(ErrorCode::BadField, message).path("clock");
             return Err(Box::new(e.allowed(json!(clock))));
         }
@@ -65,13 +65,13 @@ impl Hub {
         Ok(())
     }
 
-    /// Runs the ladders while the server runs.
+    /// Runs the ladders until the server stops.
     pub(crate) async fn watch_ladders(self: Arc<Self>) {
         let all = self.config.ladders.iter().map(|ladder| self.clone().watch_ladder(ladder.clone()));
         futures_util::future::join_all(all).await;
     }
 
-    /// Counts the results so far and writes the tables, before the server stops.
+    /// Counts the latest results and writes the tables. Called before the server stops.
     pub(crate) async fn close_ladders(&self) {
         for ladder in &self.config.ladders {
             let closed = ladder.count(&self.store).await.and_then(|()| ladder.keep());
@@ -92,7 +92,7 @@ impl Hub {
         }
     }
 
-    /// Performs the ladder's pending tasks. `counted` is the number of releases counted so far.
+    /// Performs the pending task of a ladder. `counted` is the number of releases counted so far.
     async fn look_at(
         self: &Arc<Self>,
         ladder: &Arc<StandingLadder>,
@@ -128,7 +128,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Returns true if a match of the ladder's season is running or still to come.
+    /// Returns true if a match of the ladder's current season is running or pending.
     async fn under_way(&self, ladder: &StandingLadder) -> anyhow::Result<bool> {
         if self.lobby.lock().plays(ladder) {
             return Ok(true);
@@ -164,7 +164,7 @@ impl Hub {
         Some(page)
     }
 
-    /// Returns the path of the records of a finished season.
+    /// Returns the path of the records file of a finished season.
     pub(crate) fn ladder_records(&self, name: &str, season: &str) -> Option<PathBuf> {
         self.ladder(name)?.records(season)
     }

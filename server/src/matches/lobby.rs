@@ -1,7 +1,7 @@
 //! Matchmaking: joins by queue, joins against the server's agents, and joins by ticket of a run.
 //!
-//! A join is *due* after an event that may bring it a match: it arrived, one of its matches ended, or its client
-//! returned. `Lobby::next` considers only joins that are due.
+//! A join becomes *due* after an event that may let it start a match: its arrival, the end of one of its matches, or
+//! the return of its client. `Lobby::next` considers only due joins.
 
 mod joins;
 mod ladder;
@@ -31,46 +31,47 @@ use crate::quotas::Share;
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
 
-/// Number of empty queues that are retained for their arrival statistics.
+/// Maximum number of empty queues that are kept for their arrival statistics.
 const EMPTY_QUEUES: usize = 256;
 
-/// Join without its last match yet.
+/// Join with matches that have not started or not ended.
 struct WaitingJoin {
     kept: StoredJoin,
     session: Arc<Session>,
     /// Game; `None` for a join by ticket, whose run chooses the game.
     game: Option<GameRef>,
     kind: QueueKey,
-    /// Ladder of the join.
+    /// Ladder that the join entered, if any.
     ladder: Option<Arc<StandingLadder>>,
-    /// Start of its wait in the queue, in milliseconds.
+    /// Time at which the join entered its queue, in milliseconds.
     since: Option<u64>,
-    /// Sequence number of arrival.
+    /// Sequence number of the join's arrival.
     arrival: u64,
-    /// Server agents, for joins `against` and for ladder joins that play an anchor.
+    /// Server agents that the join plays against: the agents of the request's field `against`, or a ladder's anchor.
     against: Vec<Opponent>,
     /// Remaining matches; `None`: unlimited until `leave`.
     left: Option<u32>,
     played: u32,
     running: u32,
-    /// True if its matches are paired, or each has a mirror.
+    /// True if each match of the join is paired or has a mirror match.
     paired: bool,
     block: Option<String>,
-    /// Number of earlier encounters by opposing join, counted for the join that arrived first.
+    /// Number of earlier encounters with each group of joins. A key is the concatenated ids of a group; the first join
+    /// of the group stores the count.
     met: HashMap<String, usize>,
     /// True if `queued` was sent since the last match.
     told: bool,
     /// True if the join is stored and its client received the reply.
     ready: bool,
-    /// True if the join is on the due list.
+    /// True if the join is in the list of due joins.
     due: bool,
-    /// Shares of the owner's quotas.
+    /// Reserved shares of the owner's quotas.
     _shares: [Share; 2],
 }
 
 impl WaitingJoin {
-    /// Returns the number of matches that may start now: those remaining, up to the free slots, if the client is
-    /// present.
+    /// Returns the number of matches that may start now: the remaining matches, up to the number of free slots. Zero
+    /// while the client is absent.
     fn room(&self) -> u32 {
         if !self.ready || !self.session.connected() {
             return 0;
@@ -83,13 +84,13 @@ impl WaitingJoin {
         &self.kept.request
     }
 
-    /// Returns true if the join waits in a queue.
+    /// Returns true if the join finds its opponents in a queue.
     fn queues(&self) -> bool {
         self.against.is_empty() && self.request().ticket.is_none()
     }
 
-    /// Returns true if each of its matches has a mirror: the seed cannot be used twice, and the same agent plays all
-    /// other seats.
+    /// Returns true if each match of the join has a mirror match. This is the case if two matches of the game may not
+    /// share a seed, and one agent plays all other seats.
     fn has_mirrors(&self) -> bool {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
@@ -130,7 +131,7 @@ pub(super) struct Lobby {
     due: VecDeque<String>,
     arrivals: u64,
     plan: PendingMatches,
-    /// Runs that an agent has left since the last check.
+    /// Runs that an agent has left since the last check, by name.
     left: Vec<String>,
     blocks: HashMap<String, JoinBlock>,
     pub(super) pairs: Pairs,
@@ -138,7 +139,7 @@ pub(super) struct Lobby {
 
 /// Next step of the lobby.
 pub(super) enum LobbyAction {
-    /// Match to start; its joins are already updated.
+    /// Match to start. Its joins are already updated.
     Begins(Box<MatchPlan>, Box<StartRollback>),
     /// Notification for a waiting client.
     Waits(Arc<Session>, Queued),
@@ -148,7 +149,7 @@ pub(super) enum LobbyAction {
 pub(super) struct StartRollback {
     joins: Vec<String>,
     planned: Option<(u64, PendingMatch)>,
-    /// Block of the match.
+    /// Block that the match belongs to, if any.
     block: Option<String>,
 }
 
@@ -198,7 +199,7 @@ impl Lobby {
         self.by_session.entry(to.id.clone()).or_default().push(id.to_owned());
     }
 
-    /// Marks a join as due.
+    /// Adds a join to the list of due joins.
     fn call(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id)
             && !std::mem::replace(&mut w.due, true)
@@ -207,14 +208,14 @@ impl Lobby {
         }
     }
 
-    /// Updates the presence of a session's client.
+    /// Updates the joins of a session whose client has connected or disconnected.
     pub(super) fn presence(&mut self, session: &str, online: bool) {
         for id in self.by_session.get(session).cloned().unwrap_or_default() {
             if online { self.call(&id) } else { self.unqueue(&id) }
         }
     }
 
-    /// Counts a finished match of a join. Returns true if it was the last.
+    /// Counts a finished match of a join. Returns true if it was the join's last match.
     pub(super) fn ended(&mut self, id: &str) -> bool {
         let Some(w) = self.joins.get_mut(id) else { return false };
         w.running = w.running.saturating_sub(1);
@@ -227,14 +228,14 @@ impl Lobby {
         done
     }
 
-    /// Counts a match of a join that continues after a restart.
+    /// Counts a match that continues after a restart for its join.
     pub(super) fn continues(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id) {
             w.running += 1;
         }
     }
 
-    /// Returns the number of joins that could get a match.
+    /// Returns the number of joins that could start a match.
     pub(super) fn waiting(&self) -> usize {
         self.joins.values().filter(|w| w.room() > 0).count()
     }
@@ -248,7 +249,7 @@ impl Lobby {
 
     // ---- what begins ----------------------------------------------------------------------------------------------
 
-    /// Returns the next step for the due joins.
+    /// Returns the next action for the due joins.
     pub(super) fn next(&mut self, now: u64) -> Option<LobbyAction> {
         if let Some(begins) = self.next_planned(None) {
             return Some(begins);
@@ -300,7 +301,7 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Matches a queued join with joins of the same queue and different seats.
+    /// Matches a queued join with joins of the same queue that have compatible seats.
     fn next_queued(&mut self, id: &str, now: u64) -> Option<LobbyAction> {
         if self.queues.len() > EMPTY_QUEUES {
             self.queues.retain(|_, queue| queue.len() > 0);
@@ -322,7 +323,7 @@ impl Lobby {
         self.meet(&table)
     }
 
-    /// Starts the match, or the first match of a pair, of queued joins in order of arrival.
+    /// Starts a match, or the first match of a pair, between the queued joins `table`, which are in order of arrival.
     fn meet(&mut self, table: &[String]) -> Option<LobbyAction> {
         let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
         let ids = self.place(table, players as usize);
@@ -332,8 +333,8 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Returns the join ids in seat order: requested seats are honored, the others are drawn and rotate by one seat
-    /// with each encounter.
+    /// Returns the join ids in seat order. Requested seats are honored. The remaining seats are drawn at random, and
+    /// rotate by one seat with each encounter.
     fn place(&mut self, table: &[String], players: usize) -> Vec<String> {
         let mut seats: Vec<Option<String>> = vec![None; players];
         let mut rest = Vec::new();
@@ -356,7 +357,8 @@ impl Lobby {
         seats.into_iter().filter_map(|s| s.or_else(|| rest.next())).collect()
     }
 
-    /// Returns the next pending match for this ticket, or without tickets if `None`, whose clients are all present.
+    /// Returns the next pending match for `ticket` whose clients are all present. If `ticket` is `None`, considers only
+    /// matches without tickets.
     fn next_planned(&mut self, ticket: Option<&str>) -> Option<LobbyAction> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
         let (n, joins) = self.plan.first(ticket, |m| {
@@ -380,7 +382,7 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms }, joins, Some((n, planned))))
     }
 
-    /// Updates the joins of a starting match.
+    /// Updates the joins of a starting match, and returns the action that starts the match.
     fn begins(&mut self, plan: MatchPlan, joins: Vec<String>, planned: Option<(u64, PendingMatch)>) -> LobbyAction {
         for id in &joins {
             let Some(w) = self.joins.get_mut(id) else { continue };
@@ -401,7 +403,7 @@ impl Lobby {
         LobbyAction::Begins(Box::new(plan), Box::new(StartRollback { joins, planned, block }))
     }
 
-    /// Undoes a failed start: its joins wait for their next event.
+    /// Undoes a failed start. The joins of the match wait for their next event.
     pub(super) fn take_back(&mut self, begun: StartRollback) {
         if let Some(pair) = &begun.block {
             self.cut(pair);
@@ -448,7 +450,7 @@ fn server_seat(o: &Opponent) -> SeatPlan {
     }
 }
 
-/// Returns the settings that a join requests; `None` for a join by ticket.
+/// Returns the match settings that a join requests; `None` for a join by ticket.
 fn terms_of(w: &WaitingJoin) -> Option<RequestedTerms> {
     Some(RequestedTerms {
         game: w.game.clone()?,

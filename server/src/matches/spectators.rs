@@ -1,4 +1,4 @@
-//! Spectators of one match. Events are encoded once per audience and sent in batches.
+//! Spectators of one match. Each event is encoded once per audience, and events are sent in batches.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use ludex_protocol::message::{MatchFrame, MatchView};
 use crate::frame::{Broadcast, EventBatch};
 use crate::mailbox::{Mailbox, Undelivered};
 
-/// Number of watchers up to which every event is sent at once.
+/// Maximum number of watchers for which events are sent without a delay.
 const FEW: usize = 10;
-/// Batching delay per additional watcher. A write takes about a hundredth of it, so up to a thousand watchers cost
+/// Batching delay per additional watcher. A write takes about a hundredth of this delay, so a thousand watchers cost
 /// about 1 % of a core.
 const EACH: Duration = Duration::from_millis(1);
-/// Maximum batching delay. After a pause of this length, an event is sent at once.
+/// Maximum batching delay. After a pause of this length, the next event is sent without a delay.
 const WAIT: Duration = Duration::from_secs(1);
-/// Maximum number of buffered events.
+/// Maximum number of buffered events per audience.
 const WAITING: usize = 256;
 /// Interval between attempts to resynchronize slow watchers.
 const BEHIND: Duration = Duration::from_millis(100);
@@ -36,15 +36,15 @@ pub(super) struct Spectator {
     pub session: String,
     pub mailbox: Mailbox,
     pub to: Watcher,
-    /// Views in each event.
+    /// Views to include in each event.
     pub views: Vec<MatchView>,
-    /// True if events were missed and a resync is due.
+    /// True if the watcher has missed events and needs a resync.
     pub behind: bool,
 }
 
 impl Spectator {
-    /// Delivers `events`; false if the watcher is gone. A watcher whose mailbox is half full falls behind and gets no
-    /// more events, since a full mailbox would close its connection.
+    /// Delivers `events` to the watcher. Returns false if the watcher has disconnected. If the mailbox is half full,
+    /// the watcher gets no more events until a resync, since a full mailbox would close the connection.
     fn hears(&mut self, events: &EventBatch) -> bool {
         let told = if self.mailbox.roomy() { self.mailbox.broadcast(events.clone()) } else { Err(Undelivered::Full) };
         self.behind = told.is_err();
@@ -52,7 +52,7 @@ impl Spectator {
     }
 }
 
-/// Watchers with the same access and views, and their buffered events.
+/// Watchers with the same access level and views, and their buffered events.
 struct Audience {
     to: Watcher,
     views: Vec<MatchView>,
@@ -82,7 +82,7 @@ impl Spectators {
         self.empty_out();
     }
 
-    /// Sends a frame to the watchers with the access level `to`. It is built once for each set of views.
+    /// Sends a frame to the watchers with the access level `to`. The frame is built once for each set of views.
     pub fn tell(&mut self, machine: &MatchMachine, to: Watcher, frame: MatchFrame) {
         for audience in self.audiences.iter_mut().filter(|audience| audience.to == to) {
             let mut frame = frame.clone();
@@ -99,7 +99,7 @@ impl Spectators {
         self.send_if_due();
     }
 
-    /// Returns the time until the next action, if one is due.
+    /// Returns the time until the next batch or resync is due, if any.
     pub fn wake(&self) -> Option<Duration> {
         let due = self.due().map(|at| at.saturating_duration_since(Instant::now()));
         due.into_iter().chain(self.any_behind().then_some(BEHIND)).min()
@@ -122,7 +122,7 @@ impl Spectators {
         }
     }
 
-    /// Sends the current state to watchers that fell behind and have caught up reading.
+    /// Sends a resync to each watcher that missed events and has room in its mailbox again.
     pub fn catch_up(&mut self, machine: &MatchMachine) {
         if !self.any_behind() {
             return;
@@ -181,7 +181,7 @@ mod tests {
         heard
     }
 
-    /// Returns the numbers of the received events, by batch.
+    /// Returns the sequence numbers of the received events, by batch.
     fn all(heard: &mut mpsc::Receiver<MailboxItem>) -> Vec<Vec<String>> {
         let mut out = Vec::new();
         while let Ok(MailboxItem::Broadcast(events)) = heard.try_recv() {
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn batching_delay_grows_with_watchers() {
+    fn batching_delay_grows_with_number_of_watchers() {
         assert_eq!([0, 1, FEW].map(pause), [Duration::ZERO; 3]);
         assert_eq!(pause(FEW + 100), Duration::from_millis(100));
         assert_eq!([10_000, usize::MAX].map(pause), [WAIT; 2]);
     }
 
     #[test]
-    fn buffered_events_go_only_to_earlier_watchers() {
+    fn new_watcher_does_not_get_buffered_events() {
         let mut crowd = Spectators::default();
         let mut first = enter(&mut crowd, "first", Vec::new());
         let mut other = enter(&mut crowd, "other", vec![MatchView::Picture]);

@@ -1,4 +1,4 @@
-//! Contest of a run: a suite or a tournament.
+//! Contest that a run plays: a suite or a tournament.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::enrolment::Enrolment;
 
-/// Playable contest of a run.
+/// Contest of a run, ready to be played.
 pub(super) enum RunContest {
     Suite(Box<Evaluation>),
     Tournament(Box<ReadyTournament>),
@@ -74,7 +74,7 @@ impl RunContest {
         Ok(RunContest::Suite(Box::new(evaluation)))
     }
 
-    /// Returns the numbers of due matches, where known, and of finished ones.
+    /// Returns the number of due matches, where known, and the number of finished matches.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl RunContest {
         }
     }
 
-    /// Plays the due matches, and reports each stored match, with the number of due matches if that has changed.
-    /// Returns the reason for stopping and, if the run may be over, the verdict so far.
+    /// Plays the due matches. Calls `told` with each stored match, and with the number of due matches whenever it
+    /// changes. Returns the reason for stopping and, if the run may be over, the verdict so far.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl RunContest {
         }
     }
 
-    /// Returns the current table of a tournament; `None` for a suite, or before the first match.
+    /// Returns the current table of a tournament. `None` for a suite, or before the first match.
     pub(super) fn table(&self, path: &Path) -> Option<Value> {
         let RunContest::Tournament(ready) = self else { return None };
         Some(ready.table(&RunStatus::at(path).ok()?.past.records))

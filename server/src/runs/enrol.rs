@@ -1,4 +1,4 @@
-//! Enrolment of agents for runs, their return and their withdrawal.
+//! Enrolment of agents in runs, their return after a disconnection, and their withdrawal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::store::{TicketRow, Write};
 
 /// Maximum length of a run's name in characters.
 const NAME: usize = 64;
-/// Interval between checks for expired runs and tournaments to start.
+/// Interval between checks for expired runs and for tournaments to start.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Result of an enrolment for the agent.
+/// Result of an agent's enrolment.
 enum Place {
-    /// Open run, and the agent's join.
+    /// Open run, and the join of the agent.
     In(Arc<Host>, String),
     Over(Box<Enrolment>),
 }
@@ -45,7 +45,7 @@ impl Hub {
         suites
     }
 
-    /// Processes `enrol`, then starts or continues the run.
+    /// Processes an `enrol` request, then starts or continues the run.
     pub(crate) async fn enrol(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Enrol) {
         // No run ends before the reply is sent.
         let _one_by_one = self.runs.enrolling.lock().await;
@@ -151,7 +151,8 @@ impl Hub {
         Ok(Place::In(host, join))
     }
 
-    /// Moves the seats in matches of this run from earlier sessions of the agent, whose client was restarted.
+    /// Moves the agent's seats in matches of this run from its earlier sessions to this session. Needed if the client
+    /// was restarted.
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
@@ -174,7 +175,7 @@ impl Hub {
         }
     }
 
-    /// Returns an existing run.
+    /// Returns the existing run with this name.
     async fn existing_run(&self, run: &str) -> Result<Option<ExistingRun>, Box<Refusal>> {
         if let Some(host) = self.runs.host(run) {
             return Ok(Some(ExistingRun::Open(host)));
@@ -196,7 +197,7 @@ impl Hub {
         }
     }
 
-    /// Creates a run with this agent. It is stored once the agent is an entrant.
+    /// Creates a run for an enrolling agent. The run is stored once the agent has become an entrant.
     fn new_run(&self, session: &Session, request: &Enrol) -> Result<Arc<Host>, Box<Refusal>> {
         if self.draining() {
             let message = "server is shutting down and accepts no new runs";
@@ -236,7 +237,7 @@ impl Hub {
         if offer.entry.parts.iter().filter(played).count() == 0 {
             let e = Refusal::new(
                 ErrorCode::BadField,
-                "candidates: expected a number of agents that at least one part allows",
+                "candidates: expected a number of agents that at least one part of the suite allows",
             )
             .path("candidates");
             return Err(Box::new(e.got(request.candidates)));
@@ -245,7 +246,7 @@ impl Hub {
         let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
         let most = self.config.limits.owner_runs;
         if self.runs.hosts.lock().values().filter(own).count() >= most as usize {
-            let message = "the owner's limit of open runs is reached; finish one or withdraw from one";
+            let message = format!("expected at most {most} open runs per owner; finish or withdraw from one");
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
         }
         let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
@@ -265,8 +266,8 @@ impl Hub {
         Ok(Arc::new(Host::new(kept)))
     }
 
-    /// Returns the agents for the roles of a suite. Every role of the run's parts is filled, by the request or by the
-    /// suite.
+    /// Returns the agents for the roles of a suite. Each role of the run's parts must be filled by the request or by
+    /// the suite.
     fn assign_roles(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
         let games = ludex_games::builtin();
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
@@ -312,7 +313,7 @@ impl Hub {
         }
         let most = self.config.limits.matches;
         if request.slots == 0 || request.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits")
+            let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", request.slots))
                 .path("slots")
                 .got(request.slots);
             return Err(Box::new(e.allowed(format!("1 to {most}"))));
@@ -353,7 +354,7 @@ impl Hub {
         Ok(all)
     }
 
-    /// Ends a run of this agent permanently.
+    /// Withdraws this agent from a run. The run ends permanently.
     pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
         let unknown = || {
             let e = Refusal::new(ErrorCode::UnknownRun, "expected a run of this agent").path("run");
@@ -369,7 +370,7 @@ impl Hub {
         host.stop_for(self, stop).map_err(|e| storage_failure(&format!("{e:#}")))
     }
 
-    /// Starts or continues the run of a ticket after its join got a reply.
+    /// Starts or continues the run of a ticket. Called after the client has received the reply to its join.
     pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
         let Ok(Some(row)) = self.store.ticket(ticket).await else { return };
         let Some(host) = row.run.and_then(|run| self.runs.host(&run)) else { return };
@@ -384,7 +385,7 @@ impl Hub {
         }
     }
 
-    /// Continues the runs whose agents still have their joins, after a restart.
+    /// Continues runs after a restart, if their agents still hold their joins.
     pub(crate) async fn resume_runs(self: Arc<Self>) {
         let data = self.config.data.clone();
         let Ok(open) = self.compute.wait(move || Enrolment::open(&data)).await else { return };
@@ -403,7 +404,7 @@ impl Hub {
         }
     }
 
-    /// Ends expired runs while the server runs.
+    /// Ends expired runs, and starts tournaments whose waiting time is over, until the server stops.
     pub(crate) async fn watch_runs(self: Arc<Self>) {
         loop {
             let now = ludex_play::time::epoch_ms();
@@ -428,7 +429,7 @@ impl Hub {
     }
 }
 
-/// Run whose name a client uses.
+/// Existing run with the requested name.
 enum ExistingRun {
     Open(Arc<Host>),
     Over(Box<Enrolment>),
@@ -445,11 +446,11 @@ fn known_to(kept: &Enrolment, session: &Session) -> Result<(), Box<Refusal>> {
     found.map(drop).ok_or_else(|| name_taken(kept.run()))
 }
 
-/// Checks that a request matches the one that created the run. The number of concurrent matches and the views may
-/// differ.
+/// Checks that a request matches the request that created the run. Only the number of concurrent matches and the views
+/// may differ.
 fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
     let differs = |path: &str, was: Value, is: Value| {
-        let message = format!("{path} differs from that of the existing run; choose another name for a new run");
+        let message = format!("{path}: expected the value of the existing run; choose a different name for a new run");
         Box::new(Refusal::new(ErrorCode::Conflict, message).path(path).got(is).allowed(was))
     };
     if !is.suite.is_empty() && was.suite != is.suite {

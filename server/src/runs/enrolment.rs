@@ -1,4 +1,4 @@
-//! Stored data of a run in addition to the files of every run.
+//! Stored enrolment data of a run, in addition to the files that every run has.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,30 +15,30 @@ use serde::{Deserialize, Serialize};
 /// File name in the directory of the run.
 const FILE: &str = "enrolment.json";
 
-/// Run in which agents enrolled.
+/// Stored enrolment of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Enrolment {
     /// Request of the first agent.
     pub request: Enrol,
-    /// Text of the suite at the time of the request.
+    /// Text of the suite at the time of the first request.
     pub text: String,
-    /// Agents that the first agent assigned to roles of the suite.
+    /// Agents that the first agent assigned to the roles of the suite.
     #[serde(default, skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
-    /// Tournament settings; a tournament has no suite.
+    /// Tournament settings. A tournament has no suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cup: Option<StoredTournament>,
-    /// Season of the run.
+    /// Season that the run belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub season: Option<InSeason>,
     /// Agents in the order of enrolment.
     pub entrants: Vec<EnrolledAgent>,
-    /// Deadline of the run in milliseconds since the Unix epoch.
+    /// Deadline of the run, in milliseconds since the Unix epoch.
     pub until_ms: i64,
-    /// Reason to end the run early.
+    /// Reason to end the run early, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<EarlyStop>,
-    /// Result of the run.
+    /// Result of the run, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RunEnd>,
 }
@@ -50,29 +50,29 @@ pub(super) struct StoredTournament {
     pub blocks: u64,
     pub strikes: u64,
     pub move_s: u64,
-    /// Time in milliseconds to wait for a client.
+    /// Maximum time that a match waits for an absent client, in milliseconds.
     pub grace_ms: u64,
-    /// Start time without absent clients, in milliseconds since the Unix epoch.
+    /// Time at which the tournament starts even if clients are absent, in milliseconds since the Unix epoch.
     pub begins_ms: i64,
     /// Names and specs of all participants in order.
     pub agents: Vec<(String, String)>,
-    /// Absent participants, with the reason.
+    /// Participants excluded because of their absence, with the reason for each.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
-/// Agent of a run.
+/// Agent enrolled in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnrolledAgent {
     pub agent: String,
-    /// Owner of its token; `None` for a guest.
+    /// Owner of the agent's token; `None` for a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Ticket of its join.
+    /// Ticket of the agent's join.
     pub ticket: String,
-    /// Number of concurrent matches.
+    /// Maximum number of concurrent matches of the agent.
     pub slots: u32,
-    /// True once it has enrolled. The entrants of a tournament are known earlier.
+    /// True once the agent has enrolled. In a tournament, entrants are listed before they enroll.
     #[serde(default)]
     pub came: bool,
 }
@@ -90,7 +90,7 @@ pub(super) struct InSeason {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EarlyStop {
     pub reason: RunReason,
-    /// Name of the agent that withdrew.
+    /// Name of the agent that withdrew, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
@@ -106,19 +106,19 @@ impl Enrolment {
         self.entrants.iter().find(|e| e.agent == agent && e.owner.as_deref() == owner)
     }
 
-    /// Returns true if the run may start: all agents have enrolled, or a tournament waits no longer.
+    /// Returns true if the run may start: all agents have enrolled, or the start time of a tournament has come.
     pub(super) fn is_ready(&self) -> bool {
         let all = self.entrants.len() >= self.request.candidates as usize && self.entrants.iter().all(|e| e.came);
         let late = |cup: &StoredTournament| cup.begins_ms <= ludex_play::time::epoch_ms();
         all || self.cup.as_ref().is_some_and(late)
     }
 
-    /// Returns true if the run's season still hides its records.
+    /// Returns true if the season of the run still hides the run's records.
     pub(super) fn is_held(&self) -> bool {
         self.season.as_ref().is_some_and(|season| !season.released)
     }
 
-    /// Returns true if another agent may enroll.
+    /// Returns true if one more agent may enroll.
     pub(super) fn has_room(&self) -> bool {
         self.entrants.len() < self.request.candidates as usize
     }
@@ -139,7 +139,7 @@ impl Enrolment {
     ///
     /// # Errors
     ///
-    /// A run without an enrolment, which was not played by clients, or a file that cannot be read.
+    /// A run that was not played by clients and so has no enrolment, or a file that cannot be read.
     pub(super) fn read(data: &Path, run: &str) -> anyhow::Result<Option<Self>> {
         let folder = path_of(data, run);
         if !folder.exists() {
@@ -155,8 +155,8 @@ impl Enrolment {
         self.request.suite == suite && self.season.as_ref().is_some_and(|own| own.name == season)
     }
 
-    /// Returns finished runs in order of name: at most `limit`, after the name `after`, and only those of a given suite
-    /// and season.
+    /// Returns at most `limit` finished runs in order of name, starting after the name `after`. With `season`, returns
+    /// only runs of this suite and season.
     pub(super) fn over_after(data: &Path, after: &str, season: Option<[&str; 2]>, limit: usize) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
@@ -167,7 +167,8 @@ impl Enrolment {
         names.into_iter().filter_map(over).take(limit).collect()
     }
 
-    /// Returns the enrolments of all open runs, and of all finished runs of seasons. Unreadable ones are logged.
+    /// Returns the enrolments of all open runs, and of all finished runs that belong to seasons. Unreadable files are
+    /// logged.
     pub(super) fn open(data: &Path) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let files = folders.filter_map(|folder| Some(folder.ok()?.path().join(FILE))).filter(|file| file.exists());

@@ -1,4 +1,4 @@
-//! Enrolment of a run in memory and on disk, and the party at fault for a match that ends with the run.
+//! Enrolment of an open run in memory and on disk, and the party at fault for a match that ends with the run.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl EnrolmentState {
         self.kept.lock().clone()
     }
 
-    /// Changes the enrolment and stores it.
+    /// Changes the enrolment and writes it to disk.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl EnrolmentState {
         self.kept.lock().stop.as_ref().map(|stop| stop.reason)
     }
 
-    /// Returns the seat that loses a match because its agent withdrew or is away at the deadline.
+    /// Returns the seat that loses a match because its agent has withdrawn or is absent at the deadline.
     pub(super) fn to_blame(&self, hub: &Hub, handle: &MatchHandle) -> Option<Seat> {
         let kept = self.kept.lock();
         let stop = kept.stop.as_ref()?;
@@ -66,7 +66,7 @@ impl EnrolmentState {
         away.or_else(|| of(&|name| kept.entrants.len() == 1 && entrant(name).is_some()))
     }
 
-    /// Ends a match of an ending run: the agents at fault resign.
+    /// Ends a match because its run ends. The agents at fault resign.
     pub(super) fn give_up(&self, hub: &Hub, id: &str) {
         let Some(handle) = hub.handle(id) else { return };
         let input = match self.to_blame(hub, &handle) {

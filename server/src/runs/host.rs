@@ -1,4 +1,4 @@
-//! Execution of a run: the thread that requests its matches, and the notifications of its agents.
+//! Execution of a run: the thread that plays its matches, and the notifications for its agents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,9 +24,9 @@ use crate::store::{MatchFilter, Write};
 
 pub(super) struct Host {
     book: Arc<EnrolmentState>,
-    /// True while its thread runs.
+    /// True while the run's thread is running.
     playing: AtomicBool,
-    /// Number of consecutive failures.
+    /// Number of consecutive failures of the run.
     stumbles: AtomicU32,
     standing: Mutex<Standing>,
 }
@@ -34,18 +34,19 @@ pub(super) struct Host {
 /// Progress of a run.
 #[derive(Clone, Default)]
 struct Standing {
-    /// True once the directory of the run has been read. Later matches are counted here.
+    /// True once the finished matches have been counted from the run's directory. Later matches are counted as they
+    /// end.
     read: bool,
     done: u64,
     due: u64,
-    /// Start time of the thread, and the matches since.
+    /// Start time of the run's thread, and number of matches since then.
     since: Option<(Instant, u64)>,
     /// Wins, draws and losses by agent and part.
     tallies: BTreeMap<String, BTreeMap<String, [u64; 3]>>,
 }
 
 impl Standing {
-    /// Returns the estimated remaining time in milliseconds.
+    /// Returns the estimated remaining time of the run in milliseconds.
     fn eta_ms(&self) -> Option<u64> {
         let (since, matches) = self.since.filter(|(_, matches)| *matches > 0)?;
         let each = since.elapsed().as_secs_f64() / matches as f64;
@@ -98,14 +99,15 @@ impl Host {
         (standing.due, standing.done, standing.eta_ms())
     }
 
-    /// Passes the progress to `tell`. No other notification of the run is sent until `tell` returns, so that agents
-    /// receive the numbers in order.
+    /// Passes the numbers of due and finished matches, and the estimated remaining time in milliseconds, to `tell`.
+    /// Blocks all other notifications of the run until `tell` returns, so that agents receive the numbers in order.
     pub(super) fn with_standing(&self, tell: impl FnOnce(u64, u64, Option<u64>)) {
         let standing = self.standing.lock();
         tell(standing.due, standing.done, standing.eta_ms());
     }
 
-    /// Sets the progress from the run's directory, once: a match may end while the directory is read.
+    /// Sets the numbers of due and finished matches, as counted in the run's directory. Only the first call has an
+    /// effect, since later matches are counted as they end.
     pub(super) fn stands(&self, due: usize, done: usize) {
         let mut standing = self.standing.lock();
         if !std::mem::replace(&mut standing.read, true) {
@@ -113,7 +115,7 @@ impl Host {
         }
     }
 
-    /// Starts or continues the run, unless it is being played.
+    /// Starts or continues the run, unless its thread is already running.
     pub(super) fn start(self: &Arc<Self>, hub: &Arc<Hub>) {
         if hub.runs.is_halted() || self.playing.swap(true, Ordering::SeqCst) {
             return;
@@ -138,12 +140,12 @@ impl Host {
         });
     }
 
-    /// Excludes absent entrants when a tournament starts.
+    /// Excludes absent entrants at the start of a tournament, and returns the changed enrolment.
     fn leave_out_the_late(&self, hub: &Hub) -> Enrolment {
         let late = |kept: &mut Enrolment| {
             let Some(cup) = &mut kept.cup else { return };
             for entrant in kept.entrants.iter().filter(|e| !e.came) {
-                cup.left_out.entry(entrant.agent.clone()).or_insert_with(|| "it did not come".to_owned());
+                cup.left_out.entry(entrant.agent.clone()).or_insert_with(|| "did not enroll in time".to_owned());
             }
             // A tournament without clients need not wait.
             cup.begins_ms = 0;
@@ -154,7 +156,7 @@ impl Host {
         self.enrolment()
     }
 
-    /// Runs the run's thread.
+    /// Plays the run on its own thread until the run stops.
     fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &RunContest, runtime: &Handle) {
         let kept = self.enrolment();
         let run = kept.run().to_owned();
@@ -206,7 +208,7 @@ impl Host {
         }
     }
 
-    /// Notifies the run's agents of a stored match.
+    /// Notifies the run's agents that a match has been stored.
     fn tell(&self, hub: &Hub, run: &str, record: &Record) {
         let kept = self.enrolment();
         self.stumbles.store(0, Ordering::Relaxed);
@@ -248,13 +250,13 @@ impl Host {
         }
     }
 
-    /// Ends the run: writes its report, releases its seeds, and notifies its agents. In a season, report and seeds wait
-    /// for the season's end.
+    /// Ends the run: writes its report, releases its seeds, and notifies its agents. If the run belongs to a season,
+    /// its report and seeds are published when the season ends.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
         for line in hub.store.matches(&filter, u32::MAX).await? {
-            hub.abandon(&line.id, "the run ended before it").await?;
+            hub.abandon(&line.id, "the run ended before the match").await?;
         }
         // An agent that enrolls now either finds the run open and is notified of its end, or finds it finished.
         let _one_by_one = hub.runs.enrolling.lock().await;
@@ -279,7 +281,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the run early.
+    /// Ends the run early, for the reason `stop`.
     ///
     /// # Errors
     ///

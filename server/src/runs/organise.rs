@@ -16,15 +16,15 @@ use crate::store::{TicketRow, Write};
 
 /// Default time per move in milliseconds.
 const MOVE_MS: u64 = 30_000;
-/// Default time to wait for a client in milliseconds.
+/// Default time that a match waits for an absent client, in milliseconds.
 const GRACE_MS: u64 = 300_000;
-/// Maximum number of entrants.
+/// Maximum number of entrants in a tournament.
 const MOST: usize = 1_024;
 /// Default number of concurrent matches per client.
 const SLOTS: u32 = 1;
 
 impl Hub {
-    /// Creates a tournament, which waits for its clients.
+    /// Creates a tournament, which starts when its clients have enrolled.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Hub {
         let game = self.config.catalogue.load(&request.game, &Params::new())?;
         let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
         if names.len() < request.entrants.len() || request.entrants.len() > MOST {
-            return Err(bad("entrants", &format!("expected at most {MOST} entrants with different names")));
+            return Err(bad("entrants", &format!("expected at most {MOST} entrants with unique names")));
         }
         if let Some(at) = request.entrants.iter().position(|e| !ludex_protocol::is_agent_name(&e.name)) {
             let e = bad("entrants", "expected a name of 1 to 40 characters of A-Za-z0-9._-").at(at);

@@ -14,8 +14,8 @@ use crate::matches::Hub;
 use crate::seasons::Season;
 
 impl Hub {
-    /// Returns the seasons of suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`, `open`
-    /// or `over`.
+    /// Returns the seasons of all suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`,
+    /// `open` or `over`.
     pub(crate) fn seasons(&self) -> Vec<Value> {
         let all = self.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
         let told = |(suite, season): (&str, &Season)| {
@@ -32,8 +32,8 @@ impl Hub {
         hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
     }
 
-    /// Returns finished runs in order of name, at most `limit` after the name `after`, and the cursor of the next page.
-    /// With a season of a suite, only its runs.
+    /// Returns at most `limit` finished runs in order of name, starting after the name `after`, and the cursor of the
+    /// next page. With `season`, returns only runs of this suite and season.
     pub(crate) async fn runs_over(
         &self,
         after: &str,
@@ -67,14 +67,14 @@ impl Hub {
         Some(about(&self.run_over(run).await?, None))
     }
 
-    /// Returns true if an agent of this owner is in an open run.
+    /// Returns true if an agent of this owner is enrolled in an open run.
     pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
         let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
         entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
     }
 
-    /// Returns the seat names of a run's games, by game id. A run that does not exist yet has the games of its suite,
-    /// or of the single requested part.
+    /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, these are the games of
+    /// `suite` or, if requested, of its part `only`.
     pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
         let games = match (self.runs.host(run), self.config.suites.get(suite)) {
             (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),

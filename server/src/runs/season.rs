@@ -1,4 +1,4 @@
-//! Seasons of suites: their runs share seeds, so their data stay hidden until the season ends.
+//! Seasons of suites. The runs of a season share seeds, so their data stay hidden until the season ends.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use crate::seasons::Season;
 use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
 
-/// Returns the id of the secret for a season's seeds.
+/// Returns the id of the secret from which the seeds of a season are derived.
 fn secret_of(suite: &str, season: &str) -> String {
     format!("season:{suite}:{season}")
 }
 
 impl Enrolment {
-    /// Returns the id of the secret for the seeds: that of the run, or of its season.
+    /// Returns the id of the secret from which the seeds of the run are derived. A run outside a season has its own
+    /// secret.
     pub(super) fn secret(&self) -> String {
         match &self.season {
             Some(season) => secret_of(&self.request.suite, &season.name),
@@ -36,13 +37,13 @@ impl Enrolment {
 }
 
 impl Runs {
-    /// Returns true if a match belongs to a run whose season is not over.
+    /// Returns true if a match belongs to a run whose season still hides its records.
     pub(crate) fn holds(&self, id: &str) -> bool {
         let Some((run, _)) = id.split_once('.') else { return false };
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
     }
 
-    /// Remembers a finished run of a season.
+    /// Adds a finished run to the runs that a season hides, or, if its season is released, marks the seeds as public.
     pub(super) fn remember(&self, kept: Enrolment) {
         if kept.is_held() {
             self.held.lock().insert(kept.run().to_owned(), kept);
@@ -51,7 +52,7 @@ impl Runs {
         }
     }
 
-    /// Returns the runs of the same season, open or finished.
+    /// Returns all runs that share seeds with a run, open or finished.
     fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
         let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
         all.extend(self.held.lock().values().cloned());
@@ -61,8 +62,8 @@ impl Runs {
 }
 
 impl Hub {
-    /// Returns the seasons of a suite that are not over. A season whose seeds are public stays over, even if the
-    /// operator's settings change.
+    /// Returns the seasons of a suite that are not over. A season whose seeds are public remains over, even if the
+    /// operator changes its end.
     fn seasons_of<'h>(&'h self, suite: &'h str) -> impl Iterator<Item = &'h Season> {
         let all = self.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
         let shown = |season: &Season| self.runs.shown.lock().contains(&secret_of(suite, &season.name));
@@ -78,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Returns the season for a run that starts now.
+    /// Returns the season that a run of the suite belongs to if it starts now.
     pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
         self.seasons_of(suite).find(|season| season.begin <= epoch_ms())
     }
@@ -89,11 +90,12 @@ impl Hub {
         !self.seasons_of(&kept.request.suite).any(|season| season.name == of_run.name)
     }
 
-    /// Checks that an agent may enter the season of a run: it has an owner, and plays the season for the first time.
+    /// Checks that an agent may enter the season of a run. The agent needs an owner, and may enroll only once per
+    /// season.
     ///
     /// # Errors
     ///
-    /// A refusal if it may not.
+    /// A refusal if the agent may not enter.
     pub(super) fn may_enter_season(&self, session: &Session, kept: &Enrolment) -> Result<(), Box<Refusal>> {
         let Some(season) = &kept.season else { return Ok(()) };
         let name = &season.name;
@@ -114,7 +116,7 @@ impl Hub {
         }
     }
 
-    /// Publishes the hidden data of a season that is over and has no open run.
+    /// Publishes the hidden data of seasons that are over and have no open run.
     pub(super) async fn release_seasons(self: &Arc<Self>) {
         let held: Vec<Enrolment> = self.runs.held.lock().values().cloned().collect();
         for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {

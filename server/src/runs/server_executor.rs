@@ -21,15 +21,15 @@ use crate::matches::{AgentOptions, Hub};
 use crate::opponents::{Opponent, Pace};
 use crate::store::{StoreError, StoredMatch};
 
-/// Executor of one run.
+/// Executor for the matches of one run.
 pub(super) struct ServerExecutor {
     hub: Arc<Hub>,
     book: Arc<EnrolmentState>,
     /// Tickets of the agents' joins, by agent name.
     tickets: HashMap<String, String>,
-    /// Time that a match waits for an absent agent; `None`: without limit.
+    /// Maximum time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
-    /// Measured reply times of the server's agents, by name.
+    /// Measured reply times of the server's agents, by agent name.
     paces: Mutex<HashMap<String, Arc<Pace>>>,
     runtime: Handle,
 }
@@ -103,8 +103,8 @@ impl ServerExecutor {
         Ok(told.await.ok().map(played))
     }
 
-    /// Waits for the end of a match. If the run does not wait for absent agents, a match that cannot start is lost by
-    /// the absent one.
+    /// Waits for the end of a match. In runs with a grace time, an agent that is absent for this time loses a match
+    /// that has not started.
     async fn wait(
         &self,
         mut told: oneshot::Receiver<Record>,
@@ -145,8 +145,8 @@ impl ServerExecutor {
     }
 }
 
-/// Applies the clock of the run: `limit` per move while the agent is present, and `grace` while it is absent. The seed
-/// is revealed when the run ends.
+/// Applies the run's clock to a match: `limit` per move while an agent is present, and `grace` while it is absent. The
+/// seed stays hidden until the run ends.
 fn terms(mut setup: MatchSetup, limit: Duration, grace: Option<Duration>) -> MatchSetup {
     setup.header.clock = Clock::per_move(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     setup.grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
@@ -163,6 +163,6 @@ fn broken(setup: MatchSetup) -> Record {
 
 fn played(record: Record) -> PlayedMatch {
     let failure =
-        (record.footer.reason == Some(EndReason::InfraError)).then(|| "the server could not play it".to_owned());
+        (record.footer.reason == Some(EndReason::InfraError)).then(|| "the server could not play the match".to_owned());
     PlayedMatch { record, failure }
 }

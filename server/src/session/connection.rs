@@ -26,13 +26,13 @@ use crate::server_state::ServerState;
 use crate::sessions::reply_cache::RequestFingerprint;
 use crate::sessions::{Control, Session, SessionData};
 
-/// Interval of probes to idle clients, by which the operating system detects dead peers.
+/// Interval between probes of idle clients, by which the operating system detects dead peers.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
-/// Maximum time that one connection works before it yields to others on its thread.
+/// Maximum time that a connection works before it yields to other connections on its thread.
 const ROUND: Duration = Duration::from_millis(2);
-/// Interval at which a blocked write checks whether to give up.
+/// Interval at which a blocked write checks whether the client is too slow.
 const STALLED: Duration = Duration::from_millis(50);
-/// Maximum time that events wait for a client that does not read.
+/// Maximum time that events wait for a client that does not read from its socket.
 const UNREAD: Duration = Duration::from_secs(10);
 
 /// Reason for the end of a connection.
@@ -93,10 +93,11 @@ struct Connection<S> {
     mailbox: mpsc::Receiver<MailboxItem>,
     control: mpsc::UnboundedReceiver<Control>,
     timer: Pin<Box<Sleep>>,
-    /// Time of the last read from the client. Frames that are available then, or arrive while those are processed, get
-    /// the same time.
+    /// Time at which the last frame from the client was read. Frames that arrive while earlier frames are processed get
+    /// the same time as the earlier frames.
     heard: Instant,
-    /// True once the client has sent a message after `welcome`, which confirms its new key.
+    /// True once the client has sent a message after `welcome`. The message confirms that the client has its new resume
+    /// key.
     settled: bool,
     /// Gym replies to send; reused to save allocations.
     written: Vec<GymReply>,
@@ -119,7 +120,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Waits for an event, processes everything available, and flushes once.
+    /// Waits for an event, processes all available input, and flushes the output once.
     async fn round(&mut self) -> Result<(), End> {
         let input = tokio::select! {
             biased;
@@ -191,8 +192,8 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Awaits `work` while notifying the client of other events. A revoked token or a resume elsewhere ends the wait,
-    /// and cancels work that has not started.
+    /// Awaits `work` and meanwhile notifies the client of other events. A revoked token, or a resume on another
+    /// connection, ends the wait and cancels work that has not started.
     async fn while_serving<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let mut work = std::pin::pin!(work);
         loop {
@@ -294,7 +295,7 @@ impl<S: Io> Connection<S> {
 
     // ---- out --------------------------------------------------------------------------------------------------------
 
-    /// Sends gym replies. `asked` is the fingerprint of the current request, if they reply to it.
+    /// Sends gym replies. `asked` is the fingerprint of the current request, if the replies belong to that request.
     async fn deliver(&mut self, asked: Option<RequestFingerprint>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
@@ -353,14 +354,14 @@ impl<S: Io> Connection<S> {
         self.send(frame).await
     }
 
-    /// Sends an error that is not cached, since the request was not executed.
+    /// Sends an error without caching it, since the request was not executed.
     async fn refuse(&mut self, id: Option<Id>, error: Refusal) -> Result<(), End> {
         self.count_error(error.code, &error.message);
         let frame = self.encode(id, &error.into());
         self.send(frame).await
     }
 
-    /// Counts an error, and logs clients that reach a limit.
+    /// Counts an error, and logs errors of clients that reach a limit.
     fn count_error(&self, code: ErrorCode, message: &str) {
         self.shared.metrics.error(code);
         if matches!(code, ErrorCode::Limit | ErrorCode::RateLimited | ErrorCode::TooLarge) {
@@ -396,8 +397,8 @@ impl<S: Io> Connection<S> {
         self.written_out(true).await
     }
 
-    /// Waits until the socket has taken all queued data (`all`), or has room for more. Gym replies wait for the reader
-    /// without limit; match events do not.
+    /// Waits until the socket has taken all queued data (if `all` is true), or has room for more. Gym replies may wait
+    /// without limit for the client to read; match events may not.
     async fn written_out(&mut self, all: bool) -> Result<(), End> {
         let from = Instant::now();
         loop {
@@ -422,7 +423,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Handles a command for a connection whose client does not read.
+    /// Returns the end of a connection whose client does not read, after the command `said`.
     fn blocked(&self, said: Option<Control>) -> Result<(), End> {
         Err(match said {
             Some(Control::Take(give)) => End::Taken(give),
@@ -433,7 +434,7 @@ impl<S: Io> Connection<S> {
 
     // ---- the end ----------------------------------------------------------------------------------------------------
 
-    /// Parks, hands over or ends the session, then closes the socket.
+    /// Ends the connection: parks, hands over or ends the session, then closes the socket.
     async fn finish(self, end: End) {
         let Connection { wire, shared, session, mut work, player, mut mailbox, mut control, .. } = self;
         player.detach();
@@ -484,7 +485,7 @@ impl<S: Io> Connection<S> {
     }
 }
 
-/// Parks the session for the grace time.
+/// Parks the session for the grace time, in which its client may resume.
 fn park(
     shared: &ServerState,
     session: Arc<Session>,
@@ -511,7 +512,7 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    /// Small pipe, so that a side that does not read blocks the other at once.
+    /// Size in bytes of a small pipe. If one side does not read, the other side soon blocks.
     const PIPE: usize = 4 << 10;
 
     async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {
@@ -520,7 +521,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_do_not_wait_for_a_client_that_does_not_read() {
+    async fn client_that_does_not_read_events_is_disconnected() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let shared =
@@ -604,7 +605,7 @@ mod tests {
         store.close().await.unwrap();
     }
 
-    /// Reads up to the next message of a type.
+    /// Reads frames up to the next message of the type `kind`.
     async fn next(ws: &mut WebSocketStream<tokio::io::DuplexStream>, kind: Option<&str>) -> Value {
         loop {
             let frame = tokio::time::timeout(Duration::from_secs(20), ws.next()).await.expect("a frame");

@@ -16,28 +16,29 @@ use crate::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
 /// Number of consecutive undecodable frames after which the connection is closed.
 const GARBAGE: u32 = 100;
 
-/// Action for a frame.
+/// Action to take for a frame.
 pub(super) enum Passed {
     Request(Id, RequestFingerprint, ClientMessage),
     /// Record an acknowledgment of match frames.
     Seen(Ack),
     /// Send the cached reply of a completed request.
     Again(WireFrame),
-    /// Reply that the request is not allowed.
+    /// Refuse the request as forbidden, and cache the refusal.
     Forbidden(Id, RequestFingerprint, Box<Refusal>),
-    /// Reply that the request is not executed now and may be repeated; the reply is not cached.
+    /// Refuse the request without caching the refusal, so that the client may repeat the request.
     Refused(Option<Id>, Box<Refusal>),
     Nothing,
     Close(Close),
 }
 
-/// Decoded frame, or its error.
+/// Decoded frame, or the decoding error.
 pub(super) type DecodedFrame = Result<(Option<Id>, ClientMessage), DecodeError>;
 
-/// Frame size in bytes above which decoding may take milliseconds and runs in the compute pool.
+/// Frame size in bytes above which a frame is decoded in the compute pool, since decoding may take milliseconds.
 const LARGE: usize = 64 << 10;
 
-/// Decodes a large frame in the compute pool while other connections are served. `None` for other frames.
+/// Decodes a large frame in the compute pool, so that its thread can serve other connections meanwhile. `None` for
+/// other frames.
 pub(super) fn read_large(
     message: &Message,
     encoding: Encoding,
@@ -57,7 +58,7 @@ pub(super) fn read_large(
 pub(super) struct RequestGate {
     /// Scopes of the client.
     pub scopes: Scopes,
-    /// Request budget of the client's address, if limited.
+    /// Request budget of the client's address; `None` without a rate limit.
     bucket: Option<Arc<Bucket>>,
     /// Number of consecutive undecodable frames.
     garbage: u32,
@@ -72,7 +73,7 @@ impl RequestGate {
         RequestGate { scopes, bucket, garbage: 0, limited: 0, heard: false }
     }
 
-    /// Returns the action for a frame; large frames are decoded beforehand.
+    /// Returns the action for a frame. Large frames must be decoded beforehand.
     pub fn pass(
         &mut self,
         message: &Message,
@@ -154,8 +155,8 @@ impl RequestGate {
             Admission::Answered(frame) => return Passed::Again(frame),
             Admission::Other => {
                 return conflict(format!(
-                    "expected an unused id, got {id} of another request; repeat a request unchanged, use a higher id \
-                     for a new one, and open a connection for each process or thread"
+                    "expected an unused id, got {id} (used by a different request); repeat a request unchanged, use a \
+                     higher id for a new one, and open a connection for each process or thread"
                 ));
             }
             Admission::Old => {
@@ -171,12 +172,12 @@ impl RequestGate {
         }
     }
 
-    /// Returns true if a scope is granted; admin includes all scopes.
+    /// Returns true if the client has a scope. The scope admin includes all other scopes.
     fn may(&self, scope: Scopes) -> bool {
         self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
-    /// Checks that a message is within scopes and limits, and allowed during shutdown.
+    /// Checks that a message is allowed by the client's scopes, by the limits, and during shutdown.
     fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
         if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)
@@ -193,7 +194,7 @@ impl RequestGate {
     }
 }
 
-/// Returns the bytes of a frame of the expected kind.
+/// Returns the payload of a text or binary message that fits the encoding.
 pub(super) fn payload(message: &Message, encoding: Encoding) -> Option<&[u8]> {
     match (message, encoding) {
         (Message::Text(text), Encoding::Json) => Some(text.as_bytes()),

@@ -1,4 +1,5 @@
-//! Handshake: checks that `hello` comes first and in time, identifies the client, and creates or resumes its session.
+//! Handshake. It checks that `hello` arrives first and in time, identifies the client, and creates or resumes a
+//! session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,13 +25,13 @@ use crate::server_state::ServerState;
 use crate::sessions::reply_cache::Replies;
 use crate::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
 
-/// Capacity of a mailbox in messages; a full mailbox means that the client does not read.
+/// Capacity of a mailbox in messages. A mailbox becomes full if the client does not read.
 const MAILBOX: usize = 1024;
 
-/// Maximum time for an older connection to hand over its session.
+/// Maximum time for an older connection to hand over the session to a newer one.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Parts of a connection after the handshake.
+/// State of a connection after the handshake.
 pub(super) struct Welcomed {
     pub session: Arc<Session>,
     pub work: Box<SessionData>,
@@ -41,7 +42,7 @@ pub(super) struct Welcomed {
     pub welcome: WireFrame,
 }
 
-/// Refusal to send, and the code to close the connection with.
+/// Refusal to send to the client, and the code with which to close the connection.
 struct HelloRefusal(Refusal, Close);
 
 impl HelloRefusal {
@@ -50,11 +51,11 @@ impl HelloRefusal {
     }
 }
 
-/// Waits for `hello`, and creates or finds the session. On failure, the client has received the reason.
+/// Waits for `hello`, then creates or resumes a session. If this fails, the client has already received the reason.
 ///
 /// # Errors
 ///
-/// The way to end the connection.
+/// A lost connection, or the code with which to close the connection.
 pub(super) async fn greet<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,
@@ -184,7 +185,7 @@ async fn welcome<S: Io>(
     Ok(Welcomed { session, work, player, scopes, mailbox, control, welcome })
 }
 
-/// Returns the client's identity and permissions.
+/// Checks `hello` and returns the client's identity and permissions.
 async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(ClientInfo, Grant), HelloRefusal> {
     if !hello.protocol.contains(&VERSION) {
         let error = Refusal::new(ErrorCode::ProtocolVersion, format!("expected protocol version {VERSION}"));
@@ -200,7 +201,7 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
     Ok((ClientInfo { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
 }
 
-/// Returns the session to resume, if the key matches.
+/// Returns the session that the client wants to resume, if its resume key matches.
 async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Option<ResumedSession> {
     let resume = hello.resume.as_ref()?;
     shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await
@@ -235,7 +236,7 @@ fn not_admitted(e: AuthError) -> HelloRefusal {
     }
 }
 
-/// Returns the agent name: the requested one, else that of the token.
+/// Returns the agent name: the requested name, else the default name of the token.
 fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, HelloRefusal> {
     if asked.name.is_empty() {
         return Ok(grant.default_name().unwrap_or_default().to_owned());

@@ -6,14 +6,14 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Result};
 
-/// Byte stream for a WebSocket.
+/// Byte stream that can carry a WebSocket.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
-/// Stream with its remaining read budget.
+/// Byte stream with a limit on the bytes that may still be read.
 pub(crate) struct Metered<S> {
     io: S,
-    /// Remaining bytes; `None`: unlimited.
+    /// Number of bytes that may still be read; `None`: unlimited.
     left: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! WebSocket with reliable close: the client receives the close code.
+//! WebSocket that closes reliably: the client receives the close code.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,19 +16,19 @@ use tokio_tungstenite::tungstenite::{self, Message};
 pub(crate) use super::metered::Io;
 use super::metered::Metered;
 
-/// Size of the read buffer in bytes. Every connection holds such a buffer, and clears it before each read.
+/// Size of the read buffer in bytes. Every connection has one, which is cleared before each read.
 const READ_BUFFER: usize = 6 << 10;
-/// Number of bytes that are buffered before a write without a flush.
+/// Number of bytes to buffer before they are written without an explicit flush.
 const WRITE_BUFFER: usize = 64 << 10;
-/// Time for a closing connection to take the last frames.
+/// Maximum time for the client of a closing connection to receive the last frames.
 const LINGER: Duration = Duration::from_secs(1);
-/// The same during shutdown, which does not wait for clients that do not read.
+/// Maximum time for the client of a closing connection to receive the last frames during shutdown.
 const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
 /// Close code for a violation of the WebSocket protocol.
 const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: ResumeRule::Yes };
 
-/// Reason why the socket cannot be used any more.
+/// Reason why a socket can no longer be used.
 pub(crate) enum Broken {
     /// The connection is lost.
     Lost,
@@ -61,7 +61,7 @@ pub(crate) struct ServerSocket<S> {
 }
 
 impl<S: Io> ServerSocket<S> {
-    /// Takes over a connection after its upgrade; `read` holds the bytes received after the request's head.
+    /// Takes over a connection after its HTTP upgrade. `read` holds the bytes received after the request head.
     pub async fn new(io: S, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
         let (frame, message) = (limits.frame_bytes as usize, limits.message_bytes as usize);
         // In JSON, a byte of a column takes up to four bytes, and an f8 up to twenty for its eight.
@@ -76,7 +76,7 @@ impl<S: Io> ServerSocket<S> {
         ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
-    /// Raises the message size to the limits for clients after the handshake.
+    /// Raises the maximum message size to the limit for clients that have completed the handshake.
     pub fn welcome(&mut self) {
         self.ws.get_mut().open();
     }
@@ -98,7 +98,7 @@ impl<S: Io> ServerSocket<S> {
         .await
     }
 
-    /// Waits until a message can be queued, writing queued data if there is much of it.
+    /// Waits until a message can be queued. If much data is queued, writes it first.
     pub async fn room(&mut self) -> Result<(), Broken> {
         poll_fn(|cx| Pin::new(&mut self.ws).poll_ready(cx)).await.map_err(Broken::from)
     }
@@ -124,7 +124,7 @@ impl<S: Io> ServerSocket<S> {
         let _ = tokio::time::timeout(if stopping { LINGER_STOPPING } else { LINGER }, gone).await;
     }
 
-    /// Replies to the client's close.
+    /// Replies to the client's close message.
     pub async fn closed(mut self) {
         let gone = async {
             self.flush().await.ok()?;
@@ -133,8 +133,8 @@ impl<S: Io> ServerSocket<S> {
         let _ = tokio::time::timeout(LINGER, gone).await;
     }
 
-    /// Reads remaining data: a socket dropped with unread bytes is reset, and the client would not receive the close
-    /// code.
+    /// Reads the remaining data before the socket is dropped. Unread data would reset the connection, so that the
+    /// client would not receive the close code.
     async fn finish(&mut self) -> Option<()> {
         let io = self.ws.get_mut();
         io.shutdown().await.ok()?;

@@ -14,20 +14,20 @@ use crate::mailbox::Mailbox;
 
 /// Command for the task of a match.
 pub enum MatchCommand {
-    /// Input of the match machine.
+    /// Input for the match machine.
     Input(Input),
-    /// Client input for the machine, with the time at which it was read from the socket.
+    /// Client input for the match machine, and the time in milliseconds at which it was read from the socket.
     Heard(u64, Input),
-    /// Connection to a seat: the frames after `seen` follow, or a resync.
+    /// Attachment of a connection to a seat. The connection then gets the frames after `seen`, or a resync.
     Attach {
         seat: Seat,
         /// Mailbox of the connection.
         mailbox: Mailbox,
-        /// Number of the connection; later ones win.
+        /// Number of the connection. A higher number replaces a lower one.
         generation: u64,
-        /// Last frame that the client acknowledged, if it sent one.
+        /// Sequence number of the last frame that the client acknowledged, if any.
         seen: Option<u64>,
-        /// True to send a resync.
+        /// True to send a resync instead of the missed frames.
         resync: bool,
     },
     Detach {
@@ -42,7 +42,7 @@ pub enum MatchCommand {
         seq: u64,
     },
     Spectate {
-        /// Session of the watcher; each session watches at most once.
+        /// Session of the watcher. A session watches a match at most once.
         session: String,
         /// Mailbox of the watcher.
         mailbox: Mailbox,
@@ -60,15 +60,16 @@ pub enum MatchCommand {
     },
     /// Request for the state of a seat.
     Held(Seat, oneshot::Sender<ResumedMatch>),
-    /// Request for the public frames so far.
+    /// Request for all public frames sent so far.
     Public(oneshot::Sender<Vec<MatchFrame>>),
-    /// Request for the public picture after this number of moves and outcomes.
+    /// Request for a picture of the position, as the public sees it, after this number of moves and chance outcomes.
     Picture(usize, oneshot::Sender<Option<PictureView>>),
-    /// End of the task of a finished match, since its sessions have newer ones.
+    /// Command to end the task of a finished match, since newer matches of its sessions have also finished.
     Forget,
-    /// End of a seat's session. A match that waits for its agents is left to the store; others continue.
+    /// Notification that a seat's session has ended. A match that waits for its agents is then left to the store; other
+    /// matches continue.
     Suspend,
-    /// Shutdown: buffered rows of the log are passed to the store, and later ones at once.
+    /// Notification of the shutdown. Buffered log rows are passed to the store, and later rows are not buffered.
     Settle(oneshot::Sender<()>),
 }
 
@@ -86,7 +87,7 @@ struct SharedMatch {
 }
 
 impl MatchHandle {
-    /// Creates a handle; `seated` holds the sessions of its seats at the start.
+    /// Creates a handle. `seated` holds the sessions that have seats at the start.
     pub(crate) fn new(
         tx: mpsc::UnboundedSender<Box<MatchCommand>>,
         entry: MatchEntry,
@@ -98,17 +99,17 @@ impl MatchHandle {
         MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released }))
     }
 
-    /// Sends a command; false if the task has ended.
+    /// Sends a command to the task. Returns false if the task has ended.
     pub fn send(&self, cmd: MatchCommand) -> bool {
         self.0.tx.send(Box::new(cmd)).is_ok()
     }
 
-    /// Returns the entry for lists of matches.
+    /// Returns the match's entry in lists of matches.
     pub fn entry(&self) -> &MatchEntry {
         &self.0.entry
     }
 
-    /// Returns true if the session had a seat at the start, and so may not see hidden information.
+    /// Returns true if the session had a seat at the start of the match. Such a session may not see hidden information.
     pub(crate) fn seated(&self, session: &str) -> bool {
         self.0.seated.iter().flatten().any(|s| s == session)
     }
@@ -118,12 +119,12 @@ impl MatchHandle {
         !self.0.over.load(Ordering::Relaxed)
     }
 
-    /// Marks the match as ended; false if it already was.
+    /// Marks the match as ended. Returns false if it was already marked.
     pub(crate) fn end(&self) -> bool {
         !self.0.over.swap(true, Ordering::Relaxed)
     }
 
-    /// Returns true if hidden information is public, since every match of the seed is over.
+    /// Returns true if hidden information is public, since every match with the same seed as this match has ended.
     pub fn is_released(&self) -> bool {
         self.0.released.load(Ordering::Relaxed)
     }
@@ -145,7 +146,7 @@ impl MatchHandle {
         self.holders().first().map_or_else(|| Arc::from(self.0.entry.match_id.as_str()), |s| s.account.name.clone())
     }
 
-    /// Returns the sessions that hold its seats.
+    /// Returns the sessions that hold seats in the match.
     pub(crate) fn holders(&self) -> Vec<Arc<Session>> {
         self.0.holders.lock().iter().filter_map(Weak::upgrade).collect()
     }

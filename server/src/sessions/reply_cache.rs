@@ -7,10 +7,11 @@ use ludex_protocol::{ClientMessage, Encoding, Id};
 
 use crate::frame::WireFrame;
 
-/// Message size in bytes from which the digest is taken of the raw bytes.
+/// Message size in bytes above which the digest is computed from the received bytes.
 const BIG: usize = 64 << 10;
 
-/// Fingerprint of the request under an `id`, to distinguish a repetition from another request.
+/// Fingerprint of a request, with which a repeated request is distinguished from a different request with the same
+/// `id`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestFingerprint {
     pub kind: &'static str,
@@ -19,31 +20,32 @@ pub(crate) struct RequestFingerprint {
 }
 
 impl RequestFingerprint {
-    /// Computes the fingerprint. The digest is taken over the re-encoded message, since a repetition may order its
-    /// fields differently. A large message is hashed as received, which costs less.
+    /// Computes the fingerprint of a request. The digest is computed from the re-encoded message, since a repetition
+    /// may order its fields differently. For a large message, it is computed from the received bytes, which costs less.
     pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
         let hash = |bytes: &[u8]| foldhash::fast::FixedState::default().hash_one(bytes);
         let anew = if frame.len() > BIG { None } else { encoding.encode_client(None, message).ok() };
         RequestFingerprint { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
     }
 
-    /// Returns true if the requests are equal. The same request in another encoding has different bytes.
+    /// Returns true if two requests are equal. In different encodings, only the kinds are compared, since the bytes
+    /// differ.
     fn is(&self, other: &RequestFingerprint) -> bool {
         self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
     }
 }
 
-/// Action for a request's `id`.
+/// Action for a request, depending on its `id`.
 #[derive(Debug)]
 pub(crate) enum Admission {
     New,
     /// Send the cached reply.
     Answered(WireFrame),
-    /// Wait: the request is in flight.
+    /// Wait for the reply: the request is in flight.
     InFlight,
-    /// Refuse: the `id` was used for another request.
+    /// Refuse the request: a different request has used the `id`.
     Other,
-    /// Refuse: the `id` is below later ones, so its reply has left the cache.
+    /// Refuse the request: its `id` is not above the previous ones, and no reply with this `id` is cached.
     Old,
 }
 
@@ -53,10 +55,10 @@ pub(crate) struct Replies {
     highest: Option<Id>,
     keep: usize,
     kept: VecDeque<CachedReply>,
-    /// Last two replies of each handle; batches are large.
+    /// Last two replies of each environment handle. More would take too much memory, since batches are large.
     envs: HashMap<u32, VecDeque<CachedReply>>,
     flying: HashMap<Id, Flight>,
-    /// Requests that were not executed and may be repeated.
+    /// Ids of requests that were not executed and may be repeated.
     again: BTreeSet<Id>,
 }
 
@@ -70,15 +72,15 @@ struct CachedReply {
 #[derive(Debug)]
 struct Flight {
     asked: RequestFingerprint,
-    /// True if the match plane replies, to a mailbox that closes with the connection.
+    /// True if the match plane replies to the request. Its reply goes to a mailbox that closes with the connection.
     mailbox: bool,
 }
 
-/// Number of cached replies per handle.
+/// Number of cached replies per environment handle.
 const PER_ENV: usize = 2;
 
 impl Replies {
-    /// Creates a cache of `keep` replies, not counting those of handles.
+    /// Creates a cache for `keep` replies. Replies of environment handles are limited separately.
     pub fn new(keep: usize) -> Self {
         Replies {
             highest: None,
@@ -126,7 +128,7 @@ impl Replies {
         }
     }
 
-    /// Allows a repetition of a request that was refused without execution.
+    /// Allows the client to repeat a request that was refused without execution.
     pub fn postpone(&mut self, id: Id) {
         if self.is_new(id) {
             self.again.insert(id);
@@ -136,12 +138,12 @@ impl Replies {
         }
     }
 
-    /// Marks a request as in flight; `mailbox`: the match plane replies.
+    /// Marks a request as in flight. `mailbox` is true if the match plane replies to the request.
     pub fn mark_in_flight(&mut self, id: Id, asked: RequestFingerprint, mailbox: bool) {
         self.flying.insert(id, Flight { asked, mailbox });
     }
 
-    /// Caches the reply to a request. `asked` is its fingerprint, unless it was in flight.
+    /// Caches the reply to a request. `asked` is the fingerprint of the request; `None` if the request was in flight.
     pub fn answer(&mut self, id: Id, asked: Option<RequestFingerprint>, env: Option<u32>, frame: WireFrame) {
         let flown = if self.flying.is_empty() { None } else { self.flying.remove(&id) };
         let Some(asked) = asked.or(flown.map(|flight| flight.asked)) else { return };
@@ -156,14 +158,14 @@ impl Replies {
         list.push_back(kept);
     }
 
-    /// Removes the replies of closed handles.
+    /// Removes the replies of environment handles that are not `open`.
     pub fn only_envs(&mut self, open: impl Fn(u32) -> bool) {
         if self.envs.keys().any(|&env| !open(env)) {
             self.envs.retain(|&env, _| open(env));
         }
     }
 
-    /// Handles a lost connection: in-flight requests of the match plane may be repeated, which is safe.
+    /// Handles a lost connection. Requests in flight to the match plane may then be repeated, which is safe.
     pub fn disconnect(&mut self) {
         let lost: Vec<Id> = self.flying.iter().filter(|(_, flight)| flight.mailbox).map(|(&id, _)| id).collect();
         for id in lost {
@@ -199,10 +201,10 @@ mod tests {
         let mut replies = Replies::new(3);
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::New));
         replies.mark_in_flight(1, fingerprint(ZERO), false);
-        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "while it runs");
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "while the request is in flight");
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::InFlight));
         replies.answer(1, None, Some(1), frame("1"));
-        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "when it is answered");
+        assert!(matches!(replies.admit(1, fingerprint(SIX)), Admission::Other), "after the reply");
         assert!(matches!(replies.admit(1, fingerprint(ZERO)), Admission::Answered(_)));
         let reordered = fingerprint(r#""step","actions":[0],"env":1"#);
         assert!(matches!(replies.admit(1, reordered), Admission::Answered(_)), "the order of fields does not matter");
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn handle_caches_its_last_replies() {
+    fn environment_handle_caches_its_last_two_replies() {
         let mut replies = Replies::new(8);
         for id in 1..=3 {
             assert!(matches!(replies.admit(id, fingerprint(STEP)), Admission::New));

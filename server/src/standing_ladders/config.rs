@@ -10,7 +10,7 @@ use crate::seasons::{Season, in_order};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderTerms {
-    /// Game, with any parameters that differ from the defaults.
+    /// Game: its id, and any parameters that differ from the defaults.
     pub game: String,
     /// Name of the ladder; by default the id of the game.
     #[serde(default)]
@@ -18,14 +18,14 @@ pub struct LadderTerms {
     /// Time per move in milliseconds.
     #[serde(default = "move_ms")]
     pub move_ms: u64,
-    /// Levels of the game's anchor ladder to use as anchors; `None`: all with a rating.
+    /// Levels of the game's anchor ladder to use as anchors; `None`: all levels that have a rating.
     #[serde(default)]
     pub anchors: Option<Vec<u32>>,
     #[serde(default)]
     pub rating: LadderSettings,
     #[serde(default)]
     pub pairing: Pacing,
-    /// Seasons in order. Without any, there is one endless season `open`.
+    /// Seasons in chronological order. Without any, there is one endless season named `open`.
     #[serde(default, rename = "season")]
     pub seasons: Vec<Season>,
 }
@@ -52,7 +52,7 @@ impl LadderTerms {
     ///
     /// # Errors
     ///
-    /// Invalid or contradictory text.
+    /// Invalid or contradictory settings.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let terms: Self = toml::from_str(text)?;
         terms.check()?;
@@ -63,7 +63,7 @@ impl LadderTerms {
     ///
     /// # Errors
     ///
-    /// The first contradiction.
+    /// The first contradiction between the settings.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(self.move_ms > 0, "move_ms: expected a number above 0, got 0");
         let fault = self.rating.fault().or_else(|| self.pairing.fault());
@@ -71,7 +71,7 @@ impl LadderTerms {
         in_order(&self.seasons)
     }
 
-    /// Returns the seasons, or the default season.
+    /// Returns the configured seasons or, without any, the default season.
     pub(super) fn all_seasons(&self) -> Vec<Season> {
         match self.seasons.as_slice() {
             [] => vec![Season { name: "open".to_owned(), begin: 0, end: None }],

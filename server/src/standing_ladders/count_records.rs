@@ -1,4 +1,5 @@
-//! Counting of records: each is verified before it counts, and the matches of a pair count as one result.
+//! Counting of a ladder's records. Each record is verified before it counts, and the matches of a pair count as one
+//! result.
 
 use jiff::Timestamp;
 use ludex_referee::read::Source;
@@ -7,8 +8,8 @@ use ludex_referee::{GameResult, Verifier};
 use super::season_file::{CountedRecords, PAGE};
 use crate::store::RecordRow;
 
-/// Counts a page of records in order of release. The last pair of a full page waits for the next page, which may
-/// contain its rest.
+/// Counts a page of records in order of release. If the page is full, its last pair waits for the next page, which may
+/// contain the remaining record of the pair.
 pub(super) fn take(counted: &mut CountedRecords, verifier: &Verifier, page: &[RecordRow]) {
     let verified = |row: &RecordRow| {
         let source = Source { file: "store".to_owned(), line: 0 };

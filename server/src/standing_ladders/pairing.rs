@@ -1,4 +1,4 @@
-//! Pairing of waiting agents.
+//! Pairing of agents that wait on a ladder.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Pacing {
     /// Maximum rating difference of two agents that have just joined the queue.
     pub near: f64,
-    /// Points by which each second of one agent's waiting increases the maximum difference.
+    /// Points added to the maximum difference for each second that either agent has waited.
     pub widen: f64,
-    /// Points added to the difference of two agents that met each other last.
+    /// Points added to the rating difference of two agents whose last match was against each other.
     pub again: f64,
-    /// Seconds without a suitable partner after which an agent meets an anchor.
+    /// Waiting time in seconds after which an agent without a suitable opponent meets an anchor.
     pub anchor_after_s: f64,
 }
 
@@ -23,19 +23,19 @@ impl Default for Pacing {
 }
 
 impl Pacing {
-    /// Returns the first contradiction in the settings.
+    /// Returns the first error in the settings, if any.
     pub fn fault(&self) -> Option<&'static str> {
         let all = [self.near, self.widen, self.again, self.anchor_after_s];
-        all.iter().any(|x| !x.is_finite() || *x < 0.0).then_some("numbers of [pairing] must not be below 0")
+        all.iter().any(|x| !x.is_finite() || *x < 0.0).then_some("[pairing]: expected numbers of at least 0")
     }
 }
 
 /// Agent waiting for a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingAgent {
-    /// Name of the agent. An agent does not meet itself.
+    /// Name of the agent. Agents with the same name do not meet each other.
     pub agent: String,
-    /// Owner of the agent. Agents of one owner do not meet.
+    /// Owner of the agent. Agents of the same owner do not meet each other.
     pub owner: String,
     pub rating: f64,
     /// Name of the last opponent; empty before the first match.
@@ -60,14 +60,15 @@ pub struct Meeting {
     pub partner: Partner,
 }
 
-/// Number of neighbors on the scale to compare on each side, which bounds the work for long queues.
+/// Number of neighbors by rating, on each side, with which an agent is compared. It bounds the work for long queues.
 const LOOK: usize = 32;
 
 /// Returns the matches to start. Each waiting agent is in at most one of them.
 ///
-/// The cost of a pair is the rating difference, plus `again` if they met last, minus the tolerance: `near`, and `widen`
-/// for each second that either agent has waited. Pairs with a cost of at most 0 may meet, cheapest first. Then agents
-/// that have waited too long meet the nearest of the `anchors` (names and ratings).
+/// The cost of a pair is the rating difference minus the tolerance, plus `again` if the last match of both agents was
+/// against each other. The tolerance is `near`, plus `widen` for each second that either agent has waited. Pairs with a
+/// cost of at most 0 are chosen, cheapest first. Then each remaining agent that has waited too long meets the nearest
+/// of the `anchors` (names and ratings).
 pub fn meetings(waiters: &[WaitingAgent], anchors: &[(String, f64)], pacing: &Pacing) -> Vec<Meeting> {
     let mut order: Vec<usize> = (0..waiters.len()).collect();
     order.sort_by(|&a, &b| waiters[a].rating.total_cmp(&waiters[b].rating).then(a.cmp(&b)));
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_and_agents_do_not_meet_themselves() {
+    fn agents_with_one_owner_or_one_name_do_not_meet() {
         let mut all = [waiter("a", 500.0, 9), waiter("b", 500.0, 9), waiter("a", 500.0, 9)];
         all[2].owner = "another".to_owned();
         all[1].owner = all[0].owner.clone();
@@ -155,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn recent_opponents_wait_for_others() {
+    fn recent_opponents_meet_other_agents_first() {
         let mut all = [waiter("a", 500.0, 1), waiter("b", 500.0, 1), waiter("c", 600.0, 1)];
         (all[0].met, all[1].met) = ("b".to_owned(), "a".to_owned());
         assert_eq!(told(&all, &[]).len(), 1);
         assert!(told(&all, &[])[0].ends_with(" c"));
         assert_eq!(told(&all[..2], &[]), [""; 0]);
         all.iter_mut().for_each(|who| who.waits_ms = 5_000);
-        assert_eq!(told(&all[..2], &[]), ["a b"], "nobody else is there");
+        assert_eq!(told(&all[..2], &[]), ["a b"], "no other agent waits");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Files of a season: its table, which is replaced as a whole, and after its end its records.
+//! Files of a season: the table, which every write replaces as a whole, and the records, which are written after the
+//! season's end.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -26,7 +27,7 @@ pub(super) struct SeasonState {
     /// Game with its parameters, and the hash of its rules.
     pub game: String,
     pub rules: String,
-    /// Owners by agent name; `None` for a guest's agent.
+    /// Owners of agents, by agent name; `None` for a guest's agent.
     pub owners: BTreeMap<String, Option<String>>,
     /// Final data, once the season is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,9 +37,9 @@ pub(super) struct SeasonState {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CountedRecords {
-    /// Release number up to which records have been counted.
+    /// Number of the last release whose record has been counted.
     pub last: u64,
-    /// Number of invalid records.
+    /// Number of records that failed the verification.
     pub refused: u64,
     pub table: StandingTable,
 }
@@ -47,17 +48,17 @@ pub(super) struct CountedRecords {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Frozen {
     pub at_ms: i64,
-    /// Number of records in its file.
+    /// Number of records in the records file.
     pub records: u64,
 }
 
 impl SeasonState {
-    /// Reads a season from its file, or starts it with an empty table. If the rating settings have changed, the ratings
-    /// are recomputed.
+    /// Reads a season from its file. Without a file, starts the season with an empty table. If the rating settings have
+    /// changed, recomputes the ratings.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or that belongs to another game.
+    /// A file that cannot be read, or that belongs to a different game.
     pub(super) fn open(folder: &Path, season: Season, game: &GameRef, table: StandingTable) -> anyhow::Result<Self> {
         let spec = game.spec();
         let counted = CountedRecords { last: 0, refused: 0, table };
@@ -67,7 +68,7 @@ impl SeasonState {
         };
         anyhow::ensure!(
             kept.game == spec.string && kept.rules == spec.hash,
-            "season {} was played as {} with other rules; use another name for the next season",
+            "season {}: game or rules have changed since it started as {}; use a new season name",
             season.name,
             kept.game
         );

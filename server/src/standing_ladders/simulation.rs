@@ -1,5 +1,6 @@
 //! Simulation of a standing ladder with agents of known strength: accuracy of the ratings, and waiting times.
-//! `cargo test -p ludex-server --release standing_ladders::simulation -- --nocapture` prints the numbers in `docs/ratings.md`.
+//! `cargo test -p ludex-server --release standing_ladders::simulation -- --nocapture` prints the numbers in
+//! `docs/ratings.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,14 +15,14 @@ use super::table::{LadderSettings, SeatName, StandingTable};
 struct Agent {
     name: String,
     strength: f64,
-    /// Second at which the agent joins or leaves.
+    /// Second at which the agent next joins or leaves.
     turns: u64,
     here: bool,
-    /// Second since which the agent has waited.
+    /// Second at which the agent started to wait; `None` if it does not wait.
     since: Option<u64>,
 }
 
-/// Ladder statistics after some matches.
+/// Ladder statistics after a number of matches.
 struct Look {
     matches: u64,
     all: f64,
@@ -37,7 +38,7 @@ struct Played {
     table: StandingTable,
 }
 
-/// Draws the seconds until an event that occurs every `mean` seconds.
+/// Draws the number of seconds until an event that occurs every `mean` seconds on average.
 fn soon(rng: &mut Stream, mean: f64) -> u64 {
     (-(1.0 - rng.unit()).ln() * mean) as u64 + 1
 }
@@ -50,7 +51,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Returns Spearman's rank correlation: `1 - 6 sum d^2 / (n (n^2 - 1))`, without ties.
+/// Returns Spearman's rank correlation of pairs without ties: `1 - 6 sum d^2 / (n (n^2 - 1))`.
 fn spearman(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let n = pairs.len() as f64;
@@ -58,8 +59,8 @@ fn spearman(pairs: &[(f64, f64)]) -> f64 {
     1.0 - 6.0 * d / (n * (n * n - 1.0))
 }
 
-/// Simulates agents that are online for half an hour and offline for an hour, on average; a pair of matches takes 30 to
-/// 90 seconds.
+/// Simulates a ladder until `matches` matches are played. On average, agents are online for half an hour and offline
+/// for an hour. A pair of matches takes 30 to 90 seconds.
 fn play(agents: usize, matches: u64, seed: u64) -> Played {
     let mut rng = Stream::from_text(&format!("ludex-referee:standing:{seed}"));
     let rungs = [("random", 0.0), ("low", 400.0), ("middle", 800.0), ("high", 1200.0)];
@@ -176,7 +177,7 @@ fn ratings_approach_true_strengths_with_short_waits() {
 }
 
 #[test]
-fn agent_of_the_table_takes_a_few_hundred_bytes() {
+fn table_takes_a_few_hundred_bytes_per_agent() {
     let agents = scaled(100_000).max(20_000);
     let before = resident();
     let mut table = StandingTable::new(LadderSettings::default(), BTreeMap::new());

@@ -13,24 +13,24 @@ const DAY: f64 = 86_400_000.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LadderSettings {
-    /// Initial rating of an agent. Absent: the middle of the anchors' ratings.
+    /// Initial rating of an agent. Default: the middle of the anchors' ratings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
-    /// Initial deviation of an agent, and the upper bound.
+    /// Initial and maximum rating deviation of an agent.
     pub start_deviation: f64,
-    /// Minimum deviation. It lets the ratings of modified agents keep moving (M. Glickman, "The Glicko system", 1995,
-    /// section 5).
+    /// Minimum rating deviation. It lets the ratings of modified agents keep changing (M. Glickman, "The Glicko
+    /// system", 1995, section 5).
     pub least_deviation: f64,
-    /// Deviation above which a rating is provisional.
+    /// Rating deviation above which a rating is provisional.
     pub provisional: f64,
     /// Days without a match after which an agent has no rank.
     pub inactive_days: f64,
-    /// Rating period in days, which sets the growth of the deviation without matches.
+    /// Length of a rating period in days. It determines how fast the deviation of an inactive agent grows.
     pub period_days: f64,
 }
 
 impl Default for LadderSettings {
-    /// Returns the default settings, with which a deviation of 60 becomes provisional after 78 days without a match.
+    /// Returns the default settings. With these, a deviation of 60 becomes provisional after 78 days without a match.
     fn default() -> Self {
         LadderSettings {
             start: None,
@@ -44,24 +44,24 @@ impl Default for LadderSettings {
 }
 
 impl LadderSettings {
-    /// Returns the first contradiction in the settings.
+    /// Returns the first error in the settings, if any.
     pub fn fault(&self) -> Option<&'static str> {
         let positive =
             [self.start_deviation, self.least_deviation, self.provisional, self.inactive_days, self.period_days];
         if positive.iter().any(|x| !x.is_finite() || *x <= 0.0) || self.start.is_some_and(|x| !x.is_finite()) {
-            return Some("numbers of [rating] must be above 0");
+            return Some("[rating]: expected numbers above 0");
         }
-        (self.least_deviation > self.start_deviation).then_some("least_deviation is greater than start_deviation")
+        (self.least_deviation > self.start_deviation).then_some("least_deviation: expected at most start_deviation")
     }
 }
 
-/// Initial volatility, as in the paper.
+/// Initial volatility, as in the Glicko-2 paper.
 const VOLATILITY: f64 = 0.06;
 
 /// Agent of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandingEntry {
-    /// Skill after the last match.
+    /// Skill of the agent after its last match.
     #[serde(flatten)]
     pub skill: GlickoSkill,
     pub wins: u64,
@@ -91,7 +91,7 @@ pub struct StandingTable {
 pub enum RankStatus {
     /// Agent with a rank.
     Ranked,
-    /// Agent with too large a deviation for a rank.
+    /// Agent whose deviation is too large for a rank.
     Provisional,
     /// Agent without recent matches.
     Inactive,
@@ -116,7 +116,7 @@ pub struct StandingRow {
     pub provisional: bool,
     /// True if the agent is an anchor.
     pub anchor: bool,
-    /// Number of matches. This and the following fields are absent for an anchor.
+    /// Number of matches. This field and the following fields are absent for an anchor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub games: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,9 +136,9 @@ impl StandingTable {
         StandingTable { rating, anchors, agents: BTreeMap::new(), matches: 0 }
     }
 
-    /// Counts the matches of a pair, or one unpaired match: two agents at the same time. `at_ms` is the end of the last
-    /// one. Matches that do not count (see [`RatingOptions::discards`]), of more than two seats or of an agent against
-    /// itself change nothing.
+    /// Updates the ratings of two agents with the matches of a pair, or with one unpaired match. `at_ms` is the end of
+    /// the last match. Ignores matches that do not count (see [`RatingOptions::discards`]), matches of more than two
+    /// seats, and matches of an agent against itself.
     pub fn take(&mut self, games: &[&GameResult], at_ms: i64) {
         let counted = |game: &&&GameResult| game.seats.len() == 2 && RatingOptions::default().discards(game).is_none();
         let mut scores: BTreeMap<[&SeatName; 2], Vec<f64>> = BTreeMap::new();
@@ -163,7 +163,7 @@ impl StandingTable {
         }
     }
 
-    /// Counts matches between two agents, with the first agent's score in each.
+    /// Counts matches between the agents `a` and `b`. `scores` holds the score of `a` in each match.
     pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, scores: &[f64], at_ms: i64) {
         let (Some(of_a), Some(of_b)) = (self.known(a, at_ms), self.known(b, at_ms)) else { return };
         self.matches += scores.len() as u64;
@@ -173,7 +173,7 @@ impl StandingTable {
         self.update(b, a, &for_b, at_ms);
     }
 
-    /// Returns the skill on a seat; `None` for a server-run agent that is not an anchor of this ladder.
+    /// Returns the skill of the player of a seat. `None` for a server-run agent that is not an anchor of this ladder.
     fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
         match who {
             SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),
@@ -219,14 +219,14 @@ impl StandingTable {
         }
     }
 
-    /// Returns the skill of an agent at a time, in milliseconds since the Unix epoch.
+    /// Returns the skill of an agent at the time `at_ms`, in milliseconds since the Unix epoch.
     pub fn skill(&self, agent: &str, at_ms: i64) -> GlickoSkill {
         let known = self.agents.get(agent).map(|entry| entry.skill);
         let rested = |skill: GlickoSkill| skill.after_rest(self.periods(agent, at_ms), self.rating.start_deviation);
         known.map_or_else(|| self.newcomer(), rested)
     }
 
-    /// Returns the table at a time, best rating first.
+    /// Returns the rows of the table at the time `at_ms`, best rating first.
     pub fn rows(&self, at_ms: i64) -> Vec<StandingRow> {
         let agent = |(name, entry): (&String, &StandingEntry)| {
             let skill = self.skill(name, at_ms);
@@ -274,7 +274,8 @@ impl StandingTable {
     }
 }
 
-/// Identity of a player: agents run by the server are known by spec, so that no client becomes an anchor by its name.
+/// Identity of a player. Agents run by the server are identified by spec, so that no client becomes an anchor by using
+/// its name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeatName {
     Client(String),

@@ -9,14 +9,15 @@ const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, 
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) \
                     SELECT seq, ?2, ?3, ?4, ?5, game, rated FROM matches WHERE id = ?1";
-/// For a match that is not running, the match of the row becomes null, which the schema rejects.
+/// Insertion of a log row. If the row's match is not running, the column `match` becomes null, which the schema
+/// rejects.
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";
 const END: &str = "UPDATE matches SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL";
 const RECORD: &str =
     "INSERT INTO records (match, footer, record) VALUES ((SELECT seq FROM matches WHERE id = ?1), ?2, ?3)";
-/// The inner condition is redundant, but lets SQLite find the greatest value in the index of released matches instead
-/// of reading the whole table.
+/// Release of a match. The redundant inner condition lets SQLite find the greatest value in the index of released
+/// matches, instead of reading the whole table.
 const RELEASE: &str = "UPDATE matches SET released = \
                        (SELECT coalesce(max(released), 0) + 1 FROM matches WHERE released IS NOT NULL) \
                        WHERE id = ?1 AND ended_ms IS NOT NULL AND released IS NULL";
@@ -45,7 +46,7 @@ const COUNTER: &str = "INSERT INTO counters (key, value) VALUES (?1, ?2) \
 /// Reason for a failed write.
 pub(super) enum Failed {
     Sql(rusqlite::Error),
-    /// Contradiction of stored data.
+    /// Write that contradicts stored data.
     Store(StoreError),
 }
 
@@ -124,7 +125,7 @@ fn run(to: &Connection, text: &str, values: impl Params) -> rusqlite::Result<usi
     to.prepare_cached(text)?.execute(values)
 }
 
-/// Converts to SQLite's signed integers; overflow becomes null, which the schema rejects.
+/// Converts to SQLite's signed integers. Overflow yields null, which the schema rejects.
 fn int(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
 }
@@ -134,9 +135,9 @@ mod tests {
     use super::super::open;
     use super::*;
 
-    /// Returns SQLite's query plan: each step names its index, or scans a whole table.
+    /// Checks SQLite's query plan, in which each step names an index or scans a whole table.
     #[test]
-    fn ends_and_releases_scan_no_table() {
+    fn match_end_and_release_use_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
         for statement in [ACT, END, RECORD, RELEASE] {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Maximum wait for a transaction of another process.
+/// Maximum time to wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Number of cached prepared statements.
+/// Number of cached prepared statements per connection.
 const STATEMENTS: usize = 64;
 
 /// Opens a connection to an existing file.

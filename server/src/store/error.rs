@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another server owns the directory.
+    /// Another server owns the data directory.
     #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]
     Locked {
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum StoreError {
         /// Error text of SQLite.
         message: String,
     },
-    /// The file is empty: its content is lost.
+    /// The file is empty, so its content is lost.
     #[error(
         "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
     )]
@@ -48,13 +48,13 @@ pub enum StoreError {
     /// The disk is full; no part of the failed write was stored.
     #[error("no room left for {path}; free some disk space")]
     Full { path: PathBuf },
-    /// A row that already exists, or refers to a missing one.
+    /// A write of a row that already exists, or of a row that refers to a missing row.
     #[error("the write contradicts the store: {message}")]
     Conflict {
         /// Text of the violated constraint.
         message: String,
     },
-    /// An earlier log row of this match was lost, so later ones would leave a gap.
+    /// A log row after a lost row of the same match. Storing it would leave a gap in the log.
     #[error("match {id} is no longer stored, since an earlier write failed")]
     Broken {
         /// Id of the match.
@@ -63,23 +63,23 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)); only the owner may
-    /// perform the operation.
-    #[error("expected the server that owns the store")]
+    /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)). The requested
+    /// operation is reserved for the owner.
+    #[error("expected a store handle of the owner, got a shared one")]
     NotOwner,
-    /// A stored value that this program cannot read.
+    /// A stored value that this version cannot read.
     #[error("reading {what} from the store failed: {message}")]
     Unreadable {
         /// Name of the unreadable column.
         what: String,
-        /// Description of the fault.
+        /// Description of the error.
         message: String,
     },
     /// Error of the file system.
     #[error("{path}: {why}")]
     Io {
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         why: Arc<std::io::Error>,
     },
     /// Other error of SQLite.

@@ -23,18 +23,18 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Version of the schema (`PRAGMA user_version`). Versions 1 and 2 preceded release 0.1.0.
 const VERSION: u32 = 3;
 
-/// Maximum duration of the check of a whole file. A file that takes longer is used unchecked.
+/// Maximum duration of the check of a database file. If the check takes longer, the file is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// Number of pages after which the write-ahead log is merged into the database. Merging is rare, since it costs three
-/// times as much as a commit.
+/// Size in pages at which the write-ahead log is merged into the database. Merging should be rare, since a merge costs
+/// three times as much as a commit.
 const LOG_PAGES: i64 = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// Exclusive access of the server.
     Owner,
-    /// Access of a command, with or without a running server.
+    /// Shared access of a command, with or without a running server.
     Beside,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct OpenStore {
     pub path: PathBuf,
     pub writer: Connection,
     pub readers: Readers,
-    /// Lock of the owner.
+    /// Lock of the owner; `None` for shared access.
     pub lock: Option<Lock>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
     Ok(OpenStore { readers: Readers::new(path.clone()), path, writer, lock })
 }
 
-/// Creates the directory, readable by its owner only, since the file contains secrets.
+/// Creates the data directory, readable only by its owner, since the database contains secrets.
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -82,8 +82,8 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|e| StoreError::io(folder, e))
 }
 
-/// Creates the file, readable by its owner only even if the directory is not; SQLite gives its log files the same mode.
-/// Returns true if it did not exist.
+/// Creates the database file, readable only by its owner even if the directory is not. SQLite gives its log files the
+/// same mode. Returns true if the file is new.
 fn make_file(path: &Path) -> Result<bool, StoreError> {
     let mut options = File::options();
     options.append(true).create_new(true);
@@ -96,11 +96,13 @@ fn make_file(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Lock on the directory, released on drop. The system releases it when the process ends, even by a crash.
+/// Lock on the data directory, released on drop. The operating system releases the lock when the process ends, even
+/// after a crash.
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// Closing the file is not enough: a child process that is just starting still has it open.
+    /// Releases the lock. Closing the file is not enough, since a child process that is just starting still has the
+    /// file open.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
@@ -126,8 +128,8 @@ fn lock(folder: &Path) -> Result<Lock, StoreError> {
     Ok(lock)
 }
 
-/// Checks that the file is a store of this version before changing it; the owner initializes an empty file. Returns the
-/// connection for writes.
+/// Checks that the file is a store of this version, before anything is changed. The owner initializes an empty file.
+/// Returns the connection for writes.
 fn prepared(path: &Path, access: Access) -> Result<Connection, StoreError> {
     let sql = |e| StoreError::sql(path, e);
     let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
@@ -156,7 +158,7 @@ fn prepared(path: &Path, access: Access) -> Result<Connection, StoreError> {
     Ok(writer)
 }
 
-/// Checks the whole file for damage, since a server could make it worse.
+/// Checks the whole file for damage, since writes could make the damage worse.
 fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let handle = connection.get_interrupt_handle();
     let (done, finished) = channel::<()>();

@@ -1,4 +1,4 @@
-//! Read queries. Each uses a separate connection and sees the data committed before it started.
+//! Read queries. Each query uses a separate connection and sees the data committed before the query started.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::rows::{
 use super::{Store, StoreError};
 use crate::token::TokenHash;
 
-/// Query for the columns of a whole match.
+/// Query for all columns of a match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
                      m.restarts, m.released, m.ended_ms, m.reason, r.footer, r.record \
                      FROM matches m LEFT JOIN records r ON r.match = m.seq ";
@@ -31,8 +31,8 @@ impl Store {
         self.with_logs("m.ended_ms IS NULL", None).await
     }
 
-    /// Returns the matches that ended at or after a time, each with a session that has a seat in it, oldest first.
-    /// After a crash, their clients may not know of the end.
+    /// Returns the matches that ended at or after the time `ended_ms`, oldest first. Each match is paired with a
+    /// session that has a seat in it. After a crash, the clients of these matches may not know of the end.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Store {
         .await
     }
 
-    /// Returns the matching matches, newest first, at most `limit`. For the next page, set [`MatchFilter::before`] to
-    /// the last line's `seq`.
+    /// Returns at most `limit` matches that fit the filter, newest first. For the next page, set
+    /// [`MatchFilter::before`] to the last line's `seq`.
     ///
     /// # Errors
     ///
@@ -90,9 +90,9 @@ impl Store {
         self.all(query, match_line).await
     }
 
-    /// Returns the matching released records in order of release, at most `limit`, starting after number `after` (0 for
-    /// the first page). For the next page, set `after` to the last row's `seq`. Records released later have higher
-    /// numbers, so a reader can continue at any time.
+    /// Returns at most `limit` released records that fit the filter, in order of release, starting after number `after`
+    /// (0 for the first page). For the next page, set `after` to the last row's `seq`. Records released later have
+    /// higher numbers, so a reader can continue at any time.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Store {
         self.all(query, row).await
     }
 
-    /// Returns the number of the last released record; 0 without one.
+    /// Returns the release number of the last released record; 0 if no record is released.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Store {
         Ok(self.all(query, token).await?.pop())
     }
 
-    /// Returns those of `hashes` that are no longer valid: revoked, expired at `now_ms`, or missing.
+    /// Returns the tokens among `hashes` that are no longer valid: revoked, expired at `now_ms`, or missing.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ impl Store {
         self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
     }
 
-    /// Returns a value by name.
+    /// Returns the value stored under `key`.
     ///
     /// # Errors
     ///
@@ -266,7 +266,7 @@ impl Store {
     }
 }
 
-/// Text of a query and the values of its `?`, in order.
+/// Text of a query, and the values for its `?` placeholders, in order.
 struct Query {
     text: String,
     values: Vec<Value>,
@@ -277,14 +277,14 @@ impl Query {
         Query { text: text.to_owned(), values: Vec::new() }
     }
 
-    /// Appends text with one `?`, and its value.
+    /// Appends text with one `?` placeholder, and the placeholder's value.
     fn and(&mut self, text: &str, value: impl Into<Value>) {
         self.text.push_str(text);
         self.values.push(value.into());
     }
 
-    /// Adds the conditions that lists and records share. With `by_seat`, columns that seats repeat from their match are
-    /// compared in the seats `s`.
+    /// Adds the conditions that queries for lists and for records have in common. If `by_seat` is true, columns that
+    /// are stored with both a match and its seats are compared in the seats `s`.
     fn narrow(&mut self, filter: &MatchFilter, by_seat: bool) {
         let of = if by_seat { "s" } else { "m" };
         if let Some(agent) = &filter.agent {
@@ -314,8 +314,8 @@ impl Query {
     }
 }
 
-/// Returns the query for a list of matches. It reads few rows even in a large store: the running matches, those of a
-/// run, those of an agent by its seats, or as many of a game as fit on the page.
+/// Returns the query for a list of matches. Even in a large store, the query reads few rows: the running matches, the
+/// matches of a run, those of an agent by its seats, or as many matches of a game as fit on the page.
 fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     let live = filter.live == Some(true);
     let by_seat = filter.agent.is_some() && filter.run.is_none() && !live;
@@ -361,7 +361,7 @@ fn all<'a, T>(
     from.prepare_cached(text)?.query_map(params_from_iter(values), read)?.collect()
 }
 
-/// Groups rows by the match in their first column, in order.
+/// Groups the rows of a query by the match in their first column, in order.
 fn grouped<T>(
     from: &Connection,
     text: &str,
@@ -478,12 +478,12 @@ fn unreadable(column: &str, why: impl std::fmt::Display) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("{column}: {why}").into())
 }
 
-/// Converts to SQLite's signed integers.
+/// Converts to SQLite's signed integers. Overflow yields the maximum.
 fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Converts a stored `u64` back.
+/// Converts a stored integer back to `u64`.
 fn unsigned(n: i64) -> u64 {
     n.max(0).cast_unsigned()
 }

@@ -1,4 +1,4 @@
-//! Connection pool for reads, which see the data committed before they started and never wait for the writer.
+//! Connection pool for reads. A read sees the data committed before it started, and never waits for the writer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Readers {
         Readers { path, idle: Arc::default(), room: Arc::new(Semaphore::new(READERS as usize)) }
     }
 
-    /// Runs `read` on a thread that may block, on a consistent snapshot.
+    /// Runs `read` with a consistent snapshot on a blocking thread.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Readers {
         answer
     }
 
-    /// Waits for the running reads and refuses new ones.
+    /// Waits for the running reads to finish, and refuses new reads.
     pub(super) async fn close(&self) {
         let all = self.room.acquire_many(READERS).await;
         self.room.close();

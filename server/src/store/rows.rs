@@ -5,7 +5,7 @@
 
 use crate::token::{Scopes, TokenHash};
 
-/// Match at its start; durable before any client is notified of it.
+/// Match at its start. The row is durable before any client is notified of the match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchRow {
     /// Match id, unique in the store.
@@ -16,7 +16,7 @@ pub struct MatchRow {
     pub string: String,
     /// True if the match is rated.
     pub rated: bool,
-    /// Run of the match.
+    /// Run that the match belongs to, or the label of its ladder season.
     pub run: Option<String>,
     /// Player of each seat, in seat order.
     pub seats: Vec<SeatRow>,
@@ -31,9 +31,9 @@ pub struct MatchRow {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeatRow {
     pub agent: String,
-    /// Session on the seat; `None` for a server agent.
+    /// Session that plays the seat; `None` for a server agent.
     pub session: Option<String>,
-    /// Join of the seat.
+    /// Join that filled the seat.
     pub join: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct ActRow {
 /// End of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndRow {
-    /// Reason, as in the protocol.
+    /// End reason, as in the protocol.
     pub reason: String,
     pub ended_ms: i64,
     /// Public part of the result.
@@ -66,12 +66,12 @@ pub struct EndRow {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMatch {
-    /// Row of its start.
+    /// Row written at the start of the match.
     pub row: MatchRow,
     pub restarts: u32,
     /// Log in order; empty after [`Write::Forget`].
     pub acts: Vec<ActRow>,
-    /// End, once the match is over.
+    /// End of the match; `None` while it is running.
     pub end: Option<EndRow>,
     /// True if seed, salt and the complete record are public.
     pub released: bool,
@@ -80,21 +80,21 @@ pub struct StoredMatch {
 /// Entry of a list of matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchLine {
-    /// Increasing number; the cursor of [`MatchFilter::before`].
+    /// Sequence number of the match, for the cursor [`MatchFilter::before`].
     pub seq: u64,
     pub id: String,
     pub game: String,
     pub string: String,
     /// True if the match is rated.
     pub rated: bool,
-    /// Run of the match.
+    /// Run that the match belongs to, or the label of its ladder season.
     pub run: Option<String>,
     /// Public header of the record.
     pub header: String,
     pub started_ms: i64,
     /// End time and reason.
     pub ended: Option<(i64, String)>,
-    /// Public part of the result, after the end.
+    /// Public part of the result; `None` while the match is running.
     pub footer: Option<String>,
     /// True if the complete record is public.
     pub released: bool,
@@ -107,15 +107,15 @@ pub struct MatchFilter {
     pub game: Option<String>,
     /// Name of an agent with a seat.
     pub agent: Option<String>,
-    /// Run of the match.
+    /// Run, or label of a ladder season.
     pub run: Option<String>,
-    /// Rated or unrated matches only.
+    /// True for rated matches, false for unrated matches.
     pub rated: Option<bool>,
-    /// Matches whose complete record is public only.
+    /// True for matches whose complete record is public; false for all matches.
     pub released: bool,
-    /// Running (`true`) or ended (`false`) matches only. Ignored for records, whose matches have ended.
+    /// True for running matches, false for ended matches. Ignored in queries for records, whose matches have all ended.
     pub live: Option<bool>,
-    /// For lists: matches with a smaller [`MatchLine::seq`] only.
+    /// In queries for lists: upper bound (exclusive) for [`MatchLine::seq`].
     pub before: Option<u64>,
 }
 
@@ -128,13 +128,13 @@ pub struct RecordRow {
     pub record: String,
 }
 
-/// Session, stored so that its client can resume after a crash of the server.
+/// Session. It is stored so that the client can resume after a crash of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
     /// SHA-256 of the resume key in hex.
     pub key_hash: String,
-    /// Hash of the previous key, while the client may not know the new one.
+    /// SHA-256 of the previous resume key in hex, as long as the client may not know the new key.
     pub old_key: Option<String>,
     pub agent: String,
     /// Other data of the agent as JSON.
@@ -147,22 +147,22 @@ pub struct SessionRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinRow {
     pub id: String,
-    /// Session of the join.
+    /// Session that holds the join.
     pub session: String,
     pub body: String,
 }
 
-/// Ticket, which entitles one entrant to one join.
+/// Ticket that entitles one agent to one join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRow {
     pub ticket: String,
-    /// Agent name that may use the ticket.
+    /// Name of the agent that may use the ticket.
     pub agent: String,
     /// Run that issued the ticket.
     pub run: Option<String>,
     /// Settings of the join as JSON.
     pub body: String,
-    /// Join created at the first use.
+    /// Join created at the first use of the ticket.
     pub join: Option<String>,
 }
 
@@ -181,15 +181,15 @@ pub struct TokenRow {
     pub revoked_ms: Option<i64>,
 }
 
-/// Write operation. The writes of one call are stored together or not at all.
+/// Write operation. Either all writes of one call are stored, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Start of a match with a new id.
     MatchStart(MatchRow),
     /// Row `n` of a match's log: accepted and refused acts in order of arrival.
     ///
-    /// If one is lost, later ones of the same match are refused with [`StoreError::Broken`](super::StoreError::Broken)
-    /// until the match ends, so that a log never has gaps.
+    /// If a row is lost, later rows of the same match are refused with
+    /// [`StoreError::Broken`](super::StoreError::Broken) until the match ends, so that a log never has gaps.
     Act {
         id: String,
         /// Index in the log.
@@ -197,11 +197,11 @@ pub enum Write {
         /// Logged act as JSON.
         body: String,
     },
-    /// End of a match: the rest of its log and the result.
+    /// End of a match: the remaining rows of its log, and the result.
     MatchEnd {
         /// Id of a running match.
         id: String,
-        /// Last rows of its log that are not written yet.
+        /// Last rows of the match's log, which are not stored yet.
         acts: Vec<ActRow>,
         /// Result of the match.
         end: EndRow,
@@ -212,8 +212,8 @@ pub enum Write {
         /// Number of restarts so far.
         restarts: u32,
     },
-    /// Release of seed, salt and record of these matches. Submit it with the [`Write::MatchEnd`] of the last match that
-    /// shares the seed. Unknown and running matches are unchanged.
+    /// Release of the seeds, salts and records of these matches. Submit the release with the [`Write::MatchEnd`] of the
+    /// last match that shares the seed. Unknown and running matches are unchanged.
     Released { ids: Vec<String> },
     /// Deletion of the logs of these ended matches; their records stay. Running matches are unchanged.
     Forget { ids: Vec<String> },
@@ -249,17 +249,17 @@ pub enum Write {
     TicketsGone { run: String },
     /// New or changed token.
     Token(TokenRow),
-    /// Revocation of a token; no effect on unknown ones.
+    /// Revocation of a token; no effect on an unknown token.
     TokenRevoked {
         /// SHA-256 of the token.
         hash: TokenHash,
         revoked_ms: i64,
     },
-    /// New or changed value by name.
+    /// New or changed value under `key`.
     Meta { key: String, value: String },
-    /// Value by name, unless one exists.
+    /// Value under `key`, stored only if the key has no value yet.
     MetaOnce { key: String, value: String },
-    /// Lower bound of a counter, which never decreases.
+    /// Minimum value of a counter. A counter never decreases.
     Counter {
         key: String,
         /// Minimum value of the counter.

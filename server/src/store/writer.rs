@@ -1,4 +1,4 @@
-//! Writer thread: it stores all queued writes in order, in one transaction, and then acknowledges them.
+//! Writer thread. It stores all queued writes in order, in one transaction, and then acknowledges them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,29 +18,29 @@ pub(super) const QUEUE: usize = 8_192;
 /// Maximum number of jobs per transaction.
 const BATCH: usize = 1_024;
 
-/// Time for which jobs without a waiting caller are collected, to save commits.
+/// Time for which writes without a waiting caller are collected, so that they share one commit.
 const LINGER: Duration = Duration::from_millis(50);
 
 type Ack = oneshot::Sender<Result<(), StoreError>>;
 
-/// Writes that belong together, and the caller to notify.
+/// Writes that are stored together, and the caller to notify.
 pub(super) struct Job {
     pub writes: Vec<Write>,
     pub done: Completion,
 }
 
 pub(super) enum Completion {
-    /// Notify when the writes are durable.
+    /// Notify the caller when the writes are durable.
     Durable(Ack),
     /// Notify no caller of the result.
     Behind,
-    /// Notify when all earlier writes are durable, with the first failure of an asynchronous write.
+    /// Notify the caller when all earlier writes are durable, and report the first failure of an asynchronous write.
     Flush(Ack),
-    /// Same as a flush; then stop.
+    /// Flush, then stop the writer.
     Close(Ack),
 }
 
-/// Starts the writer on its own thread, so that it does not depend on any worker's runtime.
+/// Starts the writer on its own thread, so that it does not depend on the runtime of a worker.
 pub(super) fn spawn(opened: OpenStore, queue: mpsc::Receiver<Job>, commits: Commits) -> Result<(), StoreError> {
     let path = opened.path.clone();
     let io = |e| StoreError::io(&path, e);
@@ -67,7 +67,7 @@ struct Writer {
     queue: mpsc::Receiver<Job>,
     commits: Commits,
     lock: Option<Lock>,
-    /// Running matches with a lost log row: their logs end there.
+    /// Running matches with a lost log row. Their logs accept no later rows.
     broken: HashSet<String>,
     /// First failure of an asynchronous write since the last flush.
     lost: Option<StoreError>,
@@ -106,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// Collects the next jobs in order; `false` if the queue is closed.
+    /// Collects the next jobs in order. Returns false if the queue is closed.
     async fn gather(&mut self, batch: &mut Vec<Job>) -> bool {
         if self.queue.recv_many(batch, BATCH).await == 0 {
             return false;
@@ -122,8 +122,8 @@ impl Writer {
         true
     }
 
-    /// Stores a batch and returns the result of each job. If the whole batch fails, each job is tried separately, so
-    /// that an invalid one does not affect the others.
+    /// Stores a batch and returns the result of each job. If the batch fails as a whole, each job is stored separately,
+    /// so that an invalid job does not affect the others.
     fn keep(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
         let begun = Instant::now();
         let whole = self.transaction(batch);
@@ -148,7 +148,7 @@ impl Writer {
         outcomes
     }
 
-    /// Updates the matches with lost log rows.
+    /// Updates the set of matches with lost log rows.
     fn remember(&mut self, job: &Job, kept: bool) {
         for write in &job.writes {
             match write {
@@ -205,7 +205,7 @@ fn failed(path: &Path, failed: Failed) -> StoreError {
     }
 }
 
-/// Notifies the caller. If it has gone, the write is stored nevertheless.
+/// Notifies the caller of the outcome. If the caller no longer waits, the write stays stored.
 fn tell(ack: Ack, outcome: Result<(), StoreError>) {
     let _ = ack.send(outcome);
 }

@@ -77,7 +77,7 @@ async fn token_grants_its_scopes_until_it_expires() {
 }
 
 #[tokio::test]
-async fn tokens_are_created_all_or_none_and_stored_as_hashes() {
+async fn tokens_are_created_atomically_and_stored_as_hashes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let mixed = [new_token("ann", Scopes::PLAY, &["ann"], None), new_token("bob", Scopes::PLAY, &["b*b"], None)];

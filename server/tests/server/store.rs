@@ -1,4 +1,4 @@
-//! Tests of the store: order, durability under kill -9, and clear errors.
+//! Tests of the store: order of writes, durability under `kill -9`, and error messages.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -31,7 +31,8 @@ fn start(id: &str) -> Write {
     Write::MatchStart(row(id))
 }
 
-/// Returns the body of act `n` of a match, so that each act can be checked separately.
+/// Returns the body of act `n` of a match. Bodies differ, so that each act can be checked
+/// separately.
 fn body(id: &str, n: u64) -> String {
     format!(r#"{{"match":"{id}","n":{n},"say":"{}"}}"#, "é".repeat((n % 50) as usize))
 }
@@ -169,7 +170,7 @@ async fn store_handles_work_in_any_runtime() {
 }
 
 #[tokio::test]
-async fn invalid_write_does_not_affect_others() {
+async fn invalid_write_does_not_affect_other_writes() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     store.write(vec![start("m_1"), start("m_2"), act("m_2", 0)]).await.unwrap();
@@ -348,12 +349,12 @@ async fn store_has_one_owner_and_shared_readers() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("a/b");
     assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
-    assert!(!folder.exists(), "looking must not make anything");
+    assert!(!folder.exists(), "shared access must not create a store");
     let store = open(&folder).await;
     #[cfg(unix)]
     for path in [&folder, store.path()] {
         let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
-        assert_eq!(mode & 0o077, 0, "{} holds secrets and is open to others", path.display());
+        assert_eq!(mode & 0o077, 0, "{} contains secrets and is readable by others", path.display());
     }
     let Err(error) = Store::open(&folder).await else { panic!("two owners") };
     assert!(matches!(error, StoreError::Locked { .. }));
@@ -366,7 +367,7 @@ async fn store_has_one_owner_and_shared_readers() {
     assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
     assert!(matches!(beside.next("rated").await, Err(StoreError::NotOwner)));
     beside.close().await.unwrap();
-    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "beside must not free the lock");
+    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "the owner still has the lock");
 
     let other = store.clone();
     store.close().await.unwrap();
@@ -443,7 +444,7 @@ async fn damaged_file_is_reported() {
 }
 
 #[tokio::test]
-async fn empty_file_is_not_a_new_store() {
+async fn empty_database_file_is_reported_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     open(folder.path()).await.close().await.unwrap();
@@ -458,14 +459,15 @@ async fn empty_file_is_not_a_new_store() {
     open(folder.path()).await.close().await.unwrap();
 }
 
-/// Returns the scale of the long tests; CI runs all of it.
+/// Returns the fraction of the long tests to run, 0.2 by default.
 fn scale() -> f64 {
     std::env::var("LUDEX_TEST_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(0.2)
 }
 
 const CHILD: &str = "LUDEX_STORE_CHILD";
 
-/// Child process that the next test kills: it writes, and prints each acknowledged write.
+/// Writes to a store and prints each acknowledged write. The next test runs this function in a
+/// child process and kills it.
 #[test]
 #[ignore = "run as a child process by acknowledged_writes_survive_a_kill"]
 fn child_process_that_is_killed() {
@@ -536,7 +538,7 @@ fn acknowledged_writes_survive_a_kill() {
             let mut words = line.split(' ');
             match (words.next(), words.next(), words.next().and_then(|n| n.parse::<u64>().ok())) {
                 (Some("index"), Some(index), None) => {
-                    assert!(indices.insert(index.to_owned()), "index {index} was given out twice");
+                    assert!(indices.insert(index.to_owned()), "index {index} was returned twice");
                 }
                 (Some("start"), Some(id), Some(_)) => drop(promised.insert(id.to_owned(), (None, false))),
                 (Some("act"), Some(id), Some(n)) => promised.get_mut(id).unwrap().0 = Some(n),
@@ -560,5 +562,5 @@ fn acknowledged_writes_survive_a_kill() {
             store.close().await.unwrap();
         });
     }
-    assert!(promised.values().any(|(_, ended)| *ended), "no match was ever played out: the test shows too little");
+    assert!(promised.values().any(|(_, ended)| *ended), "expected at least one finished match");
 }

@@ -1,7 +1,8 @@
-//! `ludex check client`: a server of its own that leads a client through scripts.
+//! `ludex check client`: a server that leads a client through scripts.
 //!
-//! Every script starts the client again and plays one match of tic_tac_toe with it, or a run of several, by the real rules; a match of
-//! free_style, where it answers with documents. A `Disturbance` disturbs it. In every script alike, the `host` watches that the client does nothing it may not do.
+//! Each script starts a new client process. The client plays one match of tic_tac_toe, a run of several matches, or a
+//! match of free_style with documents, by the real rules. A `Disturbance` interferes with the match. In all scripts,
+//! the `host` module checks that the client breaks no rule of the protocol.
 
 mod host;
 mod program;
@@ -28,38 +29,38 @@ use self::script::Script;
 use self::trace::Trace;
 use super::Check;
 
-/// Scripts that run at the same time: most of the time is spent starting clients.
+/// Scripts that run at the same time. Most of their time is spent starting clients.
 const AT_ONCE: usize = 4;
 
 /// Settings of a check of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCheckOptions {
-    /// The command line of the client; `{url}` in it is replaced.
+    /// Command line of the client; `{url}` is replaced by the server's address.
     pub command: Vec<String>,
-    /// The level that the client claims.
+    /// Level that the client claims to support.
     pub level: Level,
-    /// Longest time of each action of the client: starting, reconnecting, replying.
+    /// Time limit for each action of the client: starting, reconnecting, replying.
     pub patience: Duration,
-    /// Only scripts whose names contain this.
+    /// Text that the names of the selected scripts must contain; `None` selects all scripts.
     pub only: Option<String>,
-    /// A file that gets all frames of the checks that find a fault, decoded, one JSON object per line.
+    /// File for the decoded frames of failed checks, one JSON object per line.
     pub trace: Option<PathBuf>,
 }
 
-/// The reason why the scripts after the first are skipped.
+/// Reason for skipping all scripts after the first.
 const NEVER_MET: &str = "the client sent no `hello` in the first check";
 
-/// Leads the client through every script of its level. `tell` is called with each result, in the order of the scripts. The
-/// first script runs alone: if the client does not say `hello` there, the others are skipped.
+/// Runs every script of the client's level and calls `tell` with each result, in the order of the scripts. The first
+/// script runs alone; if the client does not send `hello` in it, the other scripts are skipped.
 ///
 /// # Errors
-/// A command that cannot be started, no free port on loopback, a name that no script contains, or a trace that cannot be
-/// written.
+/// The command cannot be started, loopback has no free port, no script name contains [`ClientCheckOptions::only`], or
+/// the trace cannot be written.
 pub async fn check(plan: &ClientCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     boxed(plan, &mut tell).await
 }
 
-/// The body of [`check`]. Boxed, so that the checks are compiled here and not in the caller's crate.
+/// Implements [`check`]. The future is boxed, so that the checks are compiled here and not in the caller's crate.
 fn boxed<'a>(
     plan: &'a ClientCheckOptions,
     tell: &'a mut dyn FnMut(&Check),
@@ -108,7 +109,7 @@ async fn check_all(plan: &ClientCheckOptions, tell: &mut dyn FnMut(&Check)) -> a
     Ok(checks)
 }
 
-/// Runs one script. Returns its result, its frames, and true if the client sent `hello`.
+/// Runs one script. Returns its result, its frames, and whether the client sent `hello`.
 async fn run(plan: &ClientCheckOptions, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);

@@ -1,8 +1,8 @@
-//! The protocol kit: checks for clients and for servers that others wrote.
+//! Conformance checks of the protocol for third-party clients and servers.
 //!
-//! [`server::check`] is a client that checks whether a server keeps the protocol. [`client::check`] is a server that leads a
-//! client through scripts. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
-//! if there is one. [`llm_stub`] is a substitute for the endpoint of a language model.
+//! [`server::check`] is a client that checks a server against the protocol. [`client::check`] is a server that leads a
+//! client through scripts. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the
+//! fault if there is one. [`llm_stub`] is a stub of a language-model endpoint.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -25,10 +25,10 @@
 //!
 //! # Invariants
 //!
-//! - The kit knows its subject only from outside: the address of a server, the command line of a client. It never imports
-//!   `ludex-server`, so it cannot share the server's mistakes.
-//! - A fault names the section that is broken, what was done, and what should have been done.
-//! - A check that cannot be made here (without a scope, without a game) is skipped with its reason; it never passes.
+//! - The subject under test is known only from outside: the address of a server, the command line of a client. The
+//!   crate never imports `ludex-server`, so it cannot share the server's mistakes.
+//! - A fault names the violated section, the observed behavior, and the expected behavior.
+//! - A check that is impossible here (without a scope, without a game) is skipped with its reason; it never passes.
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
@@ -41,32 +41,32 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The kit as it names itself to those it checks.
+/// Name that the checks send as their program, in both directions.
 const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
 
-/// The result of one check.
+/// Result of one check of a client or server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The section of `docs/protocol.md`.
+    /// Section of `docs/protocol.md` that the check belongs to.
     pub section: u32,
-    /// Name of the check: a sentence.
+    /// Name of the check: the predicate of a sentence about the client or server.
     pub check: String,
-    /// The fault; `None` if the check passed or was skipped.
+    /// Fault that the check found; `None` if it passed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<CheckFault>,
-    /// Why it was skipped; `None` if it was checked.
+    /// Reason for skipping the check; `None` if it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }
 
-/// A difference between a client or server and the protocol.
+/// Deviation of a client or server from the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckFault {
-    /// The section that prescribes `expected`.
+    /// Section of `docs/protocol.md` that requires `expected`.
     pub section: u32,
     /// Behavior that the check observed.
     pub did: String,
-    /// Behavior that the protocol prescribes.
+    /// Behavior that the protocol requires.
     pub expected: String,
 }
 

@@ -1,10 +1,10 @@
-//! Stub of language-model endpoints: OpenAI's chat completions and Anthropic's messages, as single requests or in batches. An
-//! agent of this program chooses the moves, and faults are injected on request, so tests and rehearsals need no network and cost
-//! nothing.
+//! Stub of language-model endpoints: OpenAI's chat completions and Anthropic's messages, as single requests or in
+//! batches. A built-in agent chooses the moves, and options inject faults, so tests and rehearsals need no network and
+//! cost nothing.
 //!
-//! All randomness is a function of the request body and the seed, so a run gets the same replies in any order of its requests.
-//! Transport faults (429, 500, damaged bodies) also depend on the number of earlier requests with the same body, so that a retry
-//! can succeed.
+//! Replies depend only on the request body and the seed, so the order of requests does not matter. Transport faults
+//! (429, 500, damaged bodies) also depend on the number of earlier requests with the same body, so that a retry can
+//! succeed.
 
 mod answer;
 mod batches;
@@ -302,7 +302,7 @@ impl Stub {
         Ok(luck.unit() < malformed)
     }
 
-    /// Returns the random stream of this attempt at a body; each attempt has another one.
+    /// Returns the random stream of this attempt at a request body; each attempt has a different stream.
     fn attempt_stream(&self, purpose: &str, hash: &[u8; 32]) -> Stream {
         let times = {
             let mut attempts = self.attempts.lock();

@@ -1,7 +1,7 @@
-//! `ludex check server`: a client that checks from outside whether a server keeps protocol 1.
+//! `ludex check server`: a client that checks from outside whether a server complies with protocol 1.
 //!
-//! It knows only the server's address: games, sizes and limits are what the server says. A `Law` is one line of the report.
-//! Each theme has a list of laws beside the code that checks them.
+//! Only the server's address is known in advance; games, sizes and limits are taken from the server's messages. A `Law`
+//! is one line of the report. Each module has a list of laws and the code that checks them.
 
 mod bench;
 mod catalogue;
@@ -29,24 +29,24 @@ use super::{Check, CheckFault};
 /// Settings of a check of a server.
 #[derive(Clone, Debug)]
 pub struct ServerCheckOptions {
-    /// `ws://host:port` or `wss://host:port`, with a path if it is not `/ws`.
+    /// Address `ws://host:port` or `wss://host:port`, with a path if the server does not use `/ws`.
     pub url: String,
-    /// The token to show.
+    /// Token sent in `hello`.
     pub token: Option<String>,
-    /// The name to play under; absent: the token's name, or `conformance` without a token.
+    /// Agent name to play under. Absent: the token's name, or `conformance` without a token.
     pub agent: Option<String>,
-    /// Longest time of each reply.
+    /// Time limit for each reply.
     pub patience: Duration,
-    /// Only laws whose names contain this.
+    /// Text that the names of the selected laws must contain; `None` selects all laws.
     pub only: Option<String>,
-    /// The TLS settings for `wss`. Absent: trust the certificates of the system and those that browsers trust.
+    /// TLS settings for `wss`. Absent: trust the certificates of the operating system and those that browsers trust.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
-/// Why a law did not pass.
+/// Reason why a law did not pass.
 #[derive(Debug)]
 enum LawFailure {
-    /// The server breaks it.
+    /// The server violates the law.
     Fault(CheckFault),
     /// The law cannot be checked on this server.
     Skip(String),
@@ -54,28 +54,28 @@ enum LawFailure {
 
 type LawResult<T = ()> = Result<T, LawFailure>;
 
-/// The server did this, and should have done that. The section is the law's.
+/// Creates a fault from the observed and the expected behavior, under the section of the law.
 fn wrong(did: impl Into<String>, expected: impl Into<String>) -> LawFailure {
     LawFailure::Fault(CheckFault::new(0, did, expected))
 }
 
-/// Returns `Err` unless `holds`.
+/// Fails with a fault unless `holds` is true.
 fn law_holds(holds: bool, did: impl FnOnce() -> String, expected: &str) -> LawResult {
     if holds { Ok(()) } else { Err(wrong(did(), expected)) }
 }
 
-/// `Err` with both values unless they are equal.
+/// Fails with a fault that shows the two values unless they are equal.
 fn same<T: PartialEq + std::fmt::Debug>(got: &T, expected: &T, what: impl FnOnce() -> String) -> LawResult {
     if got == expected { Ok(()) } else { Err(wrong(format!("{}: {}", what(), short(got)), short(expected))) }
 }
 
-/// A value in a few words.
+/// Formats a value, truncated to a few words.
 fn short(value: &impl std::fmt::Debug) -> String {
     ludex_protocol::error::truncate_text(&format!("{value:?}"))
 }
 
 impl LawFailure {
-    /// Adds the game in which it was found.
+    /// Adds the name of the game in which the fault was found.
     fn of(self, game: &str) -> LawFailure {
         match self {
             LawFailure::Fault(fault) => {
@@ -86,11 +86,11 @@ impl LawFailure {
     }
 }
 
-/// One line of the report.
+/// Rule for servers, which is checked and reported in one line.
 struct Law {
     section: u32,
     name: &'static str,
-    /// The scope that the token must grant.
+    /// Scope that the token must grant for this law.
     needs: Option<Scope>,
     tried: Trial,
 }
@@ -101,7 +101,7 @@ const fn law(section: u32, name: &'static str, needs: Option<Scope>, tried: Tria
     Law { section, name, needs, tried }
 }
 
-/// In the order of their lines.
+/// All laws, in the order of the report.
 const THEMES: &[&[Law]] = &[
     handshake::LAWS,
     envelope::LAWS,
@@ -114,15 +114,15 @@ const THEMES: &[&[Law]] = &[
     runs::LAWS,
 ];
 
-/// Checks every law. `tell` is called with each result, in the order of the laws.
+/// Checks every law and calls `tell` with each result, in the order of the laws.
 ///
 /// # Errors
-/// An address without a WebSocket, or a name that no law contains.
+/// The address serves no WebSocket, or no law name contains [`ServerCheckOptions::only`].
 pub async fn check(plan: &ServerCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     boxed(plan, &mut tell).await
 }
 
-/// The body of [`check`]. Boxed, so that the checks are compiled here and not in the caller's crate.
+/// Implements [`check`]. The future is boxed, so that the checks are compiled here and not in the caller's crate.
 fn boxed<'a>(
     plan: &'a ServerCheckOptions,
     tell: &'a mut dyn FnMut(&Check),

@@ -1,5 +1,5 @@
-//! A bot for the tests of the protocol kit: plays the first legal action, over connections that break, and makes the one
-//! mistake that its argument names. JSON by hand, no client library.
+//! Bot for the conformance checks: plays the first legal action, resumes cut connections, and makes the one mistake
+//! that its argument names. It writes its JSON by hand, without a client library.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 
-/// A bot with the settings of its environment.
+/// State of the bot; the environment supplies the settings.
 struct Bot {
     url: String,
     mistake: String,
-    /// The suite and the run, if it is to play one.
+    /// Suite and run to play, if the environment names them.
     run: Option<(String, String)>,
     session: Option<(Value, Value)>,
     next: i64,
     joined: bool,
     unanswered: BTreeMap<i64, Value>,
     seen: Map<String, Value>,
-    /// The turn that waits, and the last (turn, try) that was answered.
+    /// Pending turn, and the (turn, try) that was answered last.
     turn: Value,
     acted: Option<(i64, i64)>,
     over: bool,
@@ -58,13 +58,14 @@ async fn main() -> ExitCode {
     if bot.makes("bad_exit") { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The first frame of a bot that makes its mistake there, under the sub-protocol of MessagePack.
+/// Returns the first frame of a bot whose mistake is a malformed frame under the MessagePack subprotocol; `None` for
+/// other mistakes.
 fn raw_frame(mistake: &str) -> Option<Vec<u8>> {
     let hello = rmp_serde::to_vec_named(&json!({ "type": "hello", "id": 1, "protocol": [1] })).ok()?;
     let odd = rmp_serde::to_vec_named(&json!({ "type": "act", "match": 5, "note": "caf\u{e9}" })).ok()?;
     let frame = |kind: u8, masked: bool, payload: &[u8]| {
         let length = payload.len() as u8;
-        // A mask of zeros changes nothing.
+        // A mask of zeros leaves the payload unchanged.
         let head = if masked { vec![kind, 0x80 | length, 0, 0, 0, 0] } else { vec![kind, length] };
         [head.as_slice(), payload].concat()
     };
@@ -76,7 +77,7 @@ fn raw_frame(mistake: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Asks for the upgrade, sends a frame as it is, and waits for the end.
+/// Requests the WebSocket upgrade, sends a raw frame, and waits until the connection ends.
 async fn send_raw(url: &str, frame: &[u8]) -> std::io::Result<()> {
     let address = url.trim_start_matches("ws://").split('/').next().unwrap_or_default();
     let mut stream = tokio::net::TcpStream::connect(address).await?;
@@ -97,7 +98,7 @@ impl Bot {
         self.mistake == mistake
     }
 
-    /// One connection; `Ok` when it is lost or the match over.
+    /// Plays over one connection. `Ok` if the connection is lost or the match is over.
     async fn connect(&mut self) -> Result<(), String> {
         let connected = tokio_tungstenite::connect_async(self.url.as_str()).await;
         let Ok((mut ws, _)) = connected else {
@@ -120,7 +121,7 @@ impl Bot {
         let mut out = vec![hello];
         loop {
             for message in out.drain(..) {
-                // A send that fails is a connection that is lost: reading says so.
+                // A failed send means that the connection is lost; the next read reports it.
                 let _ = ws.send(Message::text(message.to_string())).await;
             }
             if self.over {
@@ -242,7 +243,7 @@ impl Bot {
         let legal: Vec<i64> = turn["legal"].as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
         let mut choice = legal.first().copied().unwrap_or(0);
         if self.makes("moves_again") {
-            // Each connection another move.
+            // Chooses a different move on each connection.
             choice = legal[self.next as usize % legal.len().max(1)];
         }
         if self.makes("plays_nonsense") {
@@ -250,7 +251,7 @@ impl Bot {
         }
         let mut act = json!({ "type": "act", "match": turn["match"], "turn": key.0, "try": key.1 });
         if turn["schema"] == "play" && !self.makes("ids_only") {
-            // The ids of free_style: 26 for each cell, row by row, after six others.
+            // Action ids of free_style: six special actions, then 26 ids per cell, row by row.
             let cell = (choice - 6) / 26;
             let column = ["a", "b", "c", "d", "e"][cell.rem_euclid(5) as usize];
             act["proposal"] = json!({ "move": format!("{column}{}", cell / 5 + 1) });

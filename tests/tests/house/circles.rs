@@ -1,12 +1,12 @@
-//! Circles between the files of a crate.
+//! Import cycles between the modules of a crate.
 //!
-//! A *room* is a module with everything below it: `foo.rs` and the folder `foo/`. A *floor* is a module whose children are
-//! rooms; the top floor is the crate. A room leans on another room of its floor if code in it names something in the
-//! other, by `use` or by a path. Rooms that lean on each other, directly or through others, form a circle.
+//! A *room* is a module with all its descendants: `foo.rs` and the folder `foo/`. A *floor* is a module whose children
+//! are rooms; the top floor is the crate. Room A imports room B of the same floor if code in A names an item of B, by
+//! `use` or by a path. Rooms that import each other, directly or through other rooms, form a cycle.
 //!
-//! What a module's own file and its children name of each other does not count: from outside they are one room. So a
-//! parent and its child never form a circle, and two siblings that import each other do. Names that are passed on by `use`
-//! are followed to the file that defines them. Code under `#[cfg(test)]` is skipped.
+//! References between a module's file and its children do not count, because both belong to the same room. So a parent
+//! and its child never form a cycle, and two siblings that import each other do. Re-exported names are followed to the
+//! file that defines them. Code under `#[cfg(test)]` is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,17 +14,17 @@ use std::path::Path;
 use super::Workspace;
 use super::imports::{Floor, floors};
 
-/// A circle that is allowed.
+/// Import cycle that the test permits.
 struct Exception {
     member: &'static str,
-    /// The module whose children form it; empty: the crate's root.
+    /// Parent module of the cycle; empty: the crate's root.
     floor: &'static str,
-    /// Modules of the circle, in alphabetical order.
+    /// Modules of the cycle, in alphabetical order.
     rooms: &'static str,
     why: &'static str,
 }
 
-/// Circles of the server, which stay until it is rebuilt.
+/// Permitted import cycles, with the reason for each.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
         member: "ludex-server",
@@ -40,18 +40,18 @@ const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// A circle of rooms.
+/// Import cycle between sibling modules.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Circle {
-    /// The module whose children form it; empty: the crate's root.
+    /// Parent module of the cycle; empty: the crate's root.
     floor: String,
-    /// Modules of the circle, in alphabetical order.
+    /// Modules of the cycle, in alphabetical order.
     rooms: Vec<String>,
-    /// The imports it consists of.
+    /// Imports that form the cycle.
     imports: Vec<String>,
 }
 
-/// Returns the circles of a crate, given the folder of its sources.
+/// Returns the import cycles of the crate with this source folder.
 fn circles(src: &Path) -> Vec<Circle> {
     floors(src).iter().flat_map(|(floor, rooms)| circles_of(&floor.join("::"), rooms)).collect()
 }
@@ -70,7 +70,7 @@ fn circles_of(floor: &str, rooms: &Floor) -> Vec<Circle> {
     found.into_iter().collect()
 }
 
-/// Returns the rooms that a room leans on, directly or through others.
+/// Returns the sibling modules that a module imports, directly or through other siblings.
 fn reachable_from<'a>(rooms: &'a Floor, from: &'a str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut todo = vec![from];
@@ -82,7 +82,7 @@ fn reachable_from<'a>(rooms: &'a Floor, from: &'a str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn files_form_no_circles() {
+fn modules_have_no_import_cycles() {
     let house = Workspace::read();
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -110,7 +110,7 @@ fn files_form_no_circles() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Returns the circles of a crate with these files, as `floor: rooms`.
+/// Returns the import cycles of a crate with these files, formatted as `parent: modules`.
 fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -122,11 +122,11 @@ fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn mutual_imports_of_siblings_are_found() {
+fn import_cycles_of_sibling_modules_are_found() {
     let lib = ("lib.rs", "mod a; mod b; mod c; pub use b::B;");
     let two = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B; fn f() { super::a::g() }")];
     assert_eq!(circles_in(&two), [": a b"]);
-    // By way of a third room, of a name that the root passes on, of a file below, of a macro and of a serde attribute.
+    // Imports through a third module, a name re-exported by the root, a child's file, a macro, and a serde attribute.
     let three = [
         lib,
         ("a.rs", "mod x;"),
@@ -141,7 +141,7 @@ fn mutual_imports_of_siblings_are_found() {
 }
 
 #[test]
-fn parents_tests_and_texts_form_no_circles() {
+fn imports_of_parents_tests_and_strings_form_no_cycles() {
     let one_way = ("a.rs", "use crate::b::B;");
     for back in [
         "// use crate::a;",

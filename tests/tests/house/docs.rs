@@ -1,6 +1,6 @@
-//! The book is whole: its generated pages are current, every page has its place in the summary, every link leads somewhere.
+//! Completeness of the book: generated pages are current, every page is in the summary, and every link has a target.
 //!
-//! `tests/run --bless` writes the generated pages again.
+//! `tests/run --bless` regenerates the pages.
 
 mod code;
 mod links;
@@ -19,7 +19,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// All files below `folder`, as paths relative to it with `/` between the parts.
+/// Returns all files below `folder`, as relative paths with `/` as separator.
 fn files(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut todo = vec![PathBuf::new()];
@@ -53,7 +53,7 @@ fn generated_files_are_current() {
             stale.push(name.as_str());
         }
     }
-    // A game that is gone leaves no page behind.
+    // Pages of removed games must be deleted.
     let known: BTreeSet<String> =
         made.iter().filter_map(|(n, _)| Some(n.strip_prefix("docs/games/")?.to_owned())).collect();
     let left = files(&root.join("docs/games"));

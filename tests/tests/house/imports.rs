@@ -1,27 +1,27 @@
-//! Imports between the rooms of a crate, read from its sources.
+//! Imports between the modules of a crate, read from its sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The segments of a path from the crate's root.
+/// Segments of a path that starts at the crate root.
 pub type Segments = Vec<String>;
 
-/// The rooms that each room of a floor leans on, with one reason for each: the file and what it names.
+/// Modules imported by each module of one level, with one reason for each import: the file and the imported name.
 pub type Floor = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Names that one file uses.
+/// Names used in one file.
 #[derive(Default)]
 struct File {
-    /// Names that a `use` brings into the module, with where they come from.
+    /// Names imported by `use`, with their origins.
     names: BTreeMap<String, Segments>,
     paths: BTreeSet<Segments>,
-    /// Children that are for tests only.
+    /// Child modules that are compiled for tests only.
     tests: BTreeSet<String>,
 }
 
-/// All floors of a crate, given the folder of its sources. The key is the module whose children are the rooms.
+/// Returns all levels of the crate with this source folder. The key is the module whose children are listed.
 pub fn floors(src: &Path) -> BTreeMap<Segments, Floor> {
     let mut files = BTreeMap::new();
     read_folder(src, &Vec::new(), &mut files);
@@ -51,7 +51,7 @@ fn child(module: &Segments, name: &str) -> Segments {
 }
 
 impl File {
-    /// Reads code that stands in `module`, which is one of the file's inline modules unless `own`.
+    /// Reads code in `module`. The module is the file's own if `own` is true, otherwise one of its inline modules.
     fn read(&mut self, tokens: TokenStream, module: &Segments, own: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -79,7 +79,7 @@ impl File {
             } else {
                 let (path, length) = path_at(&tokens[at..]);
                 self.name(&path, module);
-                // Functions that serde calls are named in texts.
+                // Serde attributes name functions in string literals.
                 let quoted = word.trim_matches('"').split("::").map(str::to_owned).collect();
                 self.name(&quoted, module);
                 at += length.max(1);
@@ -87,7 +87,7 @@ impl File {
         }
     }
 
-    /// Notes a path if it begins at the crate or at the module that it stands in.
+    /// Records a path if it starts at the crate root or in `module`, where the path occurs.
     fn name(&mut self, path: &Segments, module: &Segments) {
         if path.len() > 1 && matches!(path[0].as_str(), "crate" | "self" | "super") {
             self.paths.insert(from_root(path, module));
@@ -116,7 +116,7 @@ impl File {
     }
 }
 
-/// Returns the end of the item at `at`: after its body in braces, or after its semicolon.
+/// Returns the index after the item at `at`: after its body in braces or its semicolon.
 fn item_end(tokens: &[TokenTree], at: usize) -> usize {
     let is_use = tokens[at - 1].to_string() == "use";
     let last = tokens[at..].iter().position(|t| match t {
@@ -131,7 +131,7 @@ fn word_after(tokens: &[TokenTree], word: &str) -> Option<String> {
     tokens.get(at + 1).map(ToString::to_string)
 }
 
-/// The path that the tokens begin with (`a::b`), and how many tokens it takes, with a `::` behind it.
+/// Returns the path at the start of the tokens (`a::b`) and the number of its tokens, including a trailing `::`.
 fn path_at(tokens: &[TokenTree]) -> (Segments, usize) {
     let mut path = Vec::new();
     let mut at = 0;
@@ -162,7 +162,7 @@ fn from_root(path: &Segments, module: &Segments) -> Segments {
     full
 }
 
-/// The module that defines what a path names: the last one on the way, after names that are passed on were followed.
+/// Returns the module that defines the item at `path`, after following re-exports.
 fn home(files: &BTreeMap<Segments, File>, path: &[String], tries: usize) -> Segments {
     let mut at = Segments::new();
     for (n, name) in path.iter().enumerate() {

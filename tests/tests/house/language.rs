@@ -1,4 +1,5 @@
-//! Counts of comments, names and texts that are hard to read at first sight. Each has a ceiling that may only fall.
+//! Counts of comments, names and texts that are hard to read at first sight. Each count has a ceiling that may only be
+//! lowered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +15,7 @@ const PARTICIPLE_NAMES: usize = 12;
 const REPEATED_TYPES: usize = 42;
 const ODD_PHRASES: usize = 80;
 
-/// Phrases with a plainer form, as regular expressions.
+/// Regular expressions of phrases that have a plainer form.
 const ODD: &[&str] = &[
     r"\bis no [a-z]",
     r"\b(?:is|are) none\b",
@@ -38,10 +39,10 @@ const ODD: &[&str] = &[
     r"\bat all that\b",
 ];
 
-/// Parts of paths whose files are data, licences, generated or historical.
+/// Parts of paths of data files, licenses, and generated or historical files.
 const EXEMPT: &[&str] = &["node_modules", "/data/", "docs/suites/reports", "CHANGELOG", "LICEN"];
 
-/// Places of one kind, as `file:line: text`.
+/// Occurrences of one kind, as `file:line: text`.
 type Places = Vec<String>;
 
 /// The counts of the sources, by kind.
@@ -55,7 +56,7 @@ struct Counts {
     pronoun_openings: Places,
     /// Functions, types and modules named by a bare participle, preposition or adverb.
     participle_names: Places,
-    /// Phrases in comments, strings and pages that have a plainer form.
+    /// Phrases in comments, strings and pages for which a plainer form exists.
     odd_phrases: Places,
     /// Names of public types, with the files that declare them.
     type_names: BTreeMap<String, BTreeSet<String>>,
@@ -89,7 +90,7 @@ impl Patterns {
 }
 
 impl Counts {
-    /// Adds the counts of one file: all of them for Rust, the phrases for Markdown, Python and TypeScript.
+    /// Counts the occurrences in one file: all kinds in Rust, phrases only in Markdown, Python and TypeScript.
     fn add(&mut self, path: &str, source: &str, patterns: &Patterns) {
         let extension = Path::new(path).extension().and_then(|e| e.to_str());
         for (n, line) in source.lines().map(str::trim).enumerate() {
@@ -157,7 +158,7 @@ fn of_sources() -> Counts {
 }
 
 #[test]
-fn counts_stay_under_their_ceilings() {
+fn language_faults_stay_under_ceilings() {
     let counts = of_sources();
     for (kind, places, ceiling) in [
         ("doc comments that open with a question word", &counts.question_openings, QUESTION_OPENINGS),
@@ -173,7 +174,7 @@ fn counts_stay_under_their_ceilings() {
 }
 
 #[test]
-fn odd_phrases_are_found_in_texts_only() {
+fn odd_phrases_are_found_in_comments_and_strings_only() {
     let mut counts = Counts::default();
     let phrase = concat!("no", "body");
     for (path, source) in [
@@ -190,7 +191,7 @@ fn odd_phrases_are_found_in_texts_only() {
 }
 
 #[test]
-fn counts_find_comments_and_names() {
+fn faulty_comments_and_names_are_counted() {
     let (heard, told) = (concat!("pub struct", " Heard;"), concat!("fn", " told() {}"));
     let source = format!(
         "/// What it is.\n{heard}\n/// Its id.\n/// More of it, in many words.\n{told}\n/// Returns the seat to move.\nfn seat() {{}}\n"

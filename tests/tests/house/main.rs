@@ -1,4 +1,4 @@
-//! The rules of the house that a program can check: licences, the direction of imports, the shape of files.
+//! Project rules that a program can check: licenses, direction of imports, layout of files.
 
 mod circles;
 mod docs;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Crates that each member may import.
+/// Crates that each workspace member may import.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-protocol", &[]),
     ("ludex-env", &["ludex-protocol"]),
@@ -74,33 +74,33 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Members under permissive licences.
+/// Members under permissive licenses.
 const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
 
-/// Members without IO, and the crates that would bring it.
+/// Members that must not depend on crates for I/O.
 const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee", "ludex-report"];
 const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "rusqlite", "rustls", "reqwest"];
 
-/// Headings of every game's page.
+/// Headings that the page of every game must have.
 const HEADINGS: &[&str] = &["## Actions", "## Observation", "## Parameters and presets", "## Anchors", "## Versions"];
 
-/// Kinds of files that people write.
+/// Extensions of files written by hand.
 const SOURCES: &[&str] = &["rs", "py", "js", "mjs", "ts", "java", "sql", "html", "css", "sh", "md", "toml", "yml"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// A package of `cargo metadata`, with its dependencies.
+/// Package from `cargo metadata`, with its dependencies.
 struct Package {
     name: String,
     licence: String,
     manifest: PathBuf,
-    /// Sources of its libraries and programs.
+    /// Root source files of the package's libraries and binaries.
     roots: Vec<PathBuf>,
     /// Number of integration test targets.
     tests: usize,
-    /// Ids of its dependencies; true for those of its tests alone.
+    /// Ids of dependencies; true for dev-dependencies.
     needs: Vec<(String, bool)>,
 }
 
@@ -120,7 +120,7 @@ impl Workspace {
         let host = Command::new("rustc").arg("-vV").output().unwrap();
         let host = String::from_utf8(host.stdout).unwrap();
         let host = host.lines().find_map(|l| l.strip_prefix("host: ")).unwrap();
-        // Dependencies of other platforms may be missing offline.
+        // Offline, dependencies for other platforms may be missing.
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", host]);
         let out = cargo.current_dir(root()).output().unwrap();
@@ -159,7 +159,8 @@ impl Workspace {
         self.members.iter().map(|id| (id, &self.packages[id]))
     }
 
-    /// Returns the ids of all packages that a package is built from, with those of its own tests if `tests`.
+    /// Returns the ids of all packages that a package depends on, directly or indirectly; dev-dependencies only if
+    /// `tests`.
     fn behind(&self, id: &str, tests: bool) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         let mut todo: Vec<&str> = Vec::new();
@@ -176,14 +177,14 @@ impl Workspace {
 }
 
 #[test]
-fn members_are_known() {
+fn every_workspace_member_has_import_rules() {
     let house = Workspace::read();
     let there: BTreeSet<&str> = house.members().map(|(_, p)| p.name.as_str()).collect();
     assert_eq!(there, IMPORTS.iter().map(|(name, _)| *name).collect());
 }
 
 #[test]
-fn permissive_members_need_no_gpl_code() {
+fn permissive_crates_depend_on_no_gpl_code() {
     let house = Workspace::read();
     for (id, member) in house.members() {
         if !FREE.contains(&member.name.as_str()) {
@@ -200,7 +201,8 @@ fn permissive_members_need_no_gpl_code() {
     assert!(client.contains("license = \"MIT OR Apache-2.0\""));
 }
 
-/// Returns true if a licence leaves a choice without the GPL or its kin. Parts that must all hold are joined by `AND`.
+/// Returns true if the licenses in an expression can be chosen without the GPL, LGPL or AGPL. Every part joined by
+/// `AND` must offer such a choice.
 fn may_be_used_freely(licence: &str) -> bool {
     !licence.is_empty()
         && licence.replace(['(', ')'], "").split(" AND ").all(|part| {
@@ -227,7 +229,7 @@ fn licence_expressions_are_parsed() {
 }
 
 #[test]
-fn imports_run_one_way() {
+fn crates_import_only_allowed_crates() {
     let house = Workspace::read();
     for (_, member) in house.members() {
         let (_, allowed) = IMPORTS.iter().find(|(name, _)| *name == member.name).unwrap();
@@ -240,7 +242,7 @@ fn imports_run_one_way() {
 }
 
 #[test]
-fn pure_members_need_no_io_crates() {
+fn pure_crates_depend_on_no_io_crates() {
     let house = Workspace::read();
     for (id, member) in house.members().filter(|(_, p)| PURE.contains(&p.name.as_str())) {
         for need in house.behind(id, false) {
@@ -250,11 +252,12 @@ fn pure_members_need_no_io_crates() {
     }
 }
 
-/// Each integration test target links the crates that it tests once more, which takes seconds of every build.
+/// Maximum number of integration test targets. Each target links the tested crates again, which costs seconds per
+/// build.
 const MAX_TEST_TARGETS: usize = 14;
 
 #[test]
-fn integration_test_targets_are_few() {
+fn integration_test_targets_stay_under_limit() {
     let targets: usize = Workspace::read().members().map(|(_, member)| member.tests).sum();
     assert!(targets <= MAX_TEST_TARGETS, "expected at most {MAX_TEST_TARGETS} integration test targets, got {targets}");
 }
@@ -272,7 +275,7 @@ fn crates_forbid_unsafe_code() {
     }
 }
 
-/// Members whose front page shows their main use in a doctest.
+/// Members whose crate documentation shows the main use in a doctest.
 const FRONT_PAGES: &[&str] = &[
     "ludex-agents",
     "ludex-client",
@@ -286,7 +289,7 @@ const FRONT_PAGES: &[&str] = &[
 ];
 
 #[test]
-fn front_pages_show_the_main_use() {
+fn crate_docs_show_main_use_in_doctest() {
     let house = Workspace::read();
     for (_, member) in house.members().filter(|(_, p)| FRONT_PAGES.contains(&p.name.as_str())) {
         let text = std::fs::read_to_string(member.folder().join("src/lib.rs")).unwrap();
@@ -296,7 +299,7 @@ fn front_pages_show_the_main_use() {
     }
 }
 
-/// Returns all files of the project, relative to the root, without those that builds, tests and runs create.
+/// Returns all files of the project, relative to the root, except those that builds, tests and runs create.
 fn files() -> Vec<PathBuf> {
     const LEFT_BEHIND: &[&str] = &["target", "node_modules", "dist", "ludex-data", "__pycache__"];
     let root = root();
@@ -319,8 +322,8 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_name_nothing_outside_the_project() {
-    // In two parts, since this file is checked too.
+fn files_name_no_paths_outside_the_project() {
+    // Split in two parts, since this file is checked too.
     let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
     for path in files() {
         let bytes = std::fs::read(root().join(&path)).unwrap();
@@ -333,9 +336,9 @@ fn files_name_nothing_outside_the_project() {
     }
 }
 
-/// Modules are `foo.rs` beside `foo/`.
+/// Checks that modules are files `foo.rs` next to folders `foo/`.
 #[test]
-fn modules_have_one_style() {
+fn modules_use_no_mod_rs_files() {
     let is_old = |p: &&PathBuf| p.ends_with("mod.rs");
     let all = files();
     let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
@@ -343,7 +346,7 @@ fn modules_have_one_style() {
 }
 
 #[test]
-fn files_are_short() {
+fn source_files_stay_under_line_limit() {
     let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
     let made = |p: &PathBuf| p.starts_with("tests/data");
     for path in files().iter().filter(|p| written(p) && !made(p)) {
@@ -357,7 +360,7 @@ fn files_are_short() {
 }
 
 #[test]
-fn games_have_pages() {
+fn every_game_has_a_page() {
     let folder = root().join("games/src");
     let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for game in ludex_games::games() {
@@ -381,7 +384,7 @@ fn games_have_pages() {
         );
         assert!(book.contains(&format!("(games/{}.md)", game.info.id)), "{} is not in the book", game.info.id);
     }
-    // No page without its game.
+    // A page without a game is an error.
     for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
         if file.extension().is_some_and(|e| e == "md") {
             let id = file.file_stem().unwrap().to_str().unwrap();

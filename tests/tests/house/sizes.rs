@@ -1,11 +1,12 @@
-//! Line ceilings of the crates, so that each stays small enough to read.
+//! Line limits of the crates, which keep each crate small enough to read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Workspace, files, root};
 
-/// Ceilings in lines of Rust, with tests, benches and examples. A ceiling may only fall; a crate that reaches it is split.
+/// Maximum lines of Rust per crate, including tests, benches and examples. A limit may only be lowered; a crate that
+/// reaches its limit is split.
 ///
 /// The server has no ceiling until its rebuild splits it.
 const CEILINGS: &[(&str, usize)] = &[
@@ -24,7 +25,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ludex-conformance", 8_600),
 ];
 
-/// Returns the number of lines per member. A file counts for the member with the nearest manifest.
+/// Returns the number of lines per workspace member. A file belongs to the member with the nearest manifest.
 fn lines_by_member() -> BTreeMap<String, usize> {
     let house = Workspace::read();
     let members: Vec<(&Path, &str)> = house.members().map(|(_, p)| (p.folder(), p.name.as_str())).collect();
@@ -39,7 +40,7 @@ fn lines_by_member() -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn crates_stay_under_their_ceilings() {
+fn crates_stay_under_line_limits() {
     let ceilings: BTreeMap<&str, usize> = CEILINGS.iter().copied().collect();
     let mut excess = Vec::new();
     for (member, lines) in lines_by_member() {

@@ -1,5 +1,5 @@
-//! Clients that request too much, send invalid frames, or break the rules of WebSockets. They get an error or a close frame at once,
-//! and all others play as before.
+//! Misbehaving clients that exceed limits, send invalid frames, or violate the WebSocket protocol. The server must
+//! answer with an error or a close frame at once, and serve all other clients normally.
 
 mod bounds;
 mod fuzz;

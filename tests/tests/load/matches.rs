@@ -1,4 +1,4 @@
-//! Load on one server: a hundred matches among two hundred clients, and every record verifies.
+//! A hundred parallel matches of two hundred clients on one server; every record must verify.
 
 use ludex_referee::Verifier;
 use ludex_referee::read::read_lines;

@@ -1,7 +1,8 @@
-//! Pages of a server whose store holds many matches: lists come in pages, and their size does not depend on the store's.
+//! Pages of a server with many stored matches: lists are paginated, and page sizes do not depend on the size of the
+//! store.
 //!
-//! `LUDEX_LOAD_STORED=100000` says how many matches there are [400]; how long each page takes is printed, and with `LUDEX_LOAD_PAGE_MS=50`
-//! a page whose median is longer than that is a failure. Another program than that of the tests is named by `LUDEX_BIN`.
+//! `LUDEX_LOAD_STORED=100000` sets the number of matches [400]. The time of each page is printed; with
+//! `LUDEX_LOAD_PAGE_MS=50`, a page whose median time is longer fails the test. `LUDEX_BIN` names the program to test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,15 +17,15 @@ use serde_json::{Value, json};
 use crate::{program, quantile, size_from_env};
 
 const BROWSER: &str = "Accept: text/html\r\n";
-/// Agents in the store.
+/// Names of the agents in the store.
 const AGENTS: [&str; 3] = ["ann", "bob", "eve"];
 const GAMES: [&str; 3] = ["tic_tac_toe", "connect_four", "kuhn_poker"];
-/// Matches of each of them in each game that are played; the others are copies of these.
+/// Number of matches that each agent plays in each game; all other matches in the store are copies.
 const PLAYED: usize = 4;
-/// A page that lists matches is smaller than this, however many there are.
+/// Maximum size in bytes of a page that lists matches, for any number of matches.
 const PAGE_BYTES: usize = 300_000;
 
-/// A store of many rated matches. Copies have names of their own and the records of their originals.
+/// Fills a store with rated matches. Copies have unique names and the records of their originals.
 async fn store_of(matches: usize, data: &Path) {
     let server = Server::start_in(data, |_| {}).await;
     let mut ids = Vec::new();
@@ -58,7 +59,7 @@ async fn store_of(matches: usize, data: &Path) {
 }
 
 #[tokio::test]
-async fn pages_stay_small_in_large_store() {
+async fn list_pages_stay_small_with_many_matches() {
     let stored = size_from_env("LUDEX_LOAD_STORED", 400);
     let (bound, times) = (std::env::var("LUDEX_LOAD_PAGE_MS").ok(), if stored > 10_000 { 20 } else { 1 });
     let folder = tempfile::tempdir().unwrap();
@@ -67,7 +68,7 @@ async fn pages_stay_small_in_large_store() {
     let server = Process::start(&program(), &data, &folder.path().join("log"), None, &["--ladder", "tic_tac_toe"]);
     let address = server.address;
 
-    // Each match is on one page of the list, and the newest come first.
+    // Each match is on exactly one page of the list, newest first.
     let (mut seen, mut before) = (BTreeSet::new(), None);
     for pages in 0.. {
         let from = before.map_or_else(String::new, |before| format!("&before={before}"));
@@ -77,7 +78,7 @@ async fn pages_stay_small_in_large_store() {
         assert!(lines.len() <= 100);
         seen.extend(lines.iter().map(|line| line["match"].as_str().unwrap().to_owned()));
         before = list["next"].as_u64();
-        // Of a very large store the beginning is enough.
+        // In a very large store, only the first pages are checked.
         if before.is_none() || pages == 10 {
             assert_eq!(seen.len(), stored.min((pages + 1) * 100));
             break;
@@ -114,7 +115,7 @@ async fn pages_stay_small_in_large_store() {
         ("/ratings".to_owned(), ""),
         ("/games".to_owned(), ""),
         ("/health".to_owned(), ""),
-        // With the ratings at hand.
+        // The page is fetched again after the ratings were computed.
         page("/games/tic_tac_toe"),
         page("/agents/ann"),
     ];

@@ -1,7 +1,8 @@
-//! How long a player waits for its turn alone, and while many other matches run on the same server.
+//! Wait for a player's turn without load, and while many other matches run on the same server.
 //!
-//! `LUDEX_LOAD_MATCHES=200` says how many others there are [5], `LUDEX_LOAD_SECONDS` how long each part takes [0.5],
-//! `LUDEX_LOAD_THINK_MS` how long the others think of a move [100]. Another program than that of the tests is named by `LUDEX_BIN`.
+//! `LUDEX_LOAD_MATCHES=200` sets the number of other matches [5], `LUDEX_LOAD_SECONDS` the duration of each phase
+//! [0.5], `LUDEX_LOAD_THINK_MS` the time that the other players take per move [100]. `LUDEX_BIN` names the program to
+//! test.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,18 +16,19 @@ use tokio::task::JoinSet;
 
 use crate::{program, quantile, size_from_env};
 
-/// Time for a move in ms, longer than any move takes.
+/// Clock per move in ms, longer than any move takes.
 const LONG: u32 = 600_000;
 
-/// State that the clients share.
+/// State shared by the load-generating clients.
 #[derive(Default)]
 struct Others {
-    /// Number of clients that play.
+    /// Number of clients that have started to play.
     begun: AtomicUsize,
     over: AtomicBool,
 }
 
-/// Plays match after match at its pace until the end, in a queue that it shares with one other; how many it played.
+/// Plays matches in a queue shared with one opponent until the end, taking `think` per move. Returns the number of
+/// matches.
 async fn other(address: SocketAddr, name: String, queue: String, think: Duration, others: Arc<Others>) -> usize {
     let mut bot = Bot::new(address, &name).await;
     let join = bot
@@ -54,15 +56,15 @@ async fn other(address: SocketAddr, name: String, queue: String, think: Duration
     bot.matches.len()
 }
 
-/// A player in rated matches against an agent that answers at once.
+/// Player in rated matches against an agent that replies at once.
 struct Player {
     bot: Bot,
-    /// The turn that it has not answered yet.
+    /// Pending turn of the player.
     turn: Option<Value>,
 }
 
 impl Player {
-    /// Milliseconds from each of its moves to its next turn, for a while.
+    /// Plays for the duration `long` and returns the milliseconds from each of its moves to its next turn.
     async fn play_turns(&mut self, long: Duration) -> Vec<f64> {
         let (begun, mut times) = (Instant::now(), Vec::new());
         while begun.elapsed() < long {
@@ -92,7 +94,7 @@ impl Player {
 }
 
 #[tokio::test]
-async fn player_gets_turns_next_to_many_matches() {
+async fn player_gets_turns_while_many_matches_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &[]);
     let (matches, address) = (size_from_env("LUDEX_LOAD_MATCHES", 5), server.address);

@@ -1,7 +1,7 @@
-//! Many watchers of one match: all hear the same bytes.
+//! Many spectators of one match: all receive the same bytes.
 //!
-//! `LUDEX_LOAD_WATCHERS=1000` says how many there are at most [20]; what a move costs the server is printed. Another program than that
-//! of the tests is named by `LUDEX_BIN`, the time between moves by `LUDEX_LOAD_PACE_MS` [0].
+//! `LUDEX_LOAD_WATCHERS=1000` sets the maximum number of spectators [20]; the server's cost per move is printed.
+//! `LUDEX_LOAD_PACE_MS` sets the time between moves [0], and `LUDEX_BIN` names the program to test.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::{program, seconds_of, size_from_env};
 
-/// Moves of a match; the seat that would make the next one resigns.
+/// Number of moves in a match; the seat to move after them resigns.
 const MOVES: usize = 100;
 
-/// A match of gomoku that has begun.
+/// Running match of gomoku.
 struct Table {
     bots: [Bot; 2],
     id: Value,
@@ -34,7 +34,7 @@ impl Table {
         Table { bots, id }
     }
 
-    /// Plays at random, with a pause after each move; how many moves were made.
+    /// Plays random moves with a pause after each and returns the number of moves.
     async fn play(&mut self, pause: Duration) -> usize {
         let mut random = Stream::from_text("watched");
         for at in 0..MOVES {
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// Returns the number and the digest of the frames that a watcher receives to the end of a match.
+/// Reads a spectator's frames until the end of the match; returns their number and digest.
 async fn receive_all(mut watcher: Client) -> (usize, u64) {
     let (mut frames, mut bytes) = (0, DefaultHasher::new());
     loop {
@@ -72,7 +72,7 @@ async fn receive_all(mut watcher: Client) -> (usize, u64) {
 }
 
 #[tokio::test]
-async fn watchers_receive_equal_frames() {
+async fn all_spectators_receive_equal_frames() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=8192", "--limit", "address_connections=16384"];
     let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &limits);

@@ -1,11 +1,11 @@
-//! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
-//! fields). OpenSpiel's games are in `vectors.rs`.
+//! Chess compared with an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose
+//! header documents its fields). Games of OpenSpiel are in `vectors.rs`.
 use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer};
 use ludex_games::load;
 use ludex_tests::data::{document, histories};
 use serde_json::Value;
 
-/// The id of a text, for the side to move.
+/// Returns the action id of a move text for the side to move.
 fn id(s: &dyn DynState, text: &str) -> u32 {
     let ToMove::Seat(seat) = s.turn() else { panic!("no seat to move before {text}") };
     match s.parse_move(seat, &Move::Text(text.to_owned())) {
@@ -22,10 +22,11 @@ fn field(fen: &str, i: usize) -> &str {
     fen.split(' ').nth(i).unwrap()
 }
 
-/// A start of ten games that python-chess plays and our rules refuse: White is in check and Black is to move.
+/// Start position of ten games that python-chess plays and this project refuses: White is in check, but Black is to
+/// move.
 const GIVES_CHECK_ALREADY: &str = "8/2k5/8/8/8/8/5q2/2K4r b - - 0 1";
 
-/// Stalemate is the only draw by rule, so that the oracle's games last as long as they did.
+/// Loads chess with stalemate as the only draw by rule, so that games last as long as the recorded ones.
 fn endless(fen: &str) -> GameRef {
     load(&format!("chess(fen={fen},draw_after=0,repetition=0,insufficient_material=false,max_plies=2000)")).unwrap()
 }
@@ -90,7 +91,7 @@ fn moves_and_positions_equal_python_chess() {
     assert!(plies > 10_000, "{plies}");
 }
 
-/// With the default draws a game ends at the first ply that the oracle flags.
+/// Checks that, with the default draw rules, a game ends at the first ply that python-chess marks as a draw.
 #[test]
 fn draws_equal_python_chess() {
     let data = document("oracles/chess");

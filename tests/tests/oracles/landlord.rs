@@ -1,6 +1,6 @@
-//! Fight the landlord against independent programs. For 500 hands, `data/oracles/landlord.json.gz` lists the plays that both
-//! rlcard 1.2.0 and Botzone's judge allow, and those that only Botzone's judge allows. OpenSpiel's games are in
-//! `vectors.rs`.
+//! Fight the landlord compared with independent programs. For 500 hands, `data/oracles/landlord.json.gz` lists the
+//! plays that both rlcard 1.2.0 and Botzone's judge allow, and those that only Botzone's judge allows. Games of
+//! OpenSpiel are in `vectors.rs`.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use ludex_games::load;
 use ludex_tests::data::document;
 
-/// The texts of a list, or of one whose entries have further fields.
+/// Returns the texts of a list; if entries are lists, their first elements.
 fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(|entry| entry.as_str().or_else(|| entry[0].as_str()))
 }
 
 #[test]
-fn plays_equal_botzone() {
+fn legal_plays_equal_botzone() {
     let data = document("oracles/landlord");
     let game = load("fight_the_landlord").unwrap();
     let (mut hands, mut plays) = (0, 0);

@@ -1,5 +1,6 @@
-//! International mahjong against PyMahjongGB 1.4.0: the fans of 3,000 hands (`data/oracles/mcr_fans.json.gz`), and shanten and useful tiles
-//! of 500 (`data/oracles/mcr_shanten.json.gz`), through the question that `ludex games analyze` asks.
+//! International mahjong compared with PyMahjongGB 1.4.0: the fans of 3,000 hands (`data/oracles/mcr_fans.json.gz`),
+//! and shanten and useful tiles of 500 hands (`data/oracles/mcr_shanten.json.gz`), as computed by `ludex games
+//! analyze`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
-/// The fields of a question.
+/// Fields of a request to `ludex games analyze`.
 const FIELDS: [&str; 10] = [
     "pack",
     "hand",
@@ -29,7 +30,7 @@ fn ask(game: &GameRef, v: &Value, edition: &str) -> Value {
     game.analyze(&question).unwrap_or_else(|issue| panic!("{question}: {issue:?}"))
 }
 
-/// Names that are spelt otherwise there.
+/// Converts a fan's name in PyMahjongGB to this project's spelling.
 fn ours(name: &str) -> &str {
     match name {
         "All Five" => "All Fives",
@@ -39,7 +40,7 @@ fn ours(name: &str) -> &str {
     }
 }
 
-/// Points, count and name of each fan, in one order.
+/// Returns points, count and name of each fan, sorted.
 fn fans(list: &Value) -> Vec<(u64, u64, &str)> {
     let fan = |f: &'_ Value| (f[0].as_u64().unwrap(), f[1].as_u64().unwrap());
     let mut all: Vec<_> = list
@@ -56,7 +57,7 @@ fn fans(list: &Value) -> Vec<(u64, u64, &str)> {
 }
 
 #[test]
-fn fans_equal_oracle() {
+fn fans_equal_pymahjonggb() {
     let game = load("mcr_mahjong").unwrap();
     let (mut wins, mut others) = (0, 0);
     for v in document("oracles/mcr_fans")["vectors"].as_array().unwrap() {
@@ -74,8 +75,9 @@ fn fans_equal_oracle() {
     assert_eq!((wins, others), (2_819, 181));
 }
 
-/// The fans of the strict edition, from those of the oracle: a melded and a concealed kong are 1 and 2 points instead of a fan
-/// of their own, All Terminals adds no Triple Pung, and One Voided Suit is not added to the fans of `VOIDS`.
+/// Returns the fans under the strict edition, given the oracle's fans. A melded and a concealed kong score 1 and 2
+/// points instead of a separate fan, All Terminals adds no Triple Pung, and One Voided Suit is not added to the fans in
+/// `VOIDS`.
 fn strict<'a>(oracle: &[(u64, u64, &'a str)]) -> Vec<(u64, u64, &'a str)> {
     let has = |name: &str| oracle.iter().any(|f| f.2 == name);
     let leaves_out = |name: &str| match name {
@@ -95,7 +97,7 @@ fn strict<'a>(oracle: &[(u64, u64, &'a str)]) -> Vec<(u64, u64, &'a str)> {
 const MIXED: &str = "Concealed Kong and Melded Kong";
 const TRIPLE: &str = "Triple Pung";
 const VOIDED: &str = "One Voided Suit";
-/// Fans of which the text of 1998 says that One Voided Suit lies in them.
+/// Fans that imply One Voided Suit according to the rules of 1998.
 const VOIDS: [&str; 6] = [
     "Big Three Dragons",
     "Little Three Dragons",
@@ -105,15 +107,15 @@ const VOIDS: [&str; 6] = [
     "Big Three Winds",
 ];
 
-/// The strict edition differs where its three points say so, and nowhere else.
+/// Checks that the strict edition differs from the oracle exactly in its three documented points.
 ///
-/// Two of the three points have a tag of their own in the file, and there the tags are exact. The tag
-/// `all_terminals_double_pung` is another matter: it marks the 31 hands of All Terminals with pairs of pungs of one rank. Both
-/// editions add no Double Pung to them, so these hands do not differ. What differs is Triple Pung, which the oracle adds and the
-/// text of 1998 does not: that is the case in the 19 hands of All Terminals without this tag. Hand 110 is the first of
-/// them (pungs of W1, B1, T1 and T9, pair B9): 64 + 16 + 6 points for the oracle, 64 + 6 for the strict edition.
+/// Two of the three points have exact tags in the file. The tag `all_terminals_double_pung` marks something else: the
+/// 31 hands of All Terminals with pairs of pungs of one rank. Both editions add no Double Pung to them, so these hands
+/// do not differ. The third point is Triple Pung, which the oracle adds and the rules of 1998 do not. It occurs in the
+/// 19 hands of All Terminals without this tag. Hand 110 is the first of them (pungs of W1, B1, T1 and T9, pair B9): 64
+/// + 16 + 6 points for the oracle, 64 + 6 for the strict edition.
 #[test]
-fn strict_edition_differs_in_known_hands() {
+fn strict_edition_differs_in_documented_hands() {
     let game = load("mcr_mahjong").unwrap();
     let (mut mixed, mut voided, mut double, mut triple, mut differing) = (0, 0, 0, 0, 0);
     for v in document("oracles/mcr_fans")["vectors"].as_array().unwrap() {
@@ -139,7 +141,7 @@ fn strict_edition_differs_in_known_hands() {
     assert_eq!((mixed, voided, double, triple, differing), (50, 124, 31, 19, STRICT));
 }
 
-/// The hand that the tags of the file do not tell, by name.
+/// Checks hand 110, whose difference no tag of the file marks.
 #[test]
 fn strict_edition_omits_triple_pung_in_one_hand() {
     let game = load("mcr_mahjong").unwrap();
@@ -149,11 +151,11 @@ fn strict_edition_omits_triple_pung_in_one_hand() {
     assert_eq!(totals, [json!(86), json!(70)]);
 }
 
-/// Number of hands of the file whose result differs under the strict rules.
+/// Number of hands in the file whose result differs under the strict rules.
 const STRICT: usize = 190;
 
 #[test]
-fn shanten_equals_oracle() {
+fn shanten_equals_pymahjonggb() {
     let game = load("mcr_mahjong").unwrap();
     let tiles = |list: &Value| -> BTreeSet<String> {
         list.as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! Rules and evaluations compared with those of independent programs.
+//! Rules and evaluations compared with independent programs.
 
 mod chess;
 mod landlord;

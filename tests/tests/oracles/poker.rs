@@ -1,5 +1,5 @@
-//! Poker against other programs: 20,000 pairs of hands of seven cards of phevaluator and treys, and 400 games of RLCard's
-//! no-limit hold'em, which LLMArena plays.
+//! Poker compared with other programs: 20,000 pairs of seven-card hands of phevaluator and treys, and 400 games of
+//! RLCard's no-limit hold'em, which LLMArena uses.
 
 use ludex_env::{Move, ToMove, Viewer};
 use ludex_games::cards::{Hand, cards, strength::category};
@@ -7,7 +7,7 @@ use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
-/// The winner, both categories, and the order of all hands by the oracle's rank (1 the best).
+/// Checks the winner, the categories of two hands, and the order of all hands by the oracle's rank (1 is best).
 #[test]
 fn hand_ranks_equal_phevaluator() {
     let data = document("oracles/poker7");
@@ -34,7 +34,7 @@ fn hand_ranks_equal_phevaluator() {
     assert!(ours.len() > 3_000 && ours.windows(2).all(|w| w[0] > w[1]));
 }
 
-/// The same through the question that `ludex games analyze` asks.
+/// Checks the winner of a showdown as computed by `ludex games analyze`.
 #[test]
 fn showdown_winners_equal_phevaluator() {
     let game = load("texas_holdem").unwrap();
@@ -45,9 +45,9 @@ fn showdown_winners_equal_phevaluator() {
     }
 }
 
-/// Legal actions, chips and payoffs of RLCard's games under the preset `llmarena`.
+/// Checks legal actions, chips and payoffs of RLCard's games under the preset `llmarena`.
 #[test]
-fn games_equal_rlcard() {
+fn holdem_games_equal_rlcard() {
     let game = load("texas_holdem(preset=llmarena)").unwrap();
     let mut moves = 0;
     for g in document("oracles/rlcard_holdem")["games"].as_array().unwrap() {
@@ -78,7 +78,7 @@ fn games_equal_rlcard() {
                 _ => break,
             }
         }
-        // After a fold RLCard may deal on; after an all-in it lays the board out, as we do.
+        // After a fold, RLCard may continue to deal. After an all-in, both programs deal the whole board.
         assert!(theirs.next().is_none(), "{g}");
         assert_eq!(json!(s.returns()), g["payoffs"], "{g}");
     }

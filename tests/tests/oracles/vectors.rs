@@ -1,8 +1,9 @@
-//! Games against OpenSpiel 2.0.2: recorded games replayed step by step, move histories counted by depth, and whole trees.
+//! Games compared with OpenSpiel 2.0.2: recorded games replayed step by step, move histories counted by depth, and
+//! complete game trees.
 //!
-//! `data/openspiel/<name>.json.gz` holds trajectories of random play. Every field of a file is either compared or named in
-//! [`CASES`] with the reason why it is not; a field that is neither fails the test. Rewards are compared where they are
-//! earned: OpenSpiel repeats the last ones at chance steps, ours are zero there.
+//! `data/openspiel/<name>.json.gz` holds trajectories of random play. Every field of a file is either compared or
+//! listed in [`CASES`] with the reason for not comparing it; any other field fails the test. Rewards are compared at
+//! the step that earns them: OpenSpiel repeats the last rewards at chance steps, where this project has zeros.
 
 mod cases;
 mod texts;
@@ -19,7 +20,7 @@ use serde_json::{Map, Value};
 
 use cases::CASES;
 
-/// Makes one of OpenSpiel's strings from our views.
+/// Function that builds one of OpenSpiel's strings from the views of a seat.
 pub type Text = fn(&dyn DynState, usize) -> String;
 
 /// Settings for the comparison with one file.
@@ -29,18 +30,19 @@ pub struct Case {
     observation: Option<Text>,
     /// Text that must equal the seat's entry in `information_state_strings`.
     information: Option<Text>,
-    /// `state_string`, for any seat.
+    /// Text that must equal `state_string`, for any seat.
     state: Option<Text>,
-    /// Fields that are not compared, and why.
+    /// Fields that are not compared, with the reasons.
     not_compared: &'static [(&'static str, &'static str)],
 }
 
-/// Games of the counts and trees that are not in the registry yet.
+/// Games in the files of counts and trees that are not in the registry yet.
 const LATER: &[&str] =
     &["checkers", "dark_chess", "goofspiel", "hex", "matrix_pd", "matrix_rps", "phantom_ttt", "tiny_hanabi"];
 
-/// The game of a trajectory, and how many of its steps the start covers. There, hands and pools are drawn in one step, from a
-/// table or a generator of its own. If our game takes an `instance`, it is made from the text of that step.
+/// Returns the game of a trajectory and the number of its steps that precede our start. OpenSpiel draws hands and pools
+/// in one step, from a table or its own generator. If our game takes an `instance`, it is parsed from the text of that
+/// step.
 fn start_game(game: &GameRef, t: &Value) -> (GameRef, usize) {
     if game.spec().params_schema["properties"].get("instance").is_none() {
         return (game.clone(), 0);
@@ -51,7 +53,7 @@ fn start_game(game: &GameRef, t: &Value) -> (GameRef, usize) {
         let words = line.split_once(':').map_or("", |l| l.1).split(|c: char| !c.is_ascii_digit());
         words.filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    // The limit of a negotiation stands first there and last here; bargaining has none.
+    // OpenSpiel lists the limit of a negotiation first; our text has it last. Bargaining has no limit.
     let mut rows: Vec<String> = text.lines().take(4).map(numbers).collect();
     rows.rotate_left(1);
     rows.retain(|row| !row.is_empty());
@@ -67,11 +69,11 @@ fn read(name: &str) -> Value {
     document(&format!("openspiel/{name}"))
 }
 
-/// A replay: the state, and how often every field was compared.
+/// Replay of a trajectory: state, and number of comparisons per field.
 struct Replay<'a> {
     case: &'a Case,
     s: Box<dyn DynState>,
-    /// Position in the file, for messages.
+    /// Position in the file, for failure messages.
     at: String,
     compared: BTreeMap<String, u32>,
     seen: BTreeSet<String>,
@@ -88,7 +90,7 @@ impl Replay<'_> {
         self.seen.extend(named.filter(|f| f != "before" && f != "player"));
     }
 
-    /// Strings and arrays of a position.
+    /// Compares the strings and arrays of a position.
     fn position(&mut self, before: &Value) {
         if before.is_null() {
             return;
@@ -155,7 +157,7 @@ impl Replay<'_> {
         self.same(field, ours, theirs);
     }
 
-    /// One step: the legal actions, their names, the rewards.
+    /// Compares one step: legal actions, their names, rewards.
     fn step(&mut self, step: &Value) {
         self.position(&step["before"]);
         self.note(step);
@@ -224,7 +226,7 @@ impl Replay<'_> {
     }
 }
 
-/// The name of an action; hold'em's are `player=1 move=Call`.
+/// Returns the bare name of an action; hold'em has names such as `player=1 move=Call`.
 fn bare(name: &str) -> &str {
     name.split_once(" move=").map_or(name, |(_, name)| name)
 }
@@ -233,7 +235,7 @@ fn ids(list: &Value) -> Vec<u32> {
     list.as_array().unwrap().iter().map(|a| a.as_u64().unwrap() as u32).collect()
 }
 
-/// An array that may be written by its cells that are not zero.
+/// Returns an array that may be stored as its nonzero cells only.
 fn dense(v: &Value) -> Vec<f32> {
     match v.as_array() {
         Some(list) => list.iter().map(|v| v.as_f64().unwrap() as f32).collect(),
@@ -252,7 +254,7 @@ fn replay(case: &Case) {
     let mut compared = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for t in data["trajectories"].as_array().unwrap() {
-        // The game under OpenSpiel's own name, which ours must know.
+        // Game string of OpenSpiel, which our registry must accept.
         let game = load(t["game_string"].as_str().unwrap()).unwrap();
         meta(case, &game, &data["meta"], &mut seen);
         let at = format!("seed {}", t["seed"]);
@@ -286,7 +288,7 @@ fn replay(case: &Case) {
     }
 }
 
-/// The facts of the game: each is the same there, or is named as different.
+/// Compares the metadata of the game: each entry must be equal, or be listed as different.
 fn meta(case: &Case, game: &GameRef, meta: &Value, seen: &mut BTreeSet<String>) {
     let spec = game.spec();
     let mut agree = |field: &str, same: bool, ours: &dyn std::fmt::Debug| {
@@ -324,14 +326,14 @@ fn recorded_games_equal_openspiel() {
 }
 
 #[test]
-fn every_vector_file_has_a_case() {
+fn every_recorded_game_file_is_compared() {
     let files = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.map(|f| f.trim_end_matches(".json.gz").to_owned()).collect();
     let lines = CASES.iter().map(|c| c.name).chain(["perft", "tree_stats"]).map(str::to_owned).collect();
     assert_eq!(files, lines);
 }
 
-/// The game of a string, or `None` if it is named in [`LATER`] (and then it must be unknown).
+/// Loads the game of a string. `None` if the game is listed in [`LATER`], and then the registry must not know it.
 fn supported_game(string: &str) -> Option<GameRef> {
     let name = string.split('(').next().unwrap_or_default();
     match load(string) {
@@ -361,7 +363,7 @@ fn history_counts_equal_openspiel() {
 }
 
 #[test]
-fn whole_trees_equal_openspiel() {
+fn game_trees_equal_openspiel() {
     for (string, stats) in read("tree_stats").as_object().unwrap() {
         let Some(game) = supported_game(string) else { continue };
         let tree = GameTree::build(&game, 1 << 20).unwrap();

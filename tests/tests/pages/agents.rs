@@ -1,4 +1,4 @@
-//! The page of an agent, and people who are rated apart.
+//! Pages of agents, including people who are rated separately from programs.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::page;
 
-/// The page as soon as it has what is wanted: ratings are made while others look.
+/// Fetches a page repeatedly until it contains the wanted text, since ratings are computed in the background.
 async fn until(server: &Server, path: &str, wanted: &str) -> String {
     let from = Instant::now();
     loop {
@@ -54,7 +54,7 @@ async fn agent_page_has_rating_history_and_costs() {
     ] {
         assert!(body.contains(said), "{said}: {body}");
     }
-    // The table under the curve has a number for each match.
+    // The table below the rating curve has one row per match.
     let rows = body.split("<summary>Data").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
     assert_eq!(rows, 6, "{body}");
     let body = until(&server, "/agents/random", "Elo by match").await;
@@ -74,7 +74,7 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn agent_page_separates_scales_of_one_game() {
+async fn agent_page_separates_rating_scales_of_one_game() {
     let server = Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await;
     rated(&server, json!({"agent": {"name": "ada"}}), 2, first).await;
     until(&server, "/games/tic_tac_toe", "<caption>Tic-tac-toe: 2 matches</caption>").await;
@@ -90,7 +90,7 @@ async fn agent_page_separates_scales_of_one_game() {
 }
 
 #[tokio::test]
-async fn people_are_rated_together_or_separately() {
+async fn people_and_programs_share_ratings_if_configured() {
     for (humans, scales) in [(Humans::Together, 1), (Humans::Apart, 2)] {
         let server = Server::start(|config| config.humans = humans).await;
         rated(&server, json!({"agent": {"name": "bot"}}), 2, first).await;
@@ -111,7 +111,7 @@ async fn people_are_rated_together_or_separately() {
 }
 
 #[tokio::test]
-async fn ladder_admits_people_if_rated_together() {
+async fn ladder_admits_people_if_rated_with_programs() {
     for (humans, kind) in [(Humans::Together, "joined"), (Humans::Apart, "error")] {
         let server = Server::start(|config| {
             config.humans = humans;

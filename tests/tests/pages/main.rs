@@ -1,4 +1,4 @@
-//! Pages for people: what browsers get, and what programs get at the same addresses.
+//! Web pages: HTML for browsers, and JSON for programs at the same addresses.
 
 mod agents;
 mod matches;
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 const BROWSER: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
 
-/// Sends a request and returns the whole answer.
+/// Sends a request and returns the complete response.
 async fn ask(server: &Server, request: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let host = server.address;
@@ -36,7 +36,7 @@ async fn page(server: &Server, path: &str) -> String {
     body
 }
 
-/// Plays a match against `random` to its end and returns its id.
+/// Plays a match against `random` and returns its id.
 async fn played(server: &Server, name: &str, game: &str) -> String {
     let mut bot = Bot::new(server.address, name).await;
     bot.join(json!({"game": game, "against": ["random"], "count": 1})).await;
@@ -90,7 +90,7 @@ async fn browsers_get_html_and_programs_get_json() {
 }
 
 #[tokio::test]
-async fn pages_load_no_foreign_scripts() {
+async fn pages_load_no_scripts_from_other_hosts() {
     let server = Server::start(|_| {}).await;
     let answer = ask(&server, "GET /", BROWSER).await.to_lowercase();
     for header in [
@@ -108,7 +108,7 @@ async fn pages_load_no_foreign_scripts() {
 }
 
 #[tokio::test]
-async fn foreign_text_is_escaped() {
+async fn user_text_is_escaped_in_pages() {
     let server = Server::start(|_| {}).await;
     let hostile = "<script>alert(1)</script>\u{202e}\"'&";
     let mut bot = Bot::new(server.address, "mybot").await;
@@ -127,13 +127,13 @@ async fn foreign_text_is_escaped() {
 }
 
 #[tokio::test]
-async fn pages_hide_cards_until_release() {
+async fn pages_hide_cards_until_record_is_released() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "leduc_poker", "against": ["random"], "count": 1, "seat": 0})).await;
     let turn = bot.wait("turn").await;
     let id = turn["match"].as_str().unwrap().to_owned();
-    // While a match runs, the view of a seat is hidden from others.
+    // While a match runs, a seat's view is hidden from other clients.
     for seat in [0, 1] {
         assert_eq!(server.get(&format!("/matches/{id}/picture.svg?seat={seat}")).await.0, 404);
         assert_eq!(server.get_with(&format!("/matches/{id}?seat={seat}"), BROWSER).await.0, 404);
@@ -160,7 +160,7 @@ async fn login_cookie_is_limited_to_this_server() {
     let token = token(&server, "ada").await;
     assert!(page(&server, "/").await.contains(login));
     let own = format!("Origin: http://{}\r\n", server.address);
-    // Lists require a token now: a person gets the login page, a program is refused as before.
+    // Lists now require a token: browsers get the login page, programs get an error as before.
     let (status, body) = server.get_with("/matches", BROWSER).await;
     assert!(status == 401 && body.contains("id=\"login\""), "{body}");
     assert_eq!(server.get("/matches").await.0, 401);
@@ -175,7 +175,7 @@ async fn login_cookie_is_limited_to_this_server() {
     assert_eq!(server.get_with("/matches", &format!("{BROWSER}{cookie}")).await.0, 200);
     let (status, body) = server.get_with("/nosuch", &format!("{BROWSER}{cookie}")).await;
     assert!(status == 404 && body.contains("Log out") && !body.contains(login), "{body}");
-    // Pages of others neither log in nor out, and get no WebSocket with it.
+    // Pages of other origins can neither log in nor out, and the cookie gives them no WebSocket.
     let foreign = "Origin: http://127.0.0.1:1\r\n";
     assert!(ask(&server, "POST /login", &format!("{foreign}{bearer}")).await.starts_with("HTTP/1.1 403"));
     let out = "Content-Length: 0\r\n";
@@ -196,9 +196,9 @@ async fn login_cookie_is_limited_to_this_server() {
     assert_eq!(socket("").await, "HTTP/1.1 403");
 }
 
-/// The script that the server brings is the one that its sources give.
+/// Checks that the embedded script equals a build of its sources.
 #[test]
-fn script_equals_its_sources() {
+fn embedded_script_equals_build_of_sources() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
     let out = tempfile::tempdir().unwrap();
     if !web.join("node_modules/.bin/esbuild").is_file() {

@@ -1,4 +1,4 @@
-//! Downloads of matches in the notations of their games, and what agents thought of the positions.
+//! Downloads of matches in the notations of their games, and evaluations of positions by agents.
 
 use ludex_env::{Move, ParsedMove, ToMove};
 use ludex_games::load;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::{BROWSER, ask, page};
 
-/// The actions of a released record, in order.
+/// Returns the actions of a released record, in order.
 async fn actions(server: &Server, id: &str) -> Vec<u32> {
     let record: Value = serde_json::from_str(&server.get(&format!("/episodes/{id}")).await.1).unwrap();
     record["events"].as_array().unwrap().iter().map(|e| e["action"].as_u64().unwrap() as u32).collect()
 }
 
-/// Plays an unrated match against `random` by drawn moves and returns its id.
+/// Plays an unrated match against `random` with random moves and returns its id.
 async fn picture_page(server: &Server, game: &str) -> String {
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": game, "against": ["random"], "count": 1})).await;
@@ -40,7 +40,7 @@ async fn chess_match_downloads_as_pgn() {
     }
     let (tags, moves) = pgn.split_once("\n\n").unwrap();
     assert!(tags.contains("[White \"") && tags.contains(&format!("[Episode \"{id}\"]")), "{tags}");
-    // The moves are read back as people write them.
+    // The moves are parsed back from standard chess notation.
     let game = load("chess(max_plies=40)").unwrap();
     let (mut state, mut read) = (game.start(), Vec::new());
     let words: Vec<&str> = moves.split_whitespace().collect();
@@ -66,7 +66,7 @@ async fn go_match_downloads_as_sgf() {
     assert_eq!(status, 200);
     assert!(sgf.starts_with("(;FF[4]CA[UTF-8]GM[1]SZ[5]") && sgf.trim_end().ends_with(')'), "{sgf}");
     assert!(sgf.contains("P") && sgf.contains("RE["), "{sgf}");
-    // Points count columns from the left and rows from the top; ids count rows from the bottom.
+    // SGF points count columns from the left and rows from the top; our ids count rows from the bottom.
     let moves = sgf.trim_end().trim_end_matches(')').split(';').skip(2).map(|node| {
         let inside = node.trim().trim_start_matches(['B', 'W']).trim_matches(['[', ']']);
         match inside.as_bytes() {
@@ -79,7 +79,7 @@ async fn go_match_downloads_as_sgf() {
 }
 
 #[tokio::test]
-async fn download_requires_release_and_notation() {
+async fn download_requires_released_record_and_notation() {
     let server = Server::start(|_| {}).await;
     let refused = async |id: &str| {
         let (status, body) = server.get(&format!("/matches/{id}/notation")).await;
@@ -89,7 +89,7 @@ async fn download_requires_release_and_notation() {
     };
     refused("m_0").await;
     let mut bot = Bot::new(server.address, "mybot").await;
-    // Of a pair, the first match is over and its seed is not.
+    // The first match of a pair is over, but its seed is still secret.
     bot.join(json!({"game": "gomoku(size=9)", "against": ["random"], "rated": true, "count": 2})).await;
     let turn = bot.wait("turn").await;
     refused(turn["match"].as_str().unwrap()).await;
@@ -105,7 +105,7 @@ async fn download_requires_release_and_notation() {
 }
 
 #[tokio::test]
-async fn evaluations_are_drawn_after_the_end() {
+async fn evaluations_are_drawn_after_match_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "connect_four", "against": ["alphabeta depth=1"], "count": 1})).await;
@@ -122,7 +122,7 @@ async fn evaluations_are_drawn_after_the_end() {
     for said in ["<svg class=\"figure\"", "Expected result", "mybot (", "Higher is better for", "curves.css?"] {
         assert!(body.contains(said), "{said}: {body}");
     }
-    // The second seat's value is shown from the first seat's side.
+    // The second seat's value is displayed from the first seat's point of view.
     let sign = if bot.only().1.start["seat"] == 0 { ">0.37<" } else { ">-0.37<" };
     assert!(body.contains(sign), "{sign}: {body}");
     let (status, css) = server.get("/static/curves.css").await;

@@ -1,4 +1,4 @@
-//! The pages of runs, and a person's seat in one.
+//! Pages of runs, and a person's seat in a run.
 
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
@@ -26,7 +26,7 @@ blocks = 2
 metrics = ["level"]
 "#;
 
-/// A part for several agents, one that requires an opponent, and a small one.
+/// Suite with a part for several agents, a part that requires an opponent, and a small part.
 const MIXED: &str = r#"
 name = "mixed"
 version = 1
@@ -90,7 +90,7 @@ async fn run_page_shows_verdict() {
         assert!(body.contains(said), "{said}: {body}");
     }
     assert!(page(&server, "/runs").await.contains("<a href=\"/runs/mine\">"));
-    // A page of a match that may not be shown as one of the run does not name the run.
+    // If a match may not be shown as part of its run, its page does not name the run.
     for id in bot.matches.keys() {
         let body = page(&server, &format!("/matches/{id}")).await.replace(id.as_str(), "");
         assert!(!body.contains("/runs/mine"), "{body}");
@@ -114,7 +114,7 @@ async fn run_page_shows_verdict() {
     assert!(body.contains("<td>Finished: all matches played</td>") && body.contains("No runs in progress"), "{body}");
     assert!(page(&server, "/runs?after=mine").await.contains("No finished runs"));
     assert!(page(&server, &format!("/matches/{}", bot.matches.keys().next().unwrap())).await.contains("human"));
-    // Its seat is gone.
+    // The run's seat is no longer available.
     let answer = ask(&server, "GET /runs/mine/play", BROWSER).await;
     assert!(answer.starts_with("HTTP/1.1 303") && location(&answer) == "/runs/mine", "{answer}");
 }
@@ -124,7 +124,7 @@ async fn person_enters_run_from_suite_list() {
     let server = server().await;
     let list = page(&server, "/runs").await;
     assert!(list.contains("value=\"little\"") && list.contains("value=\"little/climb\""), "{list}");
-    // The smallest suite is the first. Parts for several agents are not offered.
+    // The smallest suite comes first. Parts for several agents are not offered.
     assert!(list.find("value=\"mixed/plain\"").unwrap() < list.find("value=\"little\"").unwrap(), "{list}");
     for other in ["\"mixed\"", "\"mixed/pairs\"", "\"mixed/named\"", "\"pairs\"", "\"pairs/pairs\""] {
         assert!(!list.contains(&format!("value={other}")), "{other}: {list}");
@@ -140,7 +140,7 @@ async fn person_enters_run_from_suite_list() {
     }
     let body = page(&server, "/runs/mine/play?suite=little").await;
     assert!(body.contains("&quot;tic_tac_toe&quot;:[&quot;x&quot;,&quot;o&quot;]"), "{body}");
-    // Nothing has begun: a person may look and leave.
+    // No match has started, so the person may look at the page and leave.
     assert_eq!(server.get("/runs/mine").await.0, 404);
     let hostile = "%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E";
     let answer = ask(&server, &format!("GET /runs?play={hostile}&suite={hostile}"), BROWSER).await;

@@ -1,4 +1,4 @@
-//! Pages say in words how matches ended, who sat where, and what is not shown yet.
+//! Texts of pages: how matches ended, who played which seat, and which data is hidden.
 
 use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_server::seasons::SuiteSeasons;
@@ -49,7 +49,7 @@ async fn match_page_names_loser_and_winner() {
 }
 
 #[tokio::test]
-async fn equal_names_are_shown_with_seats() {
+async fn equal_agent_names_are_shown_with_seats() {
     let server = Server::start(|_| {}).await;
     let id = played(&server, "random", "leduc_poker").await;
     let body = page(&server, &format!("/matches/{id}")).await;
@@ -87,7 +87,7 @@ begin = "2201-01-01T00:00:00Z"
 "#;
 
 #[tokio::test]
-async fn season_matches_are_hidden_until_the_end() {
+async fn season_matches_are_hidden_until_season_ends() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).unwrap();
         config.seasons = vec![SuiteSeasons::parse(SEASONS).unwrap()];
@@ -120,7 +120,7 @@ async fn season_matches_are_hidden_until_the_end() {
     let of_season = get("/runs?season=cards%2Fpresent", &bob).await.1;
     assert!(of_season.contains("href=\"/runs/hers\""), "{of_season}");
     assert!(!get("/runs?season=cards%2Fpast", &bob).await.1.contains("href=\"/runs/hers\""));
-    // A client that may list matches gets the reason why this one is hidden; a stranger gets none.
+    // A client with permission to list matches receives the reason for hiding this one; an anonymous client does not.
     let id = ann.matches.keys().next().unwrap();
     assert!(get("/matches", &bob).await.1.contains("hidden until its season ends"));
     for (headers, known) in [(bob.as_str(), true), (BROWSER, false)] {

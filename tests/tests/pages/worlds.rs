@@ -1,4 +1,4 @@
-//! What a page tells a spectator of a running match is the same in worlds that a spectator cannot tell apart.
+//! Pages of a running match are equal in positions that a spectator cannot distinguish.
 
 use ludex_tests::{Bot, Server};
 use regex::Regex;
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::BROWSER;
 
-/// A server on which a match has just been dealt, the bot's first turn, and the match.
+/// Starts a server and a match, up to the bot's first turn; returns the server, the turn and the match id.
 async fn dealt(game: &str) -> (Server, Value, String) {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": game, "against": ["random"], "count": 1, "seat": 0, "views": ["struct"]})).await;
     let turn = bot.wait("turn").await;
     let id = turn["match"].as_str().unwrap().to_owned();
-    // The bot leaves its seat open: nothing happens before its move.
+    // The bot keeps its seat without moving.
     std::mem::forget(bot);
     (server, turn["view"]["struct"].clone(), id)
 }
 
-/// Returns all pages that the server shows to a stranger, without names, times and commitments.
+/// Returns all pages that an anonymous client can fetch, without names, times and commitments.
 async fn public_pages(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String)> {
     let times = Regex::new(r#"\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|"(started_ms|up_ms)":\d+|[0-9a-f]{64}"#).unwrap();
     let mut all = Vec::new();
@@ -44,7 +44,7 @@ async fn public_pages(server: &Server, game: &str, id: &str) -> Vec<(String, u16
     ];
     let host = server.address.to_string();
     for (path, headers) in pages.iter().map(|p| (p, BROWSER)).chain(parts.iter().map(|p| (p, ""))) {
-        // Ratings that are not made yet are asked for again.
+        // Ratings that are still being computed are fetched again.
         let (mut status, mut body) = server.get_with(path, headers).await;
         while body.contains("being computed") {
             (status, body) = server.get_with(path, headers).await;
@@ -56,7 +56,7 @@ async fn public_pages(server: &Server, game: &str, id: &str) -> Vec<(String, u16
 }
 
 #[tokio::test]
-async fn pages_of_running_match_do_not_depend_on_deal() {
+async fn pages_of_running_match_do_not_reveal_deal() {
     for game in ["kuhn_poker", "leduc_poker"] {
         let (server, own, id) = dealt(game).await;
         let here = public_pages(&server, game, &id).await;

@@ -1,4 +1,4 @@
-//! What an evaluator does after a run: transcripts, comparisons, exports, bundles, and checking them.
+//! Commands for finished runs: transcripts, comparisons, exports, bundles, and verification.
 
 mod bundle;
 mod compare;
@@ -14,7 +14,7 @@ use ludex_protocol::record::RecordParts;
 use ludex_tests::run::Run;
 use serde_json::Value;
 
-/// Exit and output of a command.
+/// Exit code and output of a command.
 struct Ran {
     code: i32,
     out: String,
@@ -22,20 +22,20 @@ struct Ran {
 }
 
 impl Ran {
-    /// Standard output of a command that must succeed.
+    /// Returns the standard output of a command that must succeed.
     #[track_caller]
     fn well(self) -> String {
         assert_eq!(self.code, 0, "{}{}", self.out, self.err);
         self.out
     }
 
-    /// Standard output, which must be one document.
+    /// Returns the standard output as a JSON document.
     #[track_caller]
     fn json(self) -> Value {
         serde_json::from_str(&self.well()).expect("JSON")
     }
 
-    /// Standard error of a command that must fail.
+    /// Returns the standard error of a command that must fail.
     #[track_caller]
     fn fails(self) -> String {
         assert_eq!(self.code, 1, "{}{}", self.out, self.err);
@@ -53,7 +53,7 @@ fn ludex(folder: &Path, args: &[&str]) -> Ran {
 
 const PARTS: &[(&str, &str, &str)] = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
 
-/// A folder with a run named `one` in `ludex-data`.
+/// Creates a data folder with a run named `one` in `ludex-data`.
 fn one() -> tempfile::TempDir {
     let at = tempfile::tempdir().expect("a temporary folder");
     write(at.path(), "one", "model-a", "random");
@@ -64,7 +64,7 @@ fn write(at: &Path, name: &str, model: &str, plays: &str) {
     Run { name, models: &[(model, plays)], parts: PARTS, seeds: 3 }.write(&at.join("ludex-data"));
 }
 
-/// The record of a line, changed as if the infrastructure had failed at the end.
+/// Returns a copy of a record whose match was ended by an infrastructure failure.
 fn failed(line: &str) -> String {
     let mut parts = RecordParts::parse(line).expect("a record");
     parts.footer["reason"] = "infra_error".into();
@@ -76,7 +76,7 @@ fn failed(line: &str) -> String {
     Value::Object(all).to_string() + "\n"
 }
 
-/// Changes the text of a file of run `one`.
+/// Edits the text of a file of run `one`.
 fn change(at: &Path, file: &str, with: impl FnOnce(String) -> String) {
     let path = at.join("ludex-data/runs/one").join(file);
     let text = std::fs::read_to_string(&path).expect("a file");

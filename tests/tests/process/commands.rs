@@ -1,4 +1,4 @@
-//! The command line, as people and scripts use it: what it prints, how it ends, and its errors for bad input.
+//! Command line as used by people and scripts: output, exit codes, and errors for bad input.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ mod stored_records;
 mod tournament;
 mod words;
 
-/// Exit and output of a command.
+/// Exit code and output of a command.
 struct Ran {
     code: i32,
     out: String,
@@ -24,26 +24,26 @@ struct Ran {
 }
 
 impl Ran {
-    /// Standard output, which must be one document.
+    /// Returns the standard output as a JSON document.
     fn json(&self) -> Value {
         assert_eq!(self.code, 0, "{}", self.err);
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
     }
 
-    /// Standard output of a command that must succeed.
+    /// Returns the standard output of a command that must succeed.
     fn well(self) -> String {
         assert_eq!(self.code, 0, "{}{}", self.out, self.err);
         self.out
     }
 
-    /// Standard error of a command that must fail and print nothing else.
+    /// Returns the standard error of a command that must fail and print nothing else.
     fn fails(self) -> String {
         assert_eq!((self.code, self.out.as_str()), (1, ""), "{}", self.err);
         self.err
     }
 }
 
-/// Runs `ludex` in `folder` with `input`.
+/// Runs `ludex` in `folder` with `input` on standard input.
 fn feed(folder: &Path, args: &[&str], input: &str) -> Ran {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
         .args(args)
@@ -54,10 +54,10 @@ fn feed(folder: &Path, args: &[&str], input: &str) -> Ran {
         .spawn()
         .expect("the program");
     let mut stdin = child.stdin.take().expect("its input");
-    // The program answers while it reads, so its output is read while the input is written.
+    // The program writes while it reads, so its output is read while the input is written.
     let done = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A command that reads nothing may have ended already.
+            // A command that does not read its input may have exited already.
             let _ = stdin.write_all(input.as_bytes());
         });
         child.wait_with_output().expect("its end")
@@ -74,7 +74,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// Plays a match of these agents into a file of the folder, and returns the lines.
+/// Plays a match between these agents into a file of the folder and returns the lines of the file.
 fn played(folder: &Path, game: &str, seats: &[&str], file: &str, more: &[&str]) -> Vec<Value> {
     let mut args = vec!["match", game, "--blocks", "3", "--out", file];
     args.extend(seats.iter().flat_map(|s| ["--seat", *s]));
@@ -95,11 +95,11 @@ fn help_has_one_line_per_command() {
     assert_eq!(ludex(at.path(), &["mach"]).code, 2);
 }
 
-/// More verbs become subcommands of an existing command.
+/// Maximum number of commands; new verbs become subcommands of existing commands.
 const MAX_COMMANDS: usize = 23;
 
 #[test]
-fn commands_are_few() {
+fn command_count_stays_under_limit() {
     let at = folder();
     let help = ludex(at.path(), &["--help"]).well();
     let list = help.split("Commands:").nth(1).and_then(|l| l.split("Options:").next()).expect("a list");
@@ -108,7 +108,7 @@ fn commands_are_few() {
 }
 
 #[test]
-fn games_command_lists_and_explains() {
+fn games_command_lists_and_explains_games() {
     let at = folder();
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
@@ -147,7 +147,7 @@ fn game_page(game: &str) -> &'static str {
 }
 
 #[test]
-fn match_is_equal_for_any_number_of_jobs() {
+fn results_do_not_depend_on_number_of_jobs() {
     let at = folder();
     let run = |seed: &str, jobs: &str, file: &str| {
         let args = ["match", "connect_four", "--seat", "random", "--seat", "mcts sims=10", "--blocks", "6", "--json"];
@@ -170,7 +170,7 @@ fn match_is_equal_for_any_number_of_jobs() {
     assert_eq!(timeless("a.jsonl"), timeless("b.jsonl"));
     assert_ne!(timeless("a.jsonl"), timeless("c.jsonl"));
 
-    // The summary says what the records say.
+    // The summary agrees with the records.
     let records = timeless("a.jsonl");
     assert_eq!((records.len(), &one["pairs"]), (12, &json!(6)));
     assert_eq!(one["game"], ludex_games::load("connect_four").unwrap().spec().string);
@@ -194,7 +194,7 @@ fn match_is_equal_for_any_number_of_jobs() {
         assert!((seat["score"].as_f64().unwrap() - score).abs() < 1e-12, "{seat}");
         assert!((seat["mean_return"].as_f64().unwrap() - sum / 12.0).abs() < 1e-12, "{seat}");
     }
-    // Both matches of a pair are on one seed, with seats swapped.
+    // Both matches of a pair use the same seed, with seats swapped.
     for pair in records.chunks(2) {
         assert_eq!((&pair[0]["pair"], &pair[0]["seed"]), (&pair[1]["pair"], &pair[1]["seed"]));
         assert_eq!(pair[0]["seats"][0]["name"], pair[1]["seats"][1]["name"]);
@@ -223,7 +223,7 @@ fn matches_of_every_kind_of_game_verify() {
 }
 
 #[test]
-fn sequential_test_stops_when_decided() {
+fn matches_stop_when_sequential_test_decides() {
     let at = folder();
     let test = |first: &str, second: &str, sprt: &str, more: &[&str]| {
         let args = ["match", "tic_tac_toe", "--seat", first, "--seat", second, "--sprt", sprt, "--out", "r.jsonl"];
@@ -233,7 +233,7 @@ fn sequential_test_stops_when_decided() {
     let pairs = strong["pairs"].as_u64().unwrap();
     assert_eq!((&strong["sprt"]["accepted"], &strong["sprt"]["pairs"]), (&json!("elo1"), &strong["pairs"]));
     assert!(pairs < 100 && strong["sprt"]["llr"].as_f64() >= strong["sprt"]["bounds"][1].as_f64(), "{strong}");
-    // What was played is what is counted and written, on any number of threads.
+    // The number of matches played equals the number counted and written, for any number of threads.
     let written = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap().lines().count() as u64;
     assert_eq!(written, 2 * pairs);
     assert_eq!(test("alphabeta depth=3", "random", "elo0=0 elo1=100", &["--json", "--jobs", "3"]).json(), strong);
@@ -241,7 +241,7 @@ fn sequential_test_stops_when_decided() {
     assert_eq!(weak["sprt"]["accepted"], "elo0");
     let text = test("random", "random", "elo0=0 elo1=1", &["--blocks", "5"]).well();
     assert!(text.contains("5 blocks, 10 matches") && text.contains("undecided; more blocks are needed"), "{text}");
-    // Without a test, nothing is different.
+    // Without a sequential test, all matches are played.
     let plain = ludex(at.path(), &["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--json"]).json();
     assert_eq!((&plain["pairs"], plain.get("sprt")), (&json!(50), None));
     let bad = test("random", "random", "elo0=30 elo1=0", &[]);
@@ -285,7 +285,7 @@ fn invalid_match_errors_name_remedy() {
         assert!(err.contains(said), "{args:?}: {err}");
     }
     assert_eq!(ludex(at.path(), &["match", "chess", "--blocks", "0"]).code, 2);
-    // The system's error appears once.
+    // The operating system's error appears once.
     std::fs::write(at.path().join("plain"), "").unwrap();
     let err = ludex(at.path(), &["serve", "--listen", "127.0.0.1:0", "--data", "plain/x"]).fails();
     assert!(err.contains("plain/x: ") && err.matches("os error").count() == 1, "{err}");
@@ -317,11 +317,11 @@ fn verify_names_file_line_and_event() {
     let places: Vec<u64> = verdict["refused"].as_array().unwrap().iter().map(|r| r["line"].as_u64().unwrap()).collect();
     assert!([2, 4, 7].iter().all(|l| places.contains(l)), "{verdict}");
 
-    // The other records are rated; excluded ones are named.
+    // The valid records are rated; excluded records are listed.
     let ran = ludex(at.path(), &["rate", "bad.jsonl", "--unrated", "--json"]);
     assert!(ran.err.contains("bad.jsonl:4: "), "{}", ran.err);
     assert_eq!(ran.json()["records"], 4);
-    // A replay shows the game up to the fault, and fails.
+    // A replay shows the game up to the fault and then fails.
     let ran = ludex(at.path(), &["show", "bad.jsonl:2"]);
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("-- 2 ") && !ran.out.contains("-- 3 "), "{}", ran.out);
@@ -377,14 +377,14 @@ fn rate_prints_ratings_and_reports() {
     assert!(html.contains("alphabeta depth=6"));
 }
 
-/// Figures of a ladder, without times.
+/// Returns the figures of a ladder, without times.
 fn figures(document: &Value) -> Vec<Value> {
     let rungs = document[0]["rungs"].as_array().unwrap();
     rungs.iter().map(|r| json!([r["agent"], r["found"], r["found_low"], r["rating"], r["high"]])).collect()
 }
 
 #[test]
-fn ladder_is_measured_stored_and_written() {
+fn ladder_command_measures_and_stores_ladder() {
     let at = folder();
     let measure = |units: &str, data: &str| {
         ludex(at.path(), &["measure-anchors", "kuhn_poker", "--units", units, "--seed", "3", "--data", data, "--json"])
@@ -393,7 +393,7 @@ fn ladder_is_measured_stored_and_written() {
     let once = measure("6", "whole");
     assert_eq!((&once[0]["units"], &once[0]["rungs"][0]["agent"]), (&json!(6), &json!("random")));
     assert!(once[0]["rungs"][1]["found"].is_number() && once[0]["rungs"][1]["micros"].as_f64().unwrap() > 0.0);
-    // In two pieces; the first breaks off in the middle of a line.
+    // Measures in two parts; the first part ends in the middle of a line.
     measure("3", "parts");
     let kept = at.path().join("parts/ladders");
     let file = std::fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
@@ -502,7 +502,7 @@ fn export_writes_records_and_pgn() {
 fn person_plays_match() {
     let at = folder();
     let args = ["play", "tic_tac_toe", "--seat", "human", "--seat", "human", "--seed", "3", "--out", "p.jsonl"];
-    // Ids, coordinates, nonsense and a taken square; x wins the top row.
+    // The input has ids, coordinates, invalid text and an occupied cell; x completes the top row.
     let ran = feed(at.path(), &args, "0\n0\nwhatever\no(1,0)\nx(0,1)\n4\n?\n2\n");
     let out = ran.well();
     assert!(out.contains("the square is taken") && out.contains("names no legal action"), "{out}");
@@ -511,7 +511,7 @@ fn person_plays_match() {
     assert!(out.is_ascii());
     assert_eq!(ludex(at.path(), &["verify", "p.jsonl", "--json"]).json()["verified"], 1);
 
-    // `quit` and the end of input resign; the record is added to the others.
+    // `quit` and the end of input resign the match; the record is appended to the file.
     let bot = ["play", "tic_tac_toe", "--seat", "mcts sims=20", "--seat", "human", "--out", "p.jsonl"];
     for input in ["quit\n", ""] {
         let out = feed(at.path(), &bot, input).well();
@@ -567,7 +567,7 @@ async fn tokens_are_managed_while_server_runs() {
     let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
-    // The running server applies the new token at once, and admits no other client.
+    // The running server applies the new token at once and refuses clients without it.
     let hello = |token: &str| json!({"token": token, "agent": {"name": "ann.bot"}});
     let client = Client::greet(server.address, None, hello(text)).await;
     assert_eq!(client.welcome["scopes"], json!(["gym", "play"]));
@@ -611,7 +611,7 @@ async fn tokens_are_managed_while_server_runs() {
     assert_eq!(token(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 3, "bad ones made nothing");
     assert_eq!(token(&["add"]).code, 2);
 
-    // Before a server has ever started, `token add` creates the store; `token list` does not.
+    // Before the first start of a server, `token add` creates the store, but `token list` does not.
     let fresh = |args: &[&str]| ludex(at.path(), &[&["admin", "token", "--data", "new"], args].concat());
     assert!(fresh(&["list"]).fails().contains("expected a ludex store in"));
     assert_eq!(fresh(&["add", "--owner", "ann", "--json"]).json()["tokens"][0]["owner"], "ann");
@@ -633,7 +633,7 @@ fn agents_command_lists_agents() {
 }
 
 #[test]
-fn agents_check_reports_agent() {
+fn agents_check_reports_single_agent() {
     let here = folder();
     let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  mcts sims=20\n");
@@ -675,12 +675,13 @@ fn agents_check_accepts_folders() {
     let ran = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe", "--json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, document["agents"].as_array().unwrap().len()), (1, 1));
-    // Without a compiler, the error says so.
+    // Without a compiler, the error names the missing compiler.
     let why = document["agents"][0]["why"].as_str().unwrap();
     assert!(why.contains("nothing_of_this_name") || why.contains("got cc"), "{why}");
 }
 
-/// Lines that are wrong are answered with the reason and the place, and the next line is answered all the same.
+/// Checks that each invalid line gets a reply with the reason and the location of the fault, and that the next line is
+/// still answered.
 #[test]
 fn mahjong_requests_are_answered_line_by_line() {
     let hand = r#"["W1","W2","W3","W4","W5","W6","W7","W8","W9","B1","B1","B1","T2"]"#;

@@ -1,4 +1,4 @@
-//! `kill -9` of a real server in the middle of matches: nothing that was acknowledged is lost, and everything finishes.
+//! `kill -9` of a server process in the middle of matches: no acknowledged move is lost, and all matches finish.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// Options of a server that reserves seats for longer than a test takes.
+/// Options of a server that reserves the seats of disconnected clients for longer than a test takes.
 const LIMITS: [&str; 2] = ["--limit", "grace_ms=120000"];
 
 async fn page(address: SocketAddr, path: &str) -> String {
@@ -32,7 +32,7 @@ async fn page(address: SocketAddr, path: &str) -> String {
     answer.split_once("\r\n\r\n").expect("a head").1.to_owned()
 }
 
-/// Plays a match with a little time for each move, so that the server dies in the middle of many.
+/// Client that plays one match, with a short pause after each move, so that the server is killed during the match.
 struct Play {
     name: String,
     joins: Value,
@@ -60,7 +60,8 @@ impl Play {
     }
 }
 
-/// Starts a server, lets `plays` run, and kills it `kills` times at random moments; the bots in the end.
+/// Starts a server and the clients, and kills the server `kills` times at random moments. Returns the clients and the
+/// last server process.
 async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec<Bot>, Process) {
     let (data, log) = (folder.join("data"), folder.join("log"));
     let mut server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
@@ -71,7 +72,7 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
     }
     let mut rng = Stream::from_text(&format!("ludex-tests:crash:{seed}"));
     for _ in 0..kills {
-        // Some moves after the last crash, and anywhere within one.
+        // Kills the server some moves after the previous kill, at a random point within a move.
         let (until, mut patience) = (moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
         while moves.load(Ordering::Relaxed) < until && patience > 0 && !running.is_empty() {
             tokio::time::sleep(Duration::from_millis(3)).await;
@@ -90,7 +91,7 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
     (bots, server)
 }
 
-/// The record of a match verifies and holds what this seat was told, in its order.
+/// Checks that the record of a match verifies and contains all events that this seat received, in the same order.
 async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     let line = page(address, &format!("/episodes/{id}")).await;
     let parts = RecordParts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
@@ -105,13 +106,13 @@ async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     let own: Vec<(u64, &Value)> = own.map(|e| (e["turn"].as_u64().expect("a turn"), &e["action"])).collect();
     let accepted: Vec<(u64, &Value)> = seen.accepted.iter().map(|(&turn, action)| (turn, action)).collect();
     assert_eq!(own, accepted, "{record}");
-    // Every move that was shown, the other's too, stands there as it was shown.
+    // Every move event, including the opponent's, equals the event that the seat received.
     let moves: Vec<&Value> = all.iter().filter(|e| e["kind"] == "move").map(|e| &e["action"]).collect();
     let shown: Vec<&Value> = seen.of_kind("move").map(|e| &e["action"]).collect();
     assert_eq!(moves, shown, "{record}");
 }
 
-/// Twenty matches at once: half of them between two clients, half against the server's agent.
+/// Creates twenty parallel clients: half of them play each other, half play the server's built-in agent.
 fn twenty(rated: bool, seed: u64) -> Vec<Play> {
     let games = ["tic_tac_toe", "connect_four", "kuhn_poker(players=3)"];
     let mut plays = Vec::new();
@@ -152,7 +153,7 @@ async fn rated_matches_keep_acknowledged_moves() {
 }
 
 #[tokio::test]
-async fn unrated_matches_may_move_back_but_finish() {
+async fn unrated_matches_finish_after_crash() {
     for seed in 0..scaled(1) {
         let folder = tempfile::tempdir().unwrap();
         let (bots, server) = crashes(folder.path(), twenty(false, seed), 3, 1_000 + seed).await;
@@ -168,12 +169,12 @@ async fn unrated_matches_may_move_back_but_finish() {
 }
 
 #[tokio::test]
-async fn unsent_end_is_sent_after_crash() {
+async fn unsent_match_end_is_sent_after_crash() {
     end_is_told_after_the_crash(true).await;
 }
 
 #[tokio::test]
-async fn unrated_end_is_sent_from_its_record() {
+async fn unrated_match_end_is_sent_from_record() {
     end_is_told_after_the_crash(false).await;
 }
 
@@ -188,7 +189,7 @@ async fn end_is_told_after_the_crash(rated: bool) {
     }
     let turn = x.wait("turn").await;
     x.act(&turn, json!({"action": 4})).await;
-    // One is not there any more when the other gives up, and the server dies right then.
+    // One client is absent while its opponent resigns, and the server is killed right after the resignation.
     let id = o.wait("turn").await["match"].as_str().unwrap().to_owned();
     x.client.socket().shutdown().await.unwrap();
     o.wait("event").await;

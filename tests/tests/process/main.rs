@@ -1,4 +1,4 @@
-//! Programs as processes: the commands of `ludex`, servers that are killed, engines, sandboxed programs.
+//! Programs as separate processes: the `ludex` commands, killed servers, engines, sandboxed programs.
 
 mod archive;
 mod commands;

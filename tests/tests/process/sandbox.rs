@@ -1,4 +1,4 @@
-//! What programs of strangers try, and how it ends: each in the sandbox as hosts use it.
+//! Attacks by untrusted programs, each in the sandbox as hosts configure it, and their outcomes.
 
 mod folder;
 mod kernel;
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use ludex_agents::process::{ChildProcess, ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use ludex_agents::sandbox;
 
-/// For what is not about time.
+/// Budget for tests that are not about time.
 const AMPLE: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
 
-/// Names another program than the usual one as the helper.
+/// Environment variable that names a different helper program.
 const HELPER: &str = "LUDEX_TEST_HELPER";
 
-/// The program that becomes a sandboxed one.
+/// Returns the helper program, which sets up the sandbox and then becomes the sandboxed program.
 fn helper() -> &'static str {
     static PATH: std::sync::LazyLock<String> =
         std::sync::LazyLock::new(|| std::env::var(HELPER).unwrap_or(env!("CARGO_BIN_EXE_ludex-tests").to_owned()));
@@ -41,7 +41,7 @@ fn python(script: &str) -> ChildProcess {
     start(&["python3", "-c", script], ProcessLimits::default())
 }
 
-/// Before a script: each attempt says `done` or the name of the error that it met.
+/// Python prelude of the scripts: each attempt prints `done` or the name of its error.
 const PRELUDE: &str = "
 import os, sys
 def attempt(what):
@@ -52,19 +52,19 @@ def attempt(what):
         print(type(e).__name__, flush=True)
 ";
 
-/// Returns the output of a script.
+/// Runs a script in the sandbox and returns its output.
 fn attempts(script: &str) -> String {
     let mut program = python(&format!("{PRELUDE}{script}"));
     printed_text(&mut program)
 }
 
-/// All lines that it prints until it ends, as it must.
+/// Returns all lines that a program prints until it exits, which it must do.
 fn printed_text(program: &mut ChildProcess) -> String {
     let text = program.read_to_end(&AMPLE).unwrap_or_else(|fault| panic!("{fault}\n{}", program.errors()));
     text + "\n"
 }
 
-/// Processes of the group that `leader` leads, those that ended but are not reaped left out.
+/// Returns the processes in the process group of `leader`, except zombies.
 fn group(leader: u32) -> Vec<String> {
     let folders = std::fs::read_dir("/proc").unwrap();
     let stats = folders.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
@@ -91,7 +91,7 @@ fn program_plays_in_sandbox() {
 }
 
 #[test]
-fn threads_are_allowed_and_counted() {
+fn threads_are_allowed_up_to_limit() {
     let script = "import threading, time
 threads = [threading.Thread(target=time.sleep, args=(SECONDS,)) for _ in range(20)]
 [t.start() for t in threads]
@@ -104,7 +104,7 @@ print('all')";
 }
 
 #[test]
-fn fork_bomb_is_one_process() {
+fn fork_bomb_starts_no_process() {
     assert_eq!(
         attempts("attempt(os.fork)\nattempt(lambda: os.posix_spawn('/bin/true', ['true'], {}))"),
         "PermissionError\nPermissionError\n"
@@ -112,7 +112,7 @@ fn fork_bomb_is_one_process() {
     let mut program = python("import os\nwhile True: os.fork()");
     assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("PermissionError"), "{}", program.errors());
-    // The shell's own.
+    // The shell is the only process.
     let mut program = start(&["sh", "-c", "bomb() { bomb | bomb & }; bomb; echo survived"], ProcessLimits::default());
     assert!(matches!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(_), .. })));
 }
@@ -122,20 +122,20 @@ fn memory_hog_is_killed() {
     let limits = ProcessLimits { memory: 64 << 20, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "hoard = []\nwhile True: hoard.append(b'x' * (1 << 20))"], limits);
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
-    // All at once: the system gives it nothing.
+    // The kernel refuses the allocation as a whole.
     let mut program = python("hoard = bytes(1 << 40)");
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("MemoryError"), "{}", program.errors());
 }
 
 #[test]
-fn output_flood_is_killed_or_drained() {
+fn stdout_flood_is_killed_and_stderr_flood_is_discarded() {
     let limits = ProcessLimits { output: 100_000, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000, end='')"], limits);
     assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000)"], limits);
     assert_eq!(program.read_to_end(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
-    // On standard error it costs the program nothing, and the host no more than the end of it.
+    // Output on standard error is discarded except for its end, without cost to the program.
     let mut program = python("import sys\nfor _ in range(10000): print('e' * 1000, file=sys.stderr)\nprint('fine')");
     assert_eq!(program.read_to_end(&AMPLE).unwrap(), "fine");
     let errors = program.errors();
@@ -160,8 +160,8 @@ print(os.path.isdir(os.environ['HOME']) and os.listdir(os.environ['HOME']), os.g
 ";
     std::fs::write(&bot, script).unwrap();
     let host = format!("/proc/{}/environ", std::process::id());
-    // Beside the bot, the host's home, the accounts, the host's memory, the folder of everybody's folders; by names that
-    // are not arguments of their own, because others can read those.
+    // The script tries files next to the bot, the host's home, the list of accounts, the host's memory, and the parent
+    // of all scratch folders. Their names are not command-line arguments, because other processes can read those.
     let outside = [secret.to_str().unwrap(), homes.to_str().unwrap(), "/etc/passwd", &host, "/tmp", "/proc"];
     let script =
         format!("import sys; sys.argv += {outside:?}; exec(open(sys.argv[1]).read().replace('argv[1:]', 'argv[2:]'))");
@@ -273,7 +273,7 @@ print(sorted(os.environ))
 }
 
 #[test]
-fn endless_waits_are_killed() {
+fn silent_program_is_killed_at_wall_time_limit() {
     let mut program = python("import time; time.sleep(3600)");
     let short = TimeBudget::wall(Duration::from_millis(500));
     assert_eq!(program.read_line(&short), Err(ProcessFault::Wall { limit: short.wall }));
@@ -287,7 +287,7 @@ fn cpu_time_is_charged_per_reply() {
     let begun = Instant::now();
     assert_eq!(program.read_line(&allowance), Err(ProcessFault::Cpu { limit }));
     assert!(begun.elapsed() >= limit);
-    // Asleep it costs nothing; several answers may use more together than one may.
+    // A sleeping program uses no CPU time; several replies together may use more than the limit of one.
     let script = "import time
 for _ in range(4):
     time.sleep(0.4)
@@ -302,8 +302,8 @@ for _ in range(4):
 }
 
 #[test]
-fn all_threads_are_charged() {
-    // The main thread sleeps while another one hashes.
+fn cpu_time_of_all_threads_is_charged() {
+    // The main thread sleeps while a second thread computes hashes.
     let script = "import hashlib, threading
 def work():
     while True: hashlib.sha256(bytes(1 << 20)).digest()
@@ -316,7 +316,7 @@ time.sleep(3600)";
 }
 
 #[test]
-fn causes_of_death_are_distinguished() {
+fn exit_causes_are_distinguished() {
     assert_eq!(
         python("raise SystemExit(7)").read_line(&AMPLE),
         Err(ProcessFault::Exited { code: Some(7), signal: None })
@@ -339,7 +339,7 @@ fn causes_of_death_are_distinguished() {
 }
 
 #[test]
-fn non_program_is_not_started() {
+fn program_with_missing_interpreter_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bot");
     std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
@@ -350,19 +350,19 @@ fn non_program_is_not_started() {
 }
 
 #[test]
-fn orphans_are_killed() {
+fn orphaned_child_processes_are_killed() {
     let mut program = python("import os, time; print(os.getpid(), flush=True); time.sleep(3600)");
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 1);
     drop(program);
     assert_eq!(group(leader), [""; 0]);
-    // Without a sandbox a program may have children; they are of its group.
+    // Without a sandbox, a program may start children in its process group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
     let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);
-    // What is killed is gone a moment later.
+    // Killed processes disappear after a short delay.
     let patience = Instant::now() + Duration::from_secs(20);
     while !group(leader).is_empty() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(5));
@@ -375,16 +375,16 @@ fn program_ends_with_its_host() {
     let mut host = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
     host.kill().unwrap();
     host.wait().unwrap();
-    // A helper whose host is not its parent does not continue.
+    // A helper exits if its host is not its parent.
     let orders = format!(r#"{{"host":{},"folder":"/tmp","read":[],"data":1000000000,"file":1000}}"#, host.id());
     let out = std::process::Command::new(helper()).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();
     assert_eq!(out.status.code(), Some(125));
     assert!(out.stdout.is_empty() && String::from_utf8_lossy(&out.stderr).contains("the host has exited"));
 }
 
-/// Runtimes that reserve much and start many threads.
+/// Checks runtimes that reserve much memory and start many threads.
 #[test]
-fn other_runtimes_play() {
+fn node_and_java_programs_run_in_sandbox() {
     let has = |tool: &str| std::process::Command::new(tool).arg("--version").output().is_ok();
     if has("node") {
         let script = "process.stdin.on('data', d => { console.log(String(d).trim().length); process.exit(0) })";

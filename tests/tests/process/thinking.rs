@@ -1,4 +1,4 @@
-//! The server's own agents while they think: nothing else waits for them, and their clocks run.
+//! Built-in agents that think for long: other requests are not delayed, and the agents' clocks run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::json;
 
-/// A chess engine that never answers a search.
+/// Chess engine that never answers a search.
 const SLEEPER: &str = "#!/bin/sh
 while read -r line; do
   case \"$line\" in
@@ -18,7 +18,8 @@ while read -r line; do
 done
 ";
 
-/// A server with one worker that offers the sleeper; `agent_ms` is what its turns have without a clock.
+/// Starts a server with one worker that offers the sleeping engine; `agent_ms` is the time limit of its turns without a
+/// clock.
 async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
     let program = folder.join("sleeper");
     fs::write(&program, SLEEPER).expect("a program");
@@ -31,7 +32,7 @@ async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
     .await
 }
 
-/// A match of chess in which the sleeper has just been asked. Seat 1 has White and moves first.
+/// Starts a match of chess against the sleeping engine, which is to move. Seat 1 has White and moves first.
 async fn bot_with_turn(server: &Server, clock: serde_json::Value) -> Bot {
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "chess", "against": ["sleeper"], "seat": 1, "clock": clock})).await;
@@ -58,11 +59,11 @@ async fn batches_step_while_agents_think() {
         assert_eq!(batch["type"], "batch", "{batch}");
     }
     assert_eq!(server.hub.live_matches(), 4, "the agents still think");
-    // The server is not awaited: it would wait for the agents, which think for ten minutes.
+    // The shutdown is not awaited: it would wait for the agents, which think for ten minutes.
 }
 
 #[tokio::test]
-async fn slow_agents_lose_on_their_clocks() {
+async fn slow_agents_lose_on_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();
@@ -77,7 +78,7 @@ async fn slow_agents_lose_on_their_clocks() {
 }
 
 #[tokio::test]
-async fn agent_without_clock_has_server_limit() {
+async fn agent_without_clock_gets_server_time_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 800).await;
     let mut bot = bot_with_turn(&server, json!({"bank_ms": 0})).await;

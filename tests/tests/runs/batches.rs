@@ -1,4 +1,4 @@
-//! Language models that are asked in batches, against the stand-in over HTTP.
+//! Language models with batched requests, against the LLM stub over HTTP.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use super::models::Stub;
 use super::{Place, records, table};
 
-/// Arguments of an agent whose batches leave soon.
+/// Arguments of an agent that sends its batches after a short wait.
 const SOON: &str = "batch=true batch_wait=0.1 batch_poll=0.05";
 
 const APIS: [&str; 2] = ["openai", "anthropic"];
 
-/// The batches that a stand-in got.
+/// Returns the batches that a stub received.
 fn batches(stub: &Stub, api: &str) -> Vec<Value> {
     let address = stub.url.trim_start_matches("http://").trim_end_matches("/v1");
     let page = if api == "openai" { "batches" } else { "messages/batches" };
@@ -39,13 +39,13 @@ fn questions(batches: &[Value]) -> u64 {
     batches.iter().map(of).sum()
 }
 
-/// The calls that a run kept.
+/// Returns the stored calls of a run.
 fn calls(place: &Place, run: &str) -> Vec<Value> {
     let text = fs::read_to_string(place.of_run(run, "calls.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The moves of all matches of a run, by match.
+/// Returns the moves of each match of a run.
 fn moves(place: &Place, run: &str) -> BTreeSet<String> {
     let played = records(place, run).into_iter().map(|record| {
         let actions = record["events"].as_array().unwrap().iter().map(|e| e["action"].to_string());
@@ -56,7 +56,7 @@ fn moves(place: &Place, run: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn batched_run_equals_plain_run() {
+fn batched_run_equals_unbatched_run() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "anchor level=1"]);
@@ -69,13 +69,13 @@ fn batched_run_equals_plain_run() {
         let (calls, batches) = (calls(&place, &gathered).len(), batches(&stub, api));
         assert_eq!(questions(&batches), calls as u64, "{api}: each call was in one batch");
         assert!(!batches.is_empty() && batches.len() * 4 < calls, "{api}: {} batches, {calls} calls", batches.len());
-        // The same player may ask one by one when the run is continued.
+        // When the run is continued, the same player may send single requests.
         assert_eq!(place.evaluate(&model("prompting=cot"), &gathered, &[]).json()["played"], 0);
         assert!(place.ludex(&["verify", &gathered]).ok);
     }
 }
 
-/// Requests without a reply in a batch are repeated; results do not change.
+/// Checks that requests without a reply in a batch are repeated, and that results do not change.
 #[test]
 fn requests_without_reply_are_repeated() {
     let place = Place::new();
@@ -97,7 +97,7 @@ fn requests_without_reply_are_repeated() {
         let whole = whole.json();
         assert_eq!((&ran["matches"], &ran["usage"]["calls"]), (&whole["matches"], &whole["usage"]["calls"]), "{api}");
     }
-    // None is ever answered: no match counts.
+    // If no request is ever answered, no match counts.
     let stub = Stub::start(&place, &["--batch-expire", "1"]);
     let never = place.evaluate(&stub.model("m", &format!("retries=1 {SOON}")), "never", &scale);
     assert!(never.fails().contains("given up after 2 tries"), "{}", never.err);
@@ -105,7 +105,7 @@ fn requests_without_reply_are_repeated() {
 }
 
 #[test]
-fn refused_schema_is_omitted() {
+fn schema_is_omitted_after_endpoint_refuses_it() {
     let place = Place::new();
     for api in APIS {
         let stub = Stub::start(&place, &["--agent", "random", "--no-schema"]);
@@ -115,7 +115,7 @@ fn refused_schema_is_omitted() {
         assert_eq!(gathered.json()["end"], "done");
         let all = calls(&place, &run);
         let refused = questions(&batches(&stub, api)) - all.len() as u64;
-        // Each match asked for JSON once at most.
+        // Each match requested JSON at most once.
         assert!((1..=records(&place, &run).len() as u64).contains(&refused), "{api}: {refused}");
         assert!(all.iter().all(|call| !call["call"]["answer"].as_str().unwrap().starts_with('{')), "{api}");
         let plain = place.evaluate(&model(""), &format!("plain-{api}"), &["--scale", "0.3"]);
@@ -123,7 +123,7 @@ fn refused_schema_is_omitted() {
     }
 }
 
-/// Starts a command line that plays `run`; it is under way when one more batch is sent.
+/// Starts a command that plays `run` and waits until it has sent one more batch.
 fn until_a_batch_is_sent(place: &Place, run: &str, line: &[&str]) -> Child {
     let noted = || fs::read_to_string(place.of_run(run, "batches.jsonl")).map_or(0, |text| text.lines().count());
     let (before, begun) = (noted(), Instant::now());
@@ -156,7 +156,8 @@ fn killed_run_resumes_its_batches() {
     }
 }
 
-/// The provider forgets the batches of a process that ended, and those of one that waits for them.
+/// Checks that batches are sent again if the provider forgets them, after a restart of the process or while the process
+/// waits.
 #[test]
 fn forgotten_batches_are_sent_again() {
     for api in APIS {
@@ -183,7 +184,7 @@ fn forgotten_batches_are_sent_again() {
     }
 }
 
-/// A batch takes longer than a move may, and more questions come than may wait.
+/// Checks batches that take longer than the time limit of a move, with more requests than may be pending.
 #[test]
 fn batches_respect_time_and_size_limits() {
     let place = Place::new();
@@ -207,7 +208,7 @@ fn batches_respect_time_and_size_limits() {
 }
 
 #[test]
-fn invalid_uses_of_batches_are_refused() {
+fn invalid_batch_settings_are_refused() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = stub.model("m", &format!("price_in=1 price_out=2 {SOON}"));
@@ -226,13 +227,13 @@ fn invalid_uses_of_batches_are_refused() {
         &["evaluate", "--agent", &stub.model("m", "batch_size=5"), "--suite", "small.toml", "--run", "n"],
         "batch_size needs batch=true",
     );
-    // With what a match costs, the budget holds.
+    // Given the cost of a match, the budget is respected.
     assert_eq!(place.ludex(&[&budget[..], &["--budget", "games=8"]].concat()).json()["end"], "budget");
     assert_eq!(place.ludex(&[&budget[..], &["--budget", "usd=100"]].concat()).json()["end"], "done");
 }
 
 #[test]
-fn estimates_matches_and_tournaments_accept_batches() {
+fn batched_agents_are_accepted_by_other_commands() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let estimate = |more: &str| {

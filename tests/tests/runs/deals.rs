@@ -1,4 +1,4 @@
-//! Deals that are put once, for agents that can remember, and deals that pairs share.
+//! Unique deals, for agents that might remember earlier ones, and deals shared by pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Place, records, timeless};
 
-/// Games that hide something, one with dice, and one with neither.
+/// Suite with games of hidden information, a game with dice, and a game with neither.
 const SUITE: &str = r#"
 name = "dealt"
 version = 1
@@ -47,7 +47,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn deals_are_unique_and_seats_alternate() {
+fn only_paired_matches_share_a_deal() {
     let place = Place::new();
     fs::write(place.path("dealt.toml"), SUITE).unwrap();
     let play = |run: &str, more: &[&str]| {
@@ -74,14 +74,14 @@ fn deals_are_unique_and_seats_alternate() {
     assert!(verified.well().contains("complete: all "), "{}", verified.out);
     assert!(fs::read_to_string(place.of_run("first", "run.json")).unwrap().contains("\"deals\": \"once\""));
 
-    // Another process makes the same plan.
+    // A second process computes the same plan.
     fs::create_dir(place.path("again")).unwrap();
     play("first", &["--data", "again"]);
     let [one, other] = ["ludex-data", "again"]
         .map(|data| timeless(&fs::read_to_string(place.path(data).join("runs/first/episodes.jsonl")).unwrap()));
     assert_eq!(one, other);
 
-    // The same agents on the same deals are pairs; on other deals they are not.
+    // The same agents on the same deals form pairs; on different deals they do not.
     play("second", &[]);
     let same = place.ludex(&["compare", "first", "second", "--json"]).json();
     assert_eq!((&same["unpaired"], &same["all"]["score"]["value"]), (&serde_json::json!([0, 0]), &0.0.into()));
@@ -91,7 +91,7 @@ fn deals_are_unique_and_seats_alternate() {
     let why = "expected equal seed sharing, got first with once and paired with paired";
     assert!(refused.fails().contains(why), "{}", refused.err);
 
-    // Deals are a setting of the run.
+    // The mode of dealing is a setting of the run.
     let line = ["evaluate", "--agent", "mcts sims=10", "--suite", "dealt.toml", "--run"];
     let other = place.ludex(&[&line[..], &["paired", "--seed-sharing", "once"]].concat());
     assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
@@ -102,9 +102,10 @@ fn deals_are_unique_and_seats_alternate() {
     assert!(bad.fails().contains("line 5"), "{}", bad.err);
 }
 
-/// Runs of older versions do not say how they were dealt: their pairs share a seed.
+/// Checks that a run of an older version, without the field for deals, is read as paired: both matches of a pair share
+/// a seed.
 #[test]
-fn run_without_field_is_paired() {
+fn old_run_without_deals_field_is_paired() {
     let place = Place::new();
     place.evaluate("random", "old", &[]).json();
     let path = place.of_run("old", "run.json");
@@ -113,7 +114,7 @@ fn run_without_field_is_paired() {
     fs::write(&path, settings.to_string()).unwrap();
     assert!(place.ludex(&["verify", "old"]).well().contains("complete: all "));
     assert_eq!(place.evaluate("random", "old", &[]).json()["played"], 0);
-    // Records on other seeds than the settings give are found.
+    // Records whose seeds do not follow from the settings are reported.
     fs::write(place.path("small.toml"), SUITE).unwrap();
     let line = ["evaluate", "--agent", "random", "--suite", "small.toml", "--run", "new"];
     place.ludex(&line).well();

@@ -1,4 +1,4 @@
-//! Parts that begin in the middle of a game, and parts whose candidates meet until their ratings have settled.
+//! Suite parts that start in the middle of a game, and parts whose candidates meet until their ratings are stable.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ fn of_run(place: &Place, run: &str) -> Vec<Record> {
 }
 
 #[test]
-fn block_starts_at_its_line_for_given_decisions() {
+fn block_plays_given_decisions_from_its_start_position() {
     let place = Place::new();
     for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
         fs::write(place.path(name), text).unwrap();
@@ -60,7 +60,7 @@ fn block_starts_at_its_line_for_given_decisions() {
         starts.entry(format!("{part} {block}")).or_default().push(record.events[..start].to_vec());
         let moves =
             record.events[start..].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
-        // In four the candidate sits on the seat of the turn, in cards on both.
+        // In `four` the candidate has the seat to move, in `cards` both seats in turn.
         let own = moves.filter(|m| part == "cards" || m.seat.to_string() == *turn).count();
         match record.footer.reason {
             Some(EndReason::Truncated) => {
@@ -71,7 +71,7 @@ fn block_starts_at_its_line_for_given_decisions() {
     }
     let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();
     assert_eq!(lengths, [2, 3, 2, 3, 0]);
-    // The given start was not played: its marks are neither counted nor shown.
+    // The given start was not played, so its marks are neither counted nor displayed.
     let file = place.of_run("r", "episodes.jsonl").display().to_string();
     for (line, record) in
         (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))
@@ -84,22 +84,23 @@ fn block_starts_at_its_line_for_given_decisions() {
         let plies: Vec<u64> = plies.collect();
         assert!(!plies.is_empty() && plies.iter().all(|ply| *ply > u64::from(record.header.start)), "{plies:?}");
     }
-    // Both seats of a block begin at the same start.
+    // Both matches of a block have the same start.
     assert!(starts.values().all(|all| all.iter().all(|start| *start == all[0])));
     assert_eq!(starts["four 0"].len(), 2);
     assert!(place.ludex(&["verify", "r"]).well().contains("complete: all 8"));
 
-    // The run holds its starts, so the files beside the suite are needed no more; another start is another suite.
+    // The run stores its starts, so the files next to the suite are no longer needed. A different start makes a
+    // different suite.
     fs::write(place.path("four.jsonl"), FOUR.replace("[3, 3]", "[3, 2]")).unwrap();
     assert!(place.ludex(&["verify", "r"]).well().contains("complete: all 8"));
     assert!(evaluate("r", &[]).fails().contains("suite: was spots version 1"));
-    // A record that was begun elsewhere does not belong to the plan.
+    // A record with a different start does not belong to the plan.
     let path = place.of_run("r", "suite.toml");
     let kept = fs::read_to_string(&path).unwrap();
     fs::write(&path, kept.replace("[3, 3]", "[3, 2]")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(!verified.ok && verified.out.contains("does not begin at the start"), "{}{}", verified.out, verified.err);
-    // Fewer decisions than were played do not either.
+    // A record with more decisions than the plan allows does not belong to it either.
     fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(
@@ -108,7 +109,7 @@ fn block_starts_at_its_line_for_given_decisions() {
         verified.out
     );
 
-    // Errors in a file are reported before the first match.
+    // Errors in a file of starts are reported before the first match.
     for (name, text, why) in [
         ("four.jsonl", "{\"moves\": [3, 3]}\n{\"moves\": [9]}\n{}\n", "four.jsonl line 2: moves[0] 9"),
         ("four.jsonl", "{}\n{}\n", "blocks = 3, but four.jsonl has 2 starts"),
@@ -140,7 +141,8 @@ stop = { metric = "trueskill", games = 20, sigma = 2, change = 0.8, over = 4, mo
 metrics = ["score_rate"]
 "#;
 
-/// Killed and continued, with one match at a time or with four, a part with random pairs plays the same matches.
+/// Checks that a part with random pairs plays the same matches if it is killed and continued, and for one or four
+/// parallel matches.
 #[test]
 fn random_pairs_do_not_depend_on_execution() {
     let place = Place::new();
@@ -165,7 +167,7 @@ fn random_pairs_do_not_depend_on_execution() {
     for run in ["one", "four", "cut"] {
         assert!(place.ludex(&["verify", run]).well().contains("complete: all "));
     }
-    // Without its last match it is not complete.
+    // Without its last match, the run is incomplete.
     let path = place.of_run("one", "episodes.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let last = text.lines().last().unwrap();

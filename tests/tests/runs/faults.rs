@@ -1,4 +1,4 @@
-//! Runs over the wire while something fails: the disk of the server, or a client that asks for too much.
+//! Remote runs during failures: a full disk of the server, or a client that exceeds its limits.
 
 use std::time::Duration;
 
@@ -32,14 +32,14 @@ fn enrol(run: &str) -> Value {
     json!({"suite": "faults", "run": run, "slots": 2})
 }
 
-/// Returns the number of commits of the store, with those that failed.
+/// Returns the number of commits of the store, including failed ones.
 async fn commits(server: &Server) -> u64 {
     let (_, page) = server.get("/metrics").await;
     let count = page.lines().find_map(|line| line.strip_prefix("ludex_store_commit_seconds_count ")?.parse().ok());
     count.expect("a number of commits")
 }
 
-/// Triggers refuse what a full disk refuses: new matches, and the ends of those that are played.
+/// Simulates a full disk with triggers that reject new matches and the ends of running matches.
 #[tokio::test]
 async fn full_disk_delays_run_without_loss() {
     let server = server(4).await;
@@ -52,10 +52,10 @@ async fn full_disk_delays_run_without_loss() {
         let full = format!("CREATE TRIGGER full_{name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'no room'); END");
         file.execute_batch(&full).expect("a trigger");
     }
-    // The client receives no error, and continues to play.
+    // The client receives no error and continues to play.
     let playing = tokio::spawn(async move { bot.play(24, first).await });
-    // The two live matches have at most three acts each. Other commits are attempts to start or end a match, and fail.
-    // If both matches wait for their end, attempts become as rare as one in eight seconds.
+    // The two running matches have at most three more acts each. All other commits are failed attempts to start or end
+    // a match. If both matches wait for their end, attempts become as rare as one in eight seconds.
     let enough = commits(&server).await + 12;
     for _ in 0..2_400 {
         if commits(&server).await >= enough {

@@ -1,5 +1,5 @@
-//! Fields of a suite that change what is played: roles, variants, candidates that meet themselves, sweeps, drawn seats and orders,
-//! means over parts.
+//! Fields of a suite that affect the matches: roles, variants, candidates that meet themselves, sweeps, random seats
+//! and orders, means over parts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,7 +69,7 @@ fn place() -> Place {
     place
 }
 
-/// `ludex evaluate` of two candidates, of which the second is the reference too.
+/// Runs `ludex evaluate` with two candidates, the second of which is also the reference.
 fn evaluate(place: &Place, run: &str, more: &[&str]) -> super::Ran {
     let line =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--agent", REFERENCE, "--json", "--run", run];
@@ -96,7 +96,7 @@ fn roles_are_stored_with_run() {
     assert_eq!(about["roles"], serde_json::json!({"reference": [{"name": REFERENCE, "spec": REFERENCE}]}));
     let other = evaluate(&place, "r", &["--role", "reference=anchor level=0"]);
     assert!(other.fails().contains("role reference: was anchor level=1, is anchor level=0"), "{}", other.err);
-    // What was stopped is continued, and the same as what was not.
+    // The stopped run is continued and equals an uninterrupted run.
     let whole = evaluate(&place, "whole", &filled);
     assert_eq!(table(&evaluate(&place, "r", &filled)), table(&whole));
     let sorted = |run: &str| {
@@ -120,7 +120,7 @@ fn roles_are_stored_with_run() {
 }
 
 #[test]
-fn matches_follow_fields_of_suite() {
+fn suite_fields_determine_matches() {
     let place = place();
     let ran = evaluate(&place, "r", &["--role", "reference=anchor level=1"]).json();
     let all = records(&place, "r");
@@ -145,7 +145,8 @@ fn matches_follow_fields_of_suite() {
     assert_eq!(names("nim"), varied);
     assert_eq!(names("cup"), ["random", REFERENCE]);
 
-    // The reference is one agent: it meets itself, and is counted from the seat that the plan gives the first side.
+    // The reference is a single agent: it meets itself, and its result is taken from the seat that the plan gives to
+    // the first side.
     assert_eq!(of("itself").len(), 2 * 6);
     let rows = ran["parts"].as_array().unwrap();
     let own = rows.iter().find(|row| row["part"] == "itself" && row["agent"] == REFERENCE).unwrap();
@@ -154,10 +155,11 @@ fn matches_follow_fields_of_suite() {
     assert_eq!(own["metrics"]["score_rate"]["value"], own["score"]["value"]);
     let about: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "run.json")).unwrap()).unwrap();
     let agents = about["agents"].as_array().unwrap();
-    // In nim, where the part does not say so, the same agent is an opponent of its own.
+    // In nim, the part does not name the reference as an opponent, so an agent with the same spec is a separate
+    // opponent.
     assert_eq!(agents.iter().filter(|agent| agent["name"] == REFERENCE).count(), 2, "{agents:?}");
 
-    // Three cycles of one pair, each one match: both orders.
+    // Three cycles of one pair, with one match each, cover both orders.
     let cup = of("cup");
     assert_eq!(cup.len(), 3);
     assert!(
@@ -174,7 +176,7 @@ fn matches_follow_fields_of_suite() {
         assert_eq!(mean("points", agent)["value"].as_f64().unwrap(), score("nim", agent));
     }
     assert_eq!(mean("points", "random")["parts"], 1, "the cup is excluded");
-    // Only one part asks for score_rate.
+    // Only one part requests score_rate.
     let best = score("itself", "random").max(score("itself", REFERENCE));
     let share = mean("share", "random")["value"].as_f64().unwrap();
     assert!((share - 100.0 * score("itself", "random") / best).abs() < 1e-9, "{share}");
@@ -186,7 +188,7 @@ fn matches_follow_fields_of_suite() {
 }
 
 #[test]
-fn part_for_two_candidates_requires_both() {
+fn part_for_two_candidates_requires_two_agents() {
     let place = place();
     let plain =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
@@ -206,14 +208,14 @@ fn part_for_two_candidates_requires_both() {
     let parts = json["parts"].as_array().unwrap();
     let cup = parts.iter().find(|part| part["part"] == "cup").unwrap();
     assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
-    // Without matches no run is created.
+    // If no matches are due, no run is created.
     let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
     assert!(none.fails().contains("fields plays nothing here. cup: needs 2 candidates"), "{}", none.err);
     assert!(!place.of_run("none", "").exists());
 }
 
 #[test]
-fn suite_agents_are_checked_for_any_candidate() {
+fn suite_agents_are_validated_before_start() {
     let place = place();
     for (from, to, why) in [
         (
@@ -247,7 +249,7 @@ fn suite_agents_are_checked_for_any_candidate() {
         let told = place.ludex(&[&["evaluate", "--suite", "wrong.toml"], &agents[..]].concat());
         assert!(told.fails().contains(why), "{to}: {}", told.err);
     }
-    // What only some language models take, or what goes with other arguments of theirs, may stand there.
+    // A suite may set arguments that only some language models accept or that require other arguments.
     for llm in ["cache = true", "price_cached = 1", "template = \"user\"", "effort = \"high\"", "api = \"anthropic\""] {
         fs::write(place.path("good.toml"), SUITE.replacen("seed = 5\n", &format!("seed = 5\nllm = {{ {llm} }}\n"), 1))
             .unwrap();

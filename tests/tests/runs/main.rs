@@ -1,4 +1,4 @@
-//! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
+//! Runs as an evaluator uses them: killed at any moment, continued, stopped by budgets, refused after changed settings.
 
 mod batches;
 mod deals;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use ludex_env::Stream;
 use serde_json::Value;
 
-/// Exit and output of a command.
+/// Exit code and output of a command.
 struct Ran {
     ok: bool,
     out: String,
@@ -48,12 +48,12 @@ impl Ran {
     }
 }
 
-/// A folder to run in, with a suite of small games.
+/// Temporary data folder with a suite of small games.
 struct Place {
     folder: tempfile::TempDir,
 }
 
-/// Two parts, one of them a ladder to be halved.
+/// Suite of two parts: matches against fixed opponents, and a bisection of a rating ladder.
 const SUITE: &str = r#"
 name = "small"
 version = 1
@@ -106,7 +106,7 @@ impl Place {
         Ran { ok: done.status.success(), out: text(done.stdout), err: text(done.stderr) }
     }
 
-    /// `ludex evaluate` of an agent with the small suite.
+    /// Runs `ludex evaluate` for an agent with the small suite.
     fn evaluate(&self, agent: &str, run: &str, more: &[&str]) -> Ran {
         self.ludex(&[&["evaluate", "--agent", agent, "--suite", "small.toml", "--run", run, "--json"], more].concat())
     }
@@ -118,31 +118,31 @@ impl Place {
     }
 }
 
-/// Returns the part of a result that an interruption must not change.
+/// Returns the part of a result that must not depend on interruptions.
 fn table(ran: &Ran) -> Value {
     let mut all = ran.json();
     for once in ["run", "played", "folder", "files"] {
         all.as_object_mut().unwrap().remove(once);
     }
-    // Time is not the same twice.
+    // The duration differs between runs.
     all["usage"].as_object_mut().unwrap().remove("seconds");
     all
 }
 
-/// The text of a run's file without times, and without what depends on them.
+/// Returns the text of a run file without times and without values that depend on times.
 fn timeless(text: &str) -> String {
     let times = r#""(started|ended|at|begun)": ?"[^"]*"|"(digest|calls_sha256)": ?"[0-9a-f]{32,}"|"ms": ?[0-9]+"#;
     regex::Regex::new(times).unwrap().replace_all(text, "").into_owned()
 }
 
-/// The records of a run.
+/// Returns the records of a run.
 fn records(place: &Place, run: &str) -> Vec<Value> {
     let text = fs::read_to_string(place.of_run(run, "episodes.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Starts a line again and again and kills it when it has written so much more, drawn at random, as often as is said; then
-/// lets it come to its end.
+/// Starts a command repeatedly and kills it `times` times, each time after it has written a random number of bytes up
+/// to about twice `step`. Then runs the command to its end.
 fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran {
     let mut rng = Stream::from_text("ludex.v1:test:kills");
     let mut kills = 0;
@@ -166,7 +166,7 @@ fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran
 }
 
 #[test]
-fn killed_run_has_equal_result() {
+fn killed_run_gives_same_result_as_uninterrupted_run() {
     let place = Place::new();
     let whole = place.evaluate("mcts sims=60", "whole", &["--jobs", "2"]);
     let line =
@@ -182,14 +182,15 @@ fn killed_run_has_equal_result() {
 }
 
 #[test]
-fn truncated_line_is_dropped_and_damage_named() {
+fn truncated_line_is_dropped_and_damaged_line_is_reported() {
     let place = Place::new();
     let whole = place.evaluate("random", "a", &[]);
     place.evaluate("random", "b", &["--budget", "games=10"]).json();
     for file in ["episodes.jsonl", "calls.jsonl", "log.jsonl"] {
         let path = place.of_run("b", file);
         let mut bytes = fs::read(&path).unwrap();
-        // Half a record, and half of a letter; in one file with a line break, as a disk may leave it.
+        // Appends half a record that ends within a character, in one file followed by a line break, as a disk may leave
+        // it.
         bytes.extend(b"{\"ludex\":1,\"episode\":\"b.nim.0-1.9.0\",\"\xc3");
         bytes.extend(if file == "log.jsonl" { "\n" } else { "" }.as_bytes());
         fs::write(&path, bytes).unwrap();
@@ -203,7 +204,7 @@ fn truncated_line_is_dropped_and_damage_named() {
 }
 
 #[test]
-fn changed_settings_are_refused_by_name() {
+fn refusal_names_changed_setting() {
     let place = Place::new();
     place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
     for (agent, more, what) in [
@@ -223,7 +224,7 @@ fn changed_settings_are_refused_by_name() {
 }
 
 #[test]
-fn budget_stops_between_pairs_and_run_resumes() {
+fn run_resumes_after_budget_stops_it() {
     let place = Place::new();
     let whole = place.evaluate("random", "whole", &[]);
     let first = place.evaluate("random", "part", &["--budget", "games=7", "--jobs", "1"]);
@@ -240,7 +241,7 @@ fn budget_stops_between_pairs_and_run_resumes() {
 }
 
 #[test]
-fn narrow_interval_ends_part() {
+fn part_ends_when_interval_is_narrow_enough() {
     let place = Place::new();
     let matches = |ci: &str, run: &str| {
         place.evaluate("mcts sims=5", run, &["--stop-at-ci", ci]).json()["matches"].as_u64().unwrap()
@@ -248,7 +249,7 @@ fn narrow_interval_ends_part() {
     let all = place.evaluate("mcts sims=5", "all", &[]).json()["matches"].as_u64().unwrap();
     let (wide, narrow) = (matches("2000", "wide"), matches("0.1", "narrow"));
     assert!(wide < all && narrow == all, "{wide} {narrow} {all}");
-    // However wide: the first look is after eight blocks of two matches in each of the two parts.
+    // For intervals of any width, the first check is after eight blocks of two matches in each of the two parts.
     assert!(wide >= 2 * 8, "{wide}");
     let part = &place.ludex(&["status", "all", "--json"]).json()["parts"][0];
     let width = |end: &str| part["rating"][end].as_f64().unwrap();
@@ -260,7 +261,7 @@ fn narrow_interval_ends_part() {
 }
 
 #[test]
-fn run_is_locked_by_its_process() {
+fn run_in_progress_is_locked() {
     let place = Place::new();
     place.evaluate("random", "r", &["--budget", "games=2"]).json();
     let lock = fs::File::open(place.of_run("r", "lock")).unwrap();
@@ -269,7 +270,7 @@ fn run_is_locked_by_its_process() {
     assert_eq!(place.ludex(&["status", "r", "--json"]).json()["state"], "playing");
     lock.unlock().unwrap();
     assert!(place.evaluate("random", "r", &[]).ok);
-    // Without a name, all runs are listed.
+    // Without a run name, all runs are listed.
     let all = place.ludex(&["status", "--json"]).json();
     assert!(all["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["run"] == "r")), "{all}");
     let listed = place.ludex(&["status"]);
@@ -295,7 +296,7 @@ fn unplayable_agents_are_reported_before_start() {
     assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));
 }
 
-/// The built-in suites can be played as they are written: every opponent plays its game.
+/// Checks that the built-in suites are playable as written: every opponent supports its game.
 #[test]
 fn builtin_suites_are_playable() {
     for (name, _) in ludex_referee::suite::SUITES {
@@ -307,12 +308,12 @@ fn builtin_suites_are_playable() {
     }
 }
 
-/// A fault of a suite's own opponent never counts for the candidate: the match is played again and then discarded. An
-/// opponent that cannot play at all is reported before the first match.
+/// Checks that a failure of a suite's opponent never counts for the candidate: the match is replayed once and then
+/// discarded. An opponent that cannot play at all is reported before the first match.
 #[test]
 fn failed_opponent_does_not_affect_candidate() {
     let place = Place::new();
-    // It gives up after its first move.
+    // The bot exits after its first move.
     let bot = "import json, sys\nseen = json.loads(sys.stdin.readline())\nif seen['responses']: sys.exit(3)\ntaken = [(m['x'], m['y']) for m in seen['requests']]\nx, y = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken][0]\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
     fs::write(place.path("bot.py"), bot).unwrap();
     let suite = |policy: &str, cmd: &str| {
@@ -338,9 +339,9 @@ fn failed_opponent_does_not_affect_candidate() {
     assert_eq!(fs::metadata(place.of_run("missing", "episodes.jsonl")).map_or(0, |m| m.len()), 0);
 }
 
-/// A candidate that is also an opponent is counted from the seat that the plan gives it.
+/// Checks that a candidate that is also an opponent is scored from the seat that the plan gives to the candidate.
 #[test]
-fn candidate_against_itself_counts_once() {
+fn match_of_candidate_against_itself_counts_once() {
     let place = Place::new();
     let suite = "name = \"self\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=20\"]\nblocks = 4\nmetrics = [\"score_rate\", \"length\"]\n";
     fs::write(place.path("self.toml"), suite).unwrap();
@@ -351,9 +352,10 @@ fn candidate_against_itself_counts_once() {
     assert_eq!(part["metrics"]["score_rate"]["value"], part["score"]["value"], "{part}");
 }
 
-/// The prisoner's dilemma has no winner: it is measured by its mean return, and no group averages a score of it.
+/// Checks that the prisoner's dilemma, which has no winner, is measured by its mean return, and that no group averages
+/// a score of it.
 #[test]
-fn general_sum_part_has_no_score() {
+fn general_sum_game_has_return_but_no_score() {
     let place = Place::new();
     let suite = "name = \"pd\"\nversion = 1\ntitle = \"P\"\n[[part]]\nid = \"pd\"\ngame = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"tit_for_tat\"]\nblocks = 2\ngroups = [\"cooperation\"]\n";
     fs::write(place.path("pd.toml"), suite).unwrap();

@@ -1,5 +1,4 @@
-//! Language models in runs, against the stand-in over HTTP: the ratings that they get, what they cost, and everything that can
-//! be wrong with an endpoint.
+//! Language models in runs, against the LLM stub over HTTP: ratings, costs, and endpoint failures.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use super::{Place, Ran, killed, table};
 
-/// A stand-in in a process of its own; ends with this.
+/// LLM stub in a separate process. Dropping this value kills the process.
 pub(super) struct Stub {
     child: Child,
     pub(super) url: String,
@@ -25,7 +24,7 @@ impl Stub {
         Stub { child, url: ready["url"].as_str().unwrap().to_owned() }
     }
 
-    /// Returns the spec of a model behind the stub that receives the position.
+    /// Returns the spec of a model that sends the position to the stub.
     pub(super) fn model(&self, name: &str, more: &str) -> String {
         format!("llm model={name} base_url={} stub=true {more}", self.url).trim_end().to_owned()
     }
@@ -53,7 +52,7 @@ fn stronger_stub_is_rated_higher() {
             let ran = place.evaluate(&stub.model("m", "prompting=cot"), &format!("r{k}"), &[]);
             let all = ran.json();
             assert_eq!(all["end"], "done");
-            // A move is a call, as nothing is refused; what is played by the rules alone is not asked.
+            // Each move is one call, as no move is refused; forced moves cause no call.
             assert!(all["usage"]["calls"].as_u64().unwrap() > 100);
             part(&all, "four")["rating"]["value"].as_f64().unwrap()
         })
@@ -61,8 +60,8 @@ fn stronger_stub_is_rated_higher() {
     assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
 }
 
-/// A match that an illegal move ended, and in whose place another is played, counts in no table: not in the verdict, not in the report,
-/// not in ratings of the run's file, and not in a comparison.
+/// Checks that a match which was ended by an illegal move and then replayed is not counted: not in the verdict, the
+/// report, the ratings of the run's file, or a comparison.
 #[test]
 fn replayed_match_is_not_counted() {
     let place = Place::new();
@@ -93,7 +92,7 @@ fn replayed_match_is_not_counted() {
     let discards = report["discards"].as_array().unwrap().iter().find(|row| row["name"] == name.as_str()).unwrap();
     let lost: u64 = verdict["parts"].as_array().unwrap().iter().map(|part| part["invalid"].as_u64().unwrap()).sum();
     assert_eq!(discards["reasons"]["replayed"], lost);
-    // Two runs of one secret play the same; every match that counts has its partner.
+    // Two runs with the same secret play the same matches, and every counted match has its partner.
     evaluate("s");
     let plain = place.ludex(&["compare", "r", "s"]);
     assert!(plain.fails().contains(&name), "{}", plain.err);
@@ -104,12 +103,12 @@ fn replayed_match_is_not_counted() {
         rows.iter().find(|row| row["game"].as_str().unwrap().starts_with(game)).unwrap().clone()
     };
     assert_eq!(row("nim")["pairs"], tally(own).iter().sum::<u64>());
-    // An auction has no winner alone: its returns are compared, and the row of all games excludes it.
+    // An auction has no single winner: its returns are compared, and the total over all games excludes it.
     assert_eq!(row("first_sealed_auction")["scores"], Value::Null);
     assert_eq!(same["all"]["pairs"], row("nim")["pairs"]);
 }
 
-/// The report says how a model was prompted, which the suite may decide.
+/// Checks that the report names the prompting method of a model, which the suite may set.
 #[test]
 fn report_names_prompting_of_model() {
     let place = Place::new();
@@ -127,7 +126,7 @@ fn report_names_prompting_of_model() {
 fn killed_run_repeats_no_call() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "mcts sims=10"]);
-    // Conversations continue where they were, too.
+    // Conversations also continue from their previous state.
     let model = stub.model("m", "price_in=1 price_out=2 prompting=chat memory=3");
     let whole = place.evaluate(&model, "whole", &[]);
     let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json"];
@@ -145,7 +144,7 @@ fn killed_run_repeats_no_call() {
     assert_eq!(keys.len(), all, "a call was made twice");
 }
 
-/// The estimate, with what `ludex agents check` measured, against what the run used.
+/// Compares the estimate, which is based on measurements of `ludex agents check`, with the usage of the run.
 #[test]
 fn run_estimate_is_close_to_measured_usage() {
     for (plays, method) in [("random", "cot"), ("mcts sims=30", "cot"), ("mcts sims=30", "chat memory=4")] {
@@ -180,8 +179,8 @@ fn run_estimate_is_close_to_measured_usage() {
     }
 }
 
-/// A small run of the same model tells what its moves use, in each game and way of prompting, with what faults cost. Both games have
-/// a fixed number of moves, so that nothing but these uses is estimated.
+/// Checks that a small run of the same model (a pilot) provides the usage per move, for each game and prompting method,
+/// including the cost of faults. Both games have a fixed number of moves, so that only the usage is estimated.
 #[test]
 fn pilot_measures_usage_per_move() {
     let place = Place::new();
@@ -195,7 +194,7 @@ fn pilot_measures_usage_per_move() {
     let parts =
         [part("auction", "first_sealed_auction"), part("dilemma", "iterated_prisoners_dilemma(num_repetitions=4)")];
     fs::write(place.path("ways.toml"), suite.to_owned() + &parts.concat()).unwrap();
-    // Replies of unexpected length, and faults that cause repeated requests.
+    // Replies have an unexpected length, and faults cause repeated requests.
     let stub = Stub::start(&place, &["--agent", "random", "--out-tokens", "700", "--malformed", "0.2"]);
     let model = stub.model("m", "price_in=1 price_out=5");
     let line = |more: &[&str]| {
@@ -205,7 +204,7 @@ fn pilot_measures_usage_per_move() {
     line(&["--run", "pilot", "--scale", "0.5"]);
     let plain = line(&["--estimate", "--stand-in", "random"]);
     let piloted = line(&["--estimate", "--stand-in", "random", "--pilot", "pilot"]);
-    // Figures of whole matches do not depend on the model's substitute.
+    // Figures of whole matches do not depend on the agent that replaces the model in the estimate.
     let other = line(&["--estimate", "--stand-in", "always_defect", "--pilot", "pilot", "--part", "dilemma"]);
     let part =
         |estimate: &Value| estimate["parts"].as_array().unwrap().iter().find(|p| p["part"] == "dilemma").cloned();
@@ -223,7 +222,7 @@ fn pilot_measures_usage_per_move() {
         assert!(off(&piloted, name).abs() < 0.25, "{name}: {} of {used}", off(&piloted, name));
     }
     assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is not that good");
-    // A part that the pilot did not play is guessed, and named.
+    // The estimate guesses the usage of parts that the pilot did not play, and lists these parts.
     line(&["--run", "half", "--part", "dilemma", "--scale", "0.1"]);
     let half = line(&["--estimate", "--stand-in", "random", "--pilot", "half"]);
     assert!(half["guesses"][0].as_str().unwrap().contains(" in auction:"), "{half}");
@@ -233,13 +232,13 @@ fn pilot_measures_usage_per_move() {
     assert!(wrong.fails().contains("no match with calls"), "{}", wrong.err);
 }
 
-/// Every prompting method leads to moves in every game.
+/// Checks that every prompting method produces moves in every game.
 #[test]
-fn every_method_plays_every_game() {
+fn every_prompting_method_plays_every_game() {
     let place = Place::new();
     let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
     for game in ludex_games::games() {
-        // Long games in small: a method is not tried better by many moves.
+        // Long games are shortened, since more moves would not test a method better.
         let params = match game.info.id {
             "go" => "(board_size=5,max_game_length=30)",
             "chess" => "(max_plies=16)",
@@ -275,14 +274,14 @@ fn every_method_plays_every_game() {
             assert!(matches!(reason, "finished" | "truncated"), "{method}: {game} ended by {reason}");
             assert_eq!(record["seats"][0]["kind"], "llm");
         }
-        // A conversation is found again in the calls, and so is every other prompt.
+        // `verify` rebuilds the conversations from the calls, and every other prompt too.
         let verified = place.ludex(&["verify", &run]);
         assert!(verified.ok, "{method}: {}{}", verified.out, verified.err);
     }
 }
 
 #[test]
-fn stopped_endpoint_costs_nothing() {
+fn endpoint_outage_costs_no_match() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = |url: &str| format!("llm model=m base_url={url} stub=true retries=0");
@@ -297,11 +296,11 @@ fn stopped_endpoint_costs_nothing() {
     );
     let records = fs::read_to_string(place.of_run("r", "episodes.jsonl")).unwrap();
     assert!(!records.contains("infra_error"));
-    // Nothing answers there now: nothing is played, and what was done stands.
+    // The endpoint is down: no match is played, and finished matches stay.
     let refused = place.evaluate(&model(&falling.url), "r", &[]);
     assert!(refused.fails().contains("nothing was played"), "{}", refused.err);
     assert_eq!(fs::read_to_string(place.of_run("r", "episodes.jsonl")).unwrap(), records);
-    // It is back, at the same address.
+    // The endpoint is up again at the same address.
     let port = falling.url.rsplit_once(':').unwrap().1.trim_end_matches("/v1").to_owned();
     drop(falling);
     let _back = Stub::start(&place, &["--agent", "random", "--listen", &format!("127.0.0.1:{port}")]);
@@ -317,7 +316,7 @@ fn stopped_endpoint_costs_nothing() {
     ]);
     let (mut was, mut is) = (table(&whole), table(&all));
     for table in [&mut was, &mut is] {
-        // The name of the agent holds the port.
+        // The agent's name contains the port.
         table["parts"].as_array_mut().unwrap().iter_mut().for_each(|part| part["agent"] = Value::Null);
     }
     assert_eq!(is, was);
@@ -343,7 +342,7 @@ fn endpoint_errors_are_reported_before_start() {
     ] {
         let ran = place.evaluate(&agent, "never", &[]);
         assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
-        // A run that never played anything is begun anew by the next line.
+        // A run without any match is created anew by the next command.
         assert_eq!(place.written("never"), 0, "{agent}");
     }
     let named =
@@ -351,9 +350,9 @@ fn endpoint_errors_are_reported_before_start() {
     assert!(!named.ok);
 }
 
-/// The way calls are made may change during a run; the questions may not.
+/// Checks that a resumed run may change how calls are made, but not the prompts.
 #[test]
-fn run_resumes_with_new_limit_but_not_new_prompt() {
+fn run_resumes_with_changed_call_settings_but_not_changed_prompt() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();
@@ -368,7 +367,8 @@ fn run_resumes_with_new_limit_but_not_new_prompt() {
     assert!(!records.contains("rpm="));
 }
 
-/// An opponent that plays otherwise the second time: answers of before are answers to other questions.
+/// Checks that cached replies are not used if the opponent plays differently the second time, because the requests
+/// differ.
 #[test]
 fn cached_replies_require_equal_requests() {
     let place = Place::new();
@@ -382,20 +382,21 @@ fn cached_replies_require_equal_requests() {
     assert_eq!(killed(&place, "r", &line, 3, 9_000).json()["end"], "done");
     let verified = place.ludex(&["verify", "r"]);
     assert!(verified.ok, "{}{}", verified.out, verified.err);
-    // Each answer that was used stands behind a prompt that shows the position of the record.
+    // Each used reply follows a prompt that shows the position in the record.
     let told = place.ludex(&["show", "r"]);
     assert!(told.ok && told.out.contains("verdict: ok"), "{}", told.err);
 }
 
-/// Faults of the model count against it; faults of the network do not.
+/// Checks that faults of the model count against it, and that network faults do not.
 #[test]
-fn faults_count_against_their_party() {
+fn only_faults_of_the_model_count_against_it() {
     let place = Place::new();
     let run = |faults: &[&str], more: &str, run: &str| -> Ran {
         let stub = Stub::start(&place, &[&["--agent", "anchor level=1"], faults].concat());
         place.evaluate(&stub.model("m", &format!("retries=2 {more}")), run, &["--scale", "0.5"])
     };
-    // Only prose, nothing at all, refusals, cut off: asked three times, then lost.
+    // The stub sends only prose, empty replies, refusals, or truncated replies: the model is asked three times, then it
+    // loses.
     for (k, faults) in [["--prose", "1"], ["--empty", "1"], ["--refuse", "1"], ["--truncate", "1"]].iter().enumerate() {
         let all = run(faults, "", &format!("own{k}")).json();
         let nim = part(&all, "nim");
@@ -412,14 +413,14 @@ fn faults_count_against_their_party() {
             assert!(prompt.contains("your answer was refused"), "{prompt}");
         }
     }
-    // Now and then, retried or asked again: nothing is lost by it.
+    // Occasional faults are retried or requested again, and no match is lost.
     for (k, faults) in [["--fail", "0.1"], ["--malformed", "0.1"]].iter().enumerate() {
         let all = run(faults, "", &format!("way{k}")).json();
         assert_eq!(all["end"], "done");
         let records = fs::read_to_string(place.of_run(&format!("way{k}"), "episodes.jsonl")).unwrap();
         assert!(records.lines().all(|r| !r.contains("\"reason\":\"illegal\"")), "{faults:?}");
     }
-    // Always: nothing of it counts, whether the endpoint answers a greeting or not.
+    // If every request fails, no match counts, even if the endpoint answers a greeting.
     for (k, (faults, why)) in
         [(["--context", "100"], "context"), (["--rate-limit", "1"], "rate limit")].iter().enumerate()
     {
@@ -430,7 +431,8 @@ fn faults_count_against_their_party() {
     }
 }
 
-/// `[llm]` of a suite applies to all its models; the time of moves and the outcomes of replies are reported.
+/// Checks that the `[llm]` table of a suite applies to all its models, and that move times and reply outcomes are
+/// reported.
 #[test]
 fn suite_settings_apply_and_replies_are_counted() {
     let place = Place::new();
@@ -462,9 +464,9 @@ fn suite_settings_apply_and_replies_are_counted() {
     assert!(page.contains("Answers of ") && page.contains(" truncated"));
 }
 
-/// A budget is exceeded by one pair at most, however many matches are played at a time.
+/// Checks that a budget is exceeded by at most one pair per parallel match.
 #[test]
-fn budget_is_exceeded_by_one_wave_at_most() {
+fn budget_is_exceeded_by_at_most_one_pair_per_job() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let spent = |budget: &str, run: &str| {
@@ -480,7 +482,7 @@ fn budget_is_exceeded_by_one_wave_at_most() {
     assert!(used >= 20_000 && used < 20_000 + 6 * each, "{used}, {each} a match");
 }
 
-/// A message of HTTP with its body, as it came.
+/// Reads an HTTP message with its body and returns the raw bytes.
 fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
     let (mut all, mut length) = (Vec::new(), 0);
     loop {
@@ -502,7 +504,7 @@ fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Starts a proxy to `to` that fails on requests for JSON, as llama.cpp's does; returns its port.
+/// Starts a proxy to `to` that fails on requests for JSON, as llama.cpp does; returns its port.
 fn without_schemas(to: &str) -> u16 {
     let to = to.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -523,7 +525,7 @@ fn without_schemas(to: &str) -> u16 {
         }
         Some(())
     };
-    // It ends with the test's process.
+    // The thread ends with the test's process.
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let to = to.clone();
@@ -544,7 +546,7 @@ fn endpoint_that_fails_on_schemas_gets_text_requests() {
     assert!(calls.lines().count() > 10 && !calls.contains("\\\"move\\\":"), "answers are text");
 }
 
-/// Calls go with the records of the shards, and are bound to them as before.
+/// Checks that merging shards keeps their calls and binds the calls to the records.
 #[test]
 fn shards_of_model_merge_into_one_run() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Answers that are asked once in a run and given again.
+//! Replies that are requested once per run and then reused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,7 +43,7 @@ fn records(place: &Place, run: &str) -> Vec<Record> {
     all.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect()
 }
 
-/// The first plans of a part by agent and seat, and how many of them say that they were given before.
+/// Returns the first plans of a part by agent and seat, and the number of first plans that are marked as reused.
 fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTreeSet<String>>, usize) {
     let (mut plans, mut again): (BTreeMap<_, BTreeSet<String>>, usize) = Default::default();
     for record in records.iter().filter(|record| record.header.episode.contains(&format!(".{part}."))) {
@@ -60,7 +60,7 @@ fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTree
 }
 
 #[test]
-fn cached_answer_is_used_in_all_matches_of_its_seat() {
+fn cached_reply_is_used_in_all_matches_of_its_seat() {
     let place = Place::new();
     for (run, jobs) in [("one", "1"), ("four", "4")] {
         assert_eq!(evaluate(&place, "sound_plan", run, &["--jobs", jobs]).json()["end"], "done");
@@ -68,23 +68,23 @@ fn cached_answer_is_used_in_all_matches_of_its_seat() {
     }
     let all = records(&place, "one");
     let (plans, again) = first_plans(&all, "cards");
-    // Three agents on two seats: six questions, and 24 first plans in 12 matches.
+    // Three agents on two seats cause six requests, and 12 matches have 24 first plans.
     assert_eq!((plans.len(), again), (6, 18), "{plans:?}");
     assert!(plans.values().all(|said| said.len() == 1), "{plans:?}");
     let kept = lines(&place.path("ludex-data/runs/one"), "once.jsonl");
     assert!(kept.iter().all(|line| line["phase"] == "initial" && line["asked"].as_str().unwrap().len() == 64));
-    // In the other part every agent gets a request in each match.
+    // In the part `anew`, every agent gets a request in each match.
     let (plans, again) = first_plans(&all, "anew");
     assert_eq!(again, 0);
     assert!(plans[&("random".to_owned(), 0)].len() > 1);
-    // The order of the matches does not change documents.
+    // The order of the matches does not affect the documents.
     assert_eq!(first_plans(&records(&place, "four"), "cards"), first_plans(&all, "cards"));
-    // A bundle holds them. Shards would ask several times, so they are refused.
+    // A bundle contains the replies. Shards would request them several times, so shards are refused.
     place.ludex(&["export", "one", "--bundle", "one.tar.gz"]).well();
     assert!(place.ludex(&["verify", "one.tar.gz"]).well().contains("complete: all 16"));
     let shard = evaluate(&place, "sound_plan", "part", &["--shard", "1/2"]);
     assert!(shard.fails().contains("cannot be played in shards"), "{}", shard.err);
-    // An answer that its first episode does not have.
+    // Adds a cached reply that its first episode does not contain.
     let path = place.of_run("one", "episodes.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let named = text.split("\"once\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -97,9 +97,10 @@ fn cached_answer_is_used_in_all_matches_of_its_seat() {
     );
 }
 
-/// A model pays for such an answer once, also when the run is killed in between, and an audit plays its matches again.
+/// Checks that a model pays for a cached reply once, even if the run is killed in between, and that an audit replays
+/// its matches.
 #[test]
-fn cached_answer_costs_one_call() {
+fn cached_reply_costs_one_call() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--documents", "--malformed", "0"]);
     let model = stub.model("m", "");
@@ -107,7 +108,7 @@ fn cached_answer_costs_one_call() {
     let calls = lines(&place.path("ludex-data/runs/whole"), "calls.jsonl");
     let verified = place.ludex(&["verify", "whole"]);
     assert!(verified.well().contains("complete: all 16"), "{}", verified.out);
-    // First turns of the part with `once` that were paid for: one for each seat.
+    // First turns, in the part with `once`, that caused a paid call: one per seat.
     let paid: BTreeSet<(String, u64)> = calls
         .iter()
         .filter(|call| call["episode"].as_str().unwrap().contains(".cards.") && turn_of(call) == 0)

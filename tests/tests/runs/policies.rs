@@ -1,4 +1,5 @@
-//! A model that often answers with damaged documents, under a policy that counts unread answers apart from illegal moves.
+//! Model that often replies with damaged documents, under a policy that limits unparsed replies and illegal moves
+//! separately.
 
 use std::fs;
 
@@ -41,7 +42,7 @@ fn damaged_documents_forfeit_a_round() {
     let rule = Refusals { policy: IllegalPolicy::Default, tries: 2 };
     let wanted = IllegalMoveRules { policy: rule.policy, tries: rule.tries, unparsed: Some(rule) };
     let (mut forced, mut both, mut kept) = ([0, 0], 0, 0);
-    // Faults are drawn: a few runs have them all.
+    // Faults are random; a few runs contain all of them.
     for seed in 1..=6 {
         let (seed, run) = (seed.to_string(), format!("r{seed}"));
         let stub = Stub::start(&place, &["--documents", "--malformed", "0.5", "--seed", &seed]);
@@ -55,7 +56,7 @@ fn damaged_documents_forfeit_a_round() {
             let game = load_with(&record.header.game, &record.header.params).unwrap();
             let seat = record.header.seats.iter().position(|s| s.name != "random").unwrap();
             let mut all = steps(&*game, &record);
-            // The rounds that were played when an answer failed: the next one is forfeited.
+            // Rounds in which a reply failed; the next round is forfeited.
             let mut failed: Vec<usize> = Vec::new();
             while let Some(step) = all.next() {
                 let step = step.unwrap();
@@ -72,7 +73,7 @@ fn damaged_documents_forfeit_a_round() {
                     let [before, after] = [step.before, step.after].map(|state| state.view(Viewer::Seat(seat)).value());
                     let rounds = before["history"].as_array().unwrap().len();
                     failed.push(rounds);
-                    // What stood before is still there, unless it was the first plan.
+                    // The previous plan still applies, unless this was the first plan.
                     let side = before["side"].as_str().unwrap();
                     let stood = &before["strategy"][side]["strategy"];
                     assert_eq!(&after["strategy"][side]["strategy"], stood);

@@ -1,4 +1,4 @@
-//! Reports of runs: several in one leaderboard, with figures, transcripts, and the same numbers in every form.
+//! Reports of runs: several runs in one leaderboard, figures, transcripts, and equal numbers in every format.
 
 use std::fs;
 
@@ -35,7 +35,8 @@ fn read_in(place: &Place, folder: &str) -> String {
     fs::read_to_string(place.path(folder).join("report.html")).unwrap()
 }
 
-/// A record by other rules is not counted anywhere: the report names it, and a run that holds one is not continued.
+/// Checks that a record with other rules is not counted: the report names it, and a run that contains it cannot be
+/// continued.
 #[test]
 fn record_with_other_rules_is_not_counted() {
     let place = Place::new();
@@ -57,11 +58,11 @@ fn record_with_other_rules_is_not_counted() {
 }
 
 #[test]
-fn report_joins_two_runs() {
+fn report_combines_two_runs() {
     let place = Place::new();
     fs::write(place.path("small.toml"), [SUITE, FIGURES].concat()).unwrap();
     let all = [place.evaluate("random", "a", &[]).json(), place.evaluate("mcts sims=4", "b", &[]).json()];
-    // A run has its own report.
+    // Each run has a separate report.
     let own = fs::read_to_string(place.of_run("a", "report.html")).unwrap();
     assert!(own.contains("Run a") && own.contains("id=\"figure-scores\"") && !own.contains("transcripts-"));
     assert!(place.of_run("a", "figures/scores.csv").exists());
@@ -76,12 +77,12 @@ fn report_joins_two_runs() {
     {
         assert!(page.contains(text), "{text}");
     }
-    // The name of a format is not an address that is loaded.
+    // The XML namespace of a format is not an address that browsers load.
     let bare = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
     for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
         assert!(!bare.contains(outside), "{outside}: the page loads nothing");
     }
-    // The numbers are those of the runs.
+    // The numbers equal those of the runs.
     let scores = read("figures/scores.csv");
     let leaders = read("figures/leaderboard.csv");
     for run in &all {
@@ -98,7 +99,7 @@ fn report_joins_two_runs() {
     assert!(read("figures/boards.json").contains("<svg"), "the games have pictures");
     assert!(read("figures/effort-1.svg").starts_with("<svg xmlns="));
 
-    // Each link leads to a match of the transcripts.
+    // Each link leads to a match in the transcripts.
     let mut links = 0;
     for run in ["a", "b"] {
         let file = format!("transcripts-{run}.html");
@@ -111,7 +112,7 @@ fn report_joins_two_runs() {
     }
     assert_eq!(links, all.iter().map(|run| run["matches"].as_u64().unwrap()).sum::<u64>());
 
-    // What cannot be read is said.
+    // Files that cannot be read are reported.
     let suite = place.of_run("b", "suite.toml");
     let text = fs::read_to_string(&suite).unwrap();
     fs::write(&suite, "name = 1").unwrap();

@@ -1,4 +1,4 @@
-//! Seasons of suites: the same deals for all, once for each agent, hidden until the end.
+//! Seasons of suites: equal deals for all agents, one run per agent, hidden until the end of the season.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,7 @@ opponents = ["random"]
 blocks = 3
 "#;
 
-/// Matches of a run.
+/// Number of matches in a run.
 const MATCHES: usize = 6;
 
 async fn server(data: &Path, seasons: &[&str]) -> Server {
@@ -49,7 +49,7 @@ async fn get(server: &Server, token: &str, path: &str) -> (u16, String) {
     server.get_with(path, &format!("authorization: Bearer {token}\r\n")).await
 }
 
-/// The seeds of the matches of a bot, in the order of their ids within the run.
+/// Returns the seeds of a bot's matches, in the order of their ids within the run.
 async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
     let mut seeds = Vec::new();
     for id in bot.matches.keys() {
@@ -62,7 +62,7 @@ async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn season_has_equal_deals_and_hides_matches_until_end() {
+async fn season_deals_are_equal_and_hidden_until_it_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
     let mut guest = Bot::new(there.address, "guest").await;
@@ -78,7 +78,7 @@ async fn season_has_equal_deals_and_hides_matches_until_end() {
     let mut ann = enter(&there, &tokens[0], "a", "first").await;
     let turn = ann.wait("turn").await;
     let id = turn["match"].as_str().expect("a match").to_owned();
-    // An agent with the same deals ahead cannot watch.
+    // An agent that has yet to play the same deals cannot watch.
     let mut bob = Bot::with(there.address, None, json!({"token": tokens[1], "agent": {"name": "b"}})).await;
     let watched = bob.call("spectate", json!({"match": id})).await;
     assert_eq!(watched["code"], "forbidden", "{watched}");
@@ -102,12 +102,12 @@ async fn season_has_equal_deals_and_hides_matches_until_end() {
     assert_eq!((&page["season"]["released"], &page["report"]), (&json!(false), &Value::Null), "{page}");
     there.stop().stopped().await;
 
-    // It is hidden after a restart too.
+    // The match is still hidden after a restart.
     let there = server(folder.path(), &["autumn"]).await;
     assert_eq!(get(&there, token, &format!("/episodes/{id}")).await.0, 404);
     there.stop().stopped().await;
 
-    // The operator ends the season: it ends for the run that is under way as well.
+    // The operator ends the season, including for the run in progress.
     let there = server(folder.path(), &[]).await;
     let released = async {
         for run in ["first", "second", "third"] {
@@ -125,7 +125,7 @@ async fn season_has_equal_deals_and_hides_matches_until_end() {
     assert_eq!(page["state"], "deadline", "{page}");
     there.stop().stopped().await;
 
-    // Its deals are known, so it does not begin again: runs after it have seeds of their own.
+    // The season's deals are public, so it cannot restart: later runs have separate seeds.
     let there = server(folder.path(), &["autumn"]).await;
     let mut ann = enter(&there, &tokens[0], "a", "later").await;
     assert_eq!(ann.call("suites", json!({})).await["suites"][0]["season"], Value::Null);
@@ -137,7 +137,7 @@ async fn season_has_equal_deals_and_hides_matches_until_end() {
 }
 
 #[tokio::test]
-async fn season_of_unknown_suite_prevents_start() {
+async fn server_refuses_to_start_with_season_of_unknown_suite() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = ludex_server::Config::new(folder.path());
     config.suites = Suites::default();

@@ -1,4 +1,4 @@
-//! A plan that several machines share, and the run that their shards make.
+//! Plans divided among several machines, and runs merged from shards.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Place, Ran, SUITE, timeless};
 
-/// Beside the parts of the small suite: blocks of one match, and a part in which invalid matches are replayed.
+/// Additional parts: one with blocks of one match, and one in which invalid matches are replayed.
 const MORE: &str = r#"
 [[part]]
 id = "kuhn"
@@ -26,7 +26,7 @@ blocks = 3
 invalid = "replay"
 "#;
 
-/// The line of a run in a data folder of its own.
+/// Runs `ludex evaluate` in a separate data folder.
 fn evaluate(place: &Place, suite: &str, data: &str, more: &[&str]) -> Ran {
     let agent = if suite == "absolute" { "random" } else { "mcts sims=5" };
     let line = ["evaluate", "--agent", agent, "--suite", suite, "--run", "r", "--json", "--data", data];
@@ -40,21 +40,21 @@ fn shards(place: &Place, suite: &str, data: &str, of: usize, more: &[&str]) {
     }
 }
 
-/// `ludex evaluate --merge` of shards by their numbers.
+/// Runs `ludex evaluate --merge` on shards, given by their numbers.
 fn merge(place: &Place, data: &str, of: usize, numbers: &[usize], more: &[&str]) -> Ran {
     let names: Vec<String> = numbers.iter().map(|number| format!("r.{number}-of-{of}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     place.ludex(&[&["evaluate", "--data", data, "--merge"], &names[..], more].concat())
 }
 
-/// The files of a run but for times.
+/// Returns the files of a run without times.
 fn files(place: &Place, data: &str) -> Vec<(&'static str, String)> {
     let folder = place.path(data).join("runs/r");
     let read = |name| (name, timeless(&fs::read_to_string(folder.join(name)).unwrap()));
     ["run.json", "suite.toml", "episodes.jsonl", "calls.jsonl", "log.jsonl"].map(read).to_vec()
 }
 
-/// Eight shards are played and merged; what comes out is the whole but for times.
+/// Plays eight shards, merges them, and checks that the result equals the whole run except for times.
 fn eight_shards_are_the_whole(place: &Place, suite: &str, more: &[&str]) {
     let whole = evaluate(place, suite, "whole", &[&["--jobs", "1"], more].concat()).json();
     shards(place, suite, "parts", 8, more);
@@ -66,7 +66,7 @@ fn eight_shards_are_the_whole(place: &Place, suite: &str, more: &[&str]) {
         let verified = place.ludex(&["verify", "r", "--data", data, "--json"]).json();
         assert_eq!((&verified["whole"]["complete"], &verified["verified"]), (&json!(true), &whole["matches"]));
     }
-    // It is a run like any other.
+    // The merged run behaves like any other run.
     assert_eq!(evaluate(place, suite, "parts", more).json()["played"], 0);
 }
 
@@ -83,7 +83,7 @@ fn merged_shards_equal_whole_run() {
     let report = ["rate", "parts/runs/r/episodes.jsonl", "--report", "report"];
     assert!(place.ludex(&report).ok && place.path("parts/runs/r/report.html").exists());
 
-    // A shard says what it is.
+    // The status of a shard names its run and its number.
     let status = place.ludex(&["status", "r.3-of-8", "--data", "parts"]);
     assert!(status.well().contains("shard 3/8, done: "), "{}", status.out);
     let status = place.ludex(&["status", "r.3-of-8", "--data", "parts", "--json"]).json();
@@ -91,14 +91,15 @@ fn merged_shards_equal_whole_run() {
     assert!(place.ludex(&["status", "--data", "parts"]).well().contains("\nr.8-of-8 "));
 }
 
-/// A ladder is climbed by one shard, so that some of the eight may have nothing to play.
+/// Checks merging if the suite has a rating ladder. One shard plays the whole ladder, so some of the eight shards may
+/// have no match.
 #[test]
-fn merged_shards_of_absolute_suite_equal_whole_run() {
+fn merged_shards_of_ladder_suite_equal_whole_run() {
     eight_shards_are_the_whole(&Place::new(), "absolute", &["--scale", "0.02"]);
 }
 
 #[test]
-fn incomplete_shards_are_named() {
+fn merge_error_names_incomplete_shards() {
     let place = Place::new();
     shards(&place, "small.toml", "d", 3, &[]);
     let fails = |numbers: &[usize], more: &[&str], why: &str| {
@@ -144,7 +145,7 @@ fn incomplete_shards_are_named() {
     evaluate(&place, "small.toml", "four", &["--shard", "3/4"]).json();
     fails(&[1, 2], &[&place.path("four/runs/r.3-of-4").display().to_string()], "number of shards: was 3, is 4");
 
-    // A shard that is not played to its end, and one with another record than it played.
+    // An unfinished shard, and a shard whose record was replaced.
     let begun = ["--shard", "3/3", "--budget", "games=2", "--jobs", "1"];
     evaluate(&place, "small.toml", "begun", &begun).json();
     let path = place.path("begun/runs/r.3-of-3").display().to_string();
@@ -165,7 +166,7 @@ fn incomplete_shards_are_named() {
     change("renamed", "run.json", &|text| text.replace("3/3", "2/3"));
     let ran = merge(&place, "d", 3, &[1], &["renamed", "r.3-of-3"]);
     assert!(ran.fails().contains("although the log says that the run is done"), "{}", ran.err);
-    // Rules of another version, in one shard and in all.
+    // Rules of another version, in one shard or in all shards.
     let other_rules = |text: String| {
         let mut settings: Value = serde_json::from_str(&text).unwrap();
         settings["games"]["nim"] = "0123".into();
@@ -179,7 +180,7 @@ fn incomplete_shards_are_named() {
     fails(&[1, 2], &["rules3"], "rules of nim: was ");
     fails(&[], &["rules1", "rules2", "rules3"], "rules of nim: was 0123");
 
-    // With all of them the run is made, from bundles too, and written once.
+    // With all shards, the run is created, even from bundles, and written once.
     let bundles = [1, 2, 3].map(|number| {
         let (run, file) = (format!("r.{number}-of-3"), format!("{number}.tar.gz"));
         place.ludex(&["export", &run, "--data", "d", "--bundle", &file]).well();
@@ -195,7 +196,7 @@ fn incomplete_shards_are_named() {
 }
 
 #[test]
-fn shard_option_is_checked() {
+fn invalid_shard_options_are_refused() {
     let place = Place::new();
     for bad in ["0/8", "9/8", "2/x", "2", "8"] {
         let ran = evaluate(&place, "small.toml", "d", &["--shard", bad]);

@@ -1,4 +1,4 @@
-//! TrueSkill between teams, against the Python package: `data/oracles/make_trueskill.py` made the numbers.
+//! TrueSkill between teams, compared with the Python package; `data/oracles/make_trueskill.py` computed the numbers.
 
 use std::fs;
 use std::io::Read as _;
@@ -37,7 +37,8 @@ fn team_skills_equal_python_package() {
     assert!(games == 280 && far < 1e-6, "{games} games, {far} from the package");
 }
 
-/// A run of undercover, one against four, as `ludex rate` reads its records: each agent as a whole, and apart in each role.
+/// Checks the ratings of a run of undercover (one player against four) as `ludex rate` computes them: per agent, and
+/// separately per role.
 #[test]
 fn undercover_skills_equal_python_package() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! The suites of published evaluations, played small from end to end: two agents of this program and two stand-ins for language models,
-//! a strong one that answers in JSON and a weak one that answers in prose, with faults.
+//! Suites of published evaluations, shortened but complete: two built-in agents and two stubs of language models play
+//! them. One stub is strong and answers in JSON, the other is weak and answers in prose with faults.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,16 +11,16 @@ use serde_json::Value;
 use super::models::Stub;
 use super::{Place, table};
 
-/// A short form of a suite.
+/// Shortened version of a suite.
 struct Small {
     suite: &'static str,
-    /// Replacements in the suite's text that make it short.
+    /// Replacements in the suite's text that shorten it.
     edits: &'static [(&'static str, &'static str)],
-    /// The parts that are played; empty: all.
+    /// Parts to play; empty: all parts.
     only: &'static [&'static str],
-    /// The metrics without a value in so small a run: part, metric, why.
+    /// Metrics without a value in a run of this size: part, metric, reason.
     unmeasured: &'static [(&'static str, &'static str, &'static str)],
-    /// The figures without numbers in so small a run, and why.
+    /// Figures without numbers in a run of this size, with the reason.
     empty: &'static [(&'static str, &'static str)],
 }
 
@@ -55,13 +55,13 @@ impl Small {
         self.metrics(&suite, &all);
         self.figures(&suite, &place);
 
-        // What is done is not played again, and what was written is the whole plan.
+        // Finished matches are not repeated, and the stored matches are the whole plan.
         let again = place.ludex(&line);
         assert_eq!((again.json()["played"].as_u64(), table(&again)), (Some(0), table(&ran)));
         assert!(place.ludex(&["verify", "r"]).well().contains("complete: all "));
     }
 
-    /// Each metric that a part asks for has a value for at least one agent.
+    /// Checks that each metric of a part has a value for at least one agent.
     fn metrics(&self, suite: &Suite, all: &Value) {
         let mut without = BTreeSet::new();
         for part in suite.parts.iter().filter(|part| self.plays(&part.id)) {
@@ -84,7 +84,7 @@ impl Small {
         assert_eq!(without, known.collect::<BTreeSet<_>>(), "metrics without a value");
     }
 
-    /// Each figure has numbers, and is drawn.
+    /// Checks that each figure has numbers and is drawn.
     fn figures(&self, suite: &Suite, place: &Place) {
         let page = fs::read_to_string(place.of_run("r", "report.html")).unwrap();
         let mut empty = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! Four entrants of mahjong in all 24 seatings of a wall: who gets which points, counted again from the records alone.
+//! Mahjong with four entrants in all 24 seatings of each wall (shuffled tile set): the points of each entrant,
+//! recomputed from the records alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +24,7 @@ metrics = ["wall_points"]
 
 const ENTRANTS: [&str; 4] = ["lowest_shanten", "random", "lowest_shanten slips=0.5", "random seed=7"];
 
-/// The tiles of the walls and the winds, in the order of the draws.
+/// Returns the tiles of the wall and the winds, in the order of the draws.
 fn chance_outcomes(record: &Record) -> Vec<u32> {
     let outcome = |event: &RecordEvent| match event {
         RecordEvent::Chance(c) => c.action,
@@ -32,7 +33,8 @@ fn chance_outcomes(record: &Record) -> Vec<u32> {
     record.events.iter().filter_map(outcome).collect()
 }
 
-/// The scores of each hand by seat, from positions alone: what the sums of scores grow by when chance deals again, and at the end.
+/// Returns the scores of each hand by seat, computed from positions alone: the increase of the total scores at each new
+/// deal and at the end.
 fn hands(record: &Record) -> Vec<Vec<f64>> {
     let game = ludex_games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
     let mut steps = ludex_env::recording::steps(&*game, record);
@@ -52,7 +54,7 @@ fn hands(record: &Record) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn entrants_take_all_seats_of_wall() {
+fn entrants_take_all_seatings_of_each_tile_wall() {
     let place = Place::new();
     fs::write(place.path("walls.toml"), SUITE).unwrap();
     let agents: Vec<&str> = ENTRANTS.iter().flat_map(|agent| ["--agent", agent]).collect();
@@ -65,7 +67,7 @@ fn entrants_take_all_seats_of_wall() {
     let name = |record: &Record, seat: usize| record.header.seats[seat].name.clone();
     let seatings: BTreeSet<Vec<String>> = records.iter().map(|r| (0..4).map(|p| name(r, p)).collect()).collect();
     assert_eq!(seatings.len(), 24, "every order once");
-    // Other seatings and other play, but the same walls and winds.
+    // The seatings and the play differ, but the walls and winds are the same.
     assert_eq!(chance_outcomes(&records[0]).len(), 2 * 137);
     assert!(records.iter().all(|r| chance_outcomes(r) == chance_outcomes(&records[0])));
     assert!(records.iter().any(|r| r.events.len() != records[0].events.len()));
@@ -80,7 +82,7 @@ fn entrants_take_all_seats_of_wall() {
         for (who, own) in &sums {
             let above = sums.values().filter(|s| *s > own).count() as f64;
             let level = sums.values().filter(|s| *s == own).count() as f64;
-            // Places above + 1 to above + level, worth 4, 3, 2, 1.
+            // Ranks above + 1 to above + level are worth 4, 3, 2, 1.
             *points.entry(who.clone()).or_default() += 4.0 - above - (level - 1.0) / 2.0;
         }
     }
@@ -98,7 +100,7 @@ fn entrants_take_all_seats_of_wall() {
 }
 
 #[test]
-fn walls_follow_from_seed() {
+fn tile_walls_are_determined_by_seed() {
     let walls = |game: &str, agents: [&str; 4]| {
         let game = ludex_games::load(game).unwrap();
         let record = ludex_play::play(&game, agents, 11).unwrap().record;

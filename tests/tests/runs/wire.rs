@@ -1,4 +1,4 @@
-//! Runs that a server plays with an agent that connects: the same as in process, through kills of both sides, and refusals.
+//! Remote runs: results equal those of a local run, even if server and client are killed; and refused enrolments.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// Two games with open cards and one with hidden ones.
+/// Suite of two games with perfect information and one with hidden information.
 const SUITE: &str = r#"
 name = "little"
 version = 1
@@ -46,7 +46,7 @@ blocks = 4
 metrics = ["level"]
 "#;
 
-/// A role that the agent that enrols fills, a sweep, drawn seats in a drawn order.
+/// Suite with a role for the enrolling agent, a sweep, and random seats in random order.
 const ROLES: &str = r#"
 name = "roles"
 version = 1
@@ -70,7 +70,7 @@ order = "shuffled"
 blocks = 4
 "#;
 
-/// An agent that is a function of what it sees.
+/// Agent whose moves depend only on its view.
 const AGENT: &str = "mcts sims=120 seed=7";
 
 fn suite_file(folder: &Path) -> String {
@@ -85,8 +85,8 @@ fn ludex(words: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The records of a run by episode, as one line each, without what differs from machine to machine and from day to day: times, the
-/// clock, and how a seat's agent describes itself.
+/// Returns the records of a run by episode, one line each, without the values that differ between machines and days:
+/// times, the clock, and the description of each seat's agent.
 fn records(data: &Path, run: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(data.join("runs").join(run).join("episodes.jsonl")).expect("records");
     let plain = |line: &str| {
@@ -113,7 +113,7 @@ fn verdict(parts: &Value) -> Value {
     json!(parts.as_array().expect("parts").iter().map(row).collect::<Vec<_>>())
 }
 
-/// The same run in this process, with the secret of the server's.
+/// Plays the same run in this process, with the secret of the server's run.
 fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let data = folder.join("here");
     fs::create_dir_all(&data).expect("a folder");
@@ -157,14 +157,14 @@ fn remote_run_with_kills_equals_local_run() {
     let options = ["--suite", suite.as_str(), "--limit", "grace_ms=1500"];
     let mut server = Process::start(PROGRAM, &data, &log, None, &options);
     let address = server.address;
-    // First without a disturbance.
+    // The first run has no disturbance.
     let calm = last_report(join(address, "calm").spawn().expect("the program"));
     assert_eq!(calm["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
     let far = records(&data, "calm");
     same(&far, &near);
     assert_eq!(verdict(&calm["verdict"]["parts"]), near_verdict);
-    // Then with kills of both sides.
+    // In the second run, server and client are killed repeatedly.
     let mut rng = Stream::from_text("ludex-tests:wire");
     let mut client = join(address, "rough").spawn().expect("the program");
     let done =
@@ -180,7 +180,7 @@ fn remote_run_with_kills_equals_local_run() {
             client.kill().expect("a client");
             client.wait().expect("its end");
             if kill % 4 == 0 {
-                // Longer than its session is kept.
+                // Waits longer than the server stores the client's session.
                 std::thread::sleep(Duration::from_millis(2_000));
             }
             client = join(address, "rough").spawn().expect("the program");
@@ -194,7 +194,7 @@ fn remote_run_with_kills_equals_local_run() {
     let (near, near_verdict) = here(folder.path(), &data.join("runs/rough"));
     same(&records(&data, "rough"), &near);
     assert_eq!(verdict(&rough["verdict"]["parts"]), near_verdict);
-    // Anybody can check it from its files.
+    // Anyone can verify the run from its files.
     let audit = Command::new(PROGRAM).args(["verify"]).arg(data.join("runs/rough")).output().expect("the program");
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stdout));
     assert!(String::from_utf8_lossy(&audit.stdout).contains("complete"), "{}", String::from_utf8_lossy(&audit.stdout));
@@ -214,7 +214,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn invalid_enrolments_are_refused_by_name() {
+async fn invalid_enrolment_errors_name_field() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;
@@ -252,7 +252,7 @@ async fn invalid_enrolments_are_refused_by_name() {
     let mut other = Bot::new(server.address, "other").await;
     is_error(&other.call("enrol", ask(json!({}))).await, "forbidden", "run");
     is_error(&other.call("withdraw", json!({"run": "mine"})).await, "unknown_run", "run");
-    // A second client of the agent takes the run over.
+    // A second client of the same agent takes over the run.
     let mut second = Bot::new(server.address, "cand").await;
     assert_eq!(second.call("enrol", ask(json!({}))).await["join"], enrolled["join"]);
     assert!(matches!(bot.client.ended().await.0, ClientEnd::Closed(4002, _)), "superseded");
@@ -266,7 +266,7 @@ async fn invalid_enrolments_are_refused_by_name() {
         (&json!("mine"), &json!("done"), &json!("/runs/mine/report.html"))
     );
     assert_eq!(end["verdict"]["parts"][0]["part"], "cards");
-    // The end is sent again to its agent, and to no other client.
+    // The end is sent again to the run's agent, and to no other client.
     let over = bot.call("enrol", ask(json!({}))).await;
     assert_eq!((&over["join"], &over["done"], &over["due"]), (&Value::Null, &json!(16), &json!(0)), "{over}");
     assert_eq!(bot.wait("run_end").await["verdict"], end["verdict"]);
@@ -340,7 +340,7 @@ async fn run_ends_at_its_deadline() {
     let enrol = json!({"suite": "little", "run": "late", "only": ["lines"]});
     assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");
     bot.wait("turn").await;
-    // It vanishes for good.
+    // The client disconnects and does not return.
     drop(bot);
     let mut over = Value::Null;
     for _ in 0..200 {
@@ -356,7 +356,7 @@ async fn run_ends_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn candidates_meet_in_one_run() {
+async fn two_remote_candidates_play_in_one_run() {
     let meeting = SUITE.replace(
         "[[part]]\nid = \"cards\"",
         "[[part]]\nid = \"meet\"\ngame = \"tic_tac_toe\"\nschedule = \"round_robin\"\nblocks = 2\n[[part]]\nid = \"cards\"",
@@ -388,16 +388,17 @@ fn entrants(folder: &Path, file: &str, spec: impl Fn(usize) -> String, many: usi
     file.display().to_string()
 }
 
-/// Returns the points of a table by name.
+/// Returns the points in a table by name.
 fn points(table: &Value) -> BTreeMap<String, String> {
     let row = |row: &Value| (row["name"].as_str().expect("a name").to_owned(), row["points"].to_string());
     table["entrants"].as_array().expect("a table").iter().map(row).collect()
 }
 
-/// The CPU time that a process has used, where the system tells it.
+/// Returns the CPU time of a process in ms, on systems that report it.
 fn cpu_ms(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The fields behind the name, which may hold spaces: user and system time in hundredths of a second are the 12th and 13th.
+    // The process name may contain spaces. After it, fields 12 and 13 are the user and system time in hundredths of a
+    // second.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(10 * (next()? + next()?))
@@ -412,7 +413,7 @@ fn remote_tournament_equals_local_tournament() {
     let near = entrants(folder.path(), "near.toml", spec, many);
     let data = folder.path().join("near").display().to_string();
     let near = ludex(&[&["tournament", "--agents", &near][..], &terms, &[&data]].concat());
-    // The same bots as clients, one of which never comes.
+    // The same bots connect as clients, except one, which never connects.
     let far = entrants(folder.path(), "far.toml", |_| "remote".to_owned(), many + 1);
     let data = folder.path().join("far").display().to_string();
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -465,7 +466,7 @@ fn remote_tournament_equals_local_tournament() {
 }
 
 #[tokio::test]
-async fn tournament_deals_are_unique_and_run_is_complete() {
+async fn server_tournament_has_unique_deals_and_complete_run() {
     let server = Server::start(|_| {}).await;
     let mut organiser = Bot::new(server.address, "organiser").await;
     let house = |name: &str, agent: &str| json!({"name": name, "agent": agent});
@@ -503,7 +504,7 @@ async fn tournament_deals_are_unique_and_run_is_complete() {
 }
 
 #[tokio::test]
-async fn enrolments_fill_roles() {
+async fn enrolled_agents_fill_suite_roles() {
     let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;
@@ -514,7 +515,7 @@ async fn enrolments_fill_roles() {
         (json!({"referee": ["random"]}), "bad_field", json!("roles")),
         (json!({"reference": ["random", "random seed=1"]}), "bad_field", json!("roles")),
         (json!({"reference": ["randon"]}), "unknown_agent", json!("roles")),
-        // What starts a program is the operator's to offer.
+        // Only the operator may offer agents that start a program.
         (json!({"reference": ["uci cmd=stockfish"]}), "forbidden", json!("roles")),
         (json!({"reference": ["llm model=x"]}), "forbidden", json!("roles")),
     ];

@@ -1,4 +1,4 @@
-//! The Rust client against a real server, over good and bad connections.
+//! Rust client against a running server, over stable and unstable connections.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ async fn first(ask: TurnRequest) -> Result<TurnReply, Failure> {
 }
 
 #[tokio::test]
-async fn gym_works_in_both_encodings() {
+async fn gym_works_in_json_and_messagepack() {
     let server = Server::start(|_| {}).await;
     let mut seen = Vec::new();
     for encoding in [Encoding::MsgPack, Encoding::Json] {
@@ -64,7 +64,7 @@ async fn gym_works_in_both_encodings() {
 }
 
 #[tokio::test]
-async fn batches_are_arrays_of_rows() {
+async fn batch_fields_have_expected_shapes() {
     let server = Server::start(|_| {}).await;
     let (client, _events) = Client::connect(&format!("ws://{}", server.address), Options::default()).await.unwrap();
     for (observer, rows) in [(Observer::Acting, vec![3]), (Observer::All, vec![3, 2])] {
@@ -76,7 +76,7 @@ async fn batches_are_arrays_of_rows() {
             assert_eq!(batch.rewards().unwrap().shape(), [3, 2]);
             let legal = env.legal_actions(&batch).unwrap();
             assert_eq!(legal.shape(), [rows.iter().product(), 7], "{mask:?}");
-            // With `observer = all`, seat 1 cannot act in the first position.
+            // With `observer = all`, the batch has rows of both seats, and seat 1 cannot act in the first position.
             assert_eq!(legal.iter().filter(|&&legal| legal).count(), 3 * 7, "{mask:?}");
         }
     }
@@ -133,7 +133,7 @@ async fn player_acts_again_after_refusal() {
 }
 
 #[tokio::test]
-async fn players_meet_in_queue_and_stop_on_request() {
+async fn queue_players_meet_and_stop_on_request() {
     let server = Server::start(|_| {}).await;
     let url = format!("ws://{}", server.address);
     let (a, a_events) = Client::connect(&url, options("a", Encoding::MsgPack)).await.unwrap();
@@ -161,7 +161,7 @@ async fn players_meet_in_queue_and_stop_on_request() {
 async fn broken_connections_lose_no_match_and_no_move() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
-        // Each connection lives a little longer than the one before, so that the match ends at some point.
+        // Each connection lives slightly longer than the previous one, so that the match eventually ends.
         let proxy = Proxy::start(server.address, |k| if k == 0 { 3_000 } else { 300 + 170 * k }).await;
         let witness = Witness::default();
         let join = Join { against: Some(vec!["random".into()]), count: 4, slots: 2, ..Join::new("tic_tac_toe") };
@@ -194,7 +194,7 @@ async fn gym_steps_once_over_broken_connections() {
 }
 
 #[tokio::test]
-async fn errors_name_their_cause() {
+async fn client_errors_name_cause() {
     let refused = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
     assert!(matches!(refused, Error::Connect { .. }), "{refused}");
     let server = Server::start(|_| {}).await;
@@ -204,7 +204,7 @@ async fn errors_name_their_cause() {
     let unknown = play(&url, options("lost", Encoding::Json), Join::new("no_such_game"), first).await.unwrap_err();
     assert_eq!(unknown.code(), Some(ErrorCode::UnknownGame), "{unknown}");
 
-    // An agent that fails gives up its match and says why.
+    // An agent that fails gives up its match and reports the reason.
     let join = Join { against: Some(vec!["random".into()]), ..Join::new("tic_tac_toe") };
     let fails = |_: TurnRequest| async { Err("no idea".into()) };
     let failed = play(&url, options("fails", Encoding::MsgPack), join, fails).await.unwrap_err();
@@ -212,7 +212,7 @@ async fn errors_name_their_cause() {
     let (client, _events) = Client::connect(&url, options("looks", Encoding::MsgPack)).await.unwrap();
     assert_eq!(client.list_matches(ListMatches::default()).await.unwrap(), []);
 
-    // If a server stops for good, the client gives up after its patience.
+    // If a server stops for good, the client gives up after `patience`.
     let impatient = Options { patience: Some(Duration::from_millis(300)), ..options("waits", Encoding::Json) };
     let (waits, mut events) = Client::connect(&url, impatient).await.unwrap();
     server.stop().stopped().await;
@@ -227,13 +227,13 @@ async fn errors_name_their_cause() {
 }
 
 #[tokio::test]
-async fn tls_accepts_own_certificate() {
+async fn tls_accepts_given_ca_certificate() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
     let server = Server::start(|c| c.tls = Some(files)).await;
     let at = |scheme: &str| format!("{scheme}://localhost:{}", server.address.port());
-    // If it were tried again, the test would not end.
+    // If the client retried, the test would not end.
     let forever = || Options { patience: Some(Duration::from_secs(3600)), ..Options::default() };
 
     let (client, _events) = Client::connect(&at("wss"), forever().ca(&cert).unwrap()).await.unwrap();
@@ -253,7 +253,7 @@ async fn tls_accepts_own_certificate() {
 }
 
 #[tokio::test]
-async fn documents_are_moves_in_gym_and_matches() {
+async fn documents_are_accepted_as_moves_in_gym_and_matches() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
     let url = format!("ws://{}", server.address);
     let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();
@@ -275,7 +275,7 @@ async fn documents_are_moves_in_gym_and_matches() {
     assert_eq!(env.restore(snapshot.items).await.unwrap().to_move.get(0), Some(0));
     client.close().await;
 
-    // A match against an agent of the server: a document with a flaw, then one without.
+    // In a match against a built-in agent, the client sends a document with a flaw and then a valid one.
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = said.clone();
     let agent = move |ask: TurnRequest| {

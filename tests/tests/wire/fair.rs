@@ -1,4 +1,4 @@
-//! Who meets whom, on which seat and which seed; and whose time it is when the server is late.
+//! Fairness of matches: pairing of agents, assignment of seats and seeds, and clocks when the server is slow.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ async fn episode(server: &Server, id: &str) -> Value {
     page
 }
 
-/// Plays until `count` matches are over; their records, in the order in which they began.
+/// Plays until `count` matches are over and returns their records in order of their start.
 async fn played(server: &Server, bot: &mut Bot, count: usize) -> Vec<Value> {
     let mut begun = Vec::new();
     while bot.over() < count {
@@ -46,7 +46,7 @@ async fn played(server: &Server, bot: &mut Bot, count: usize) -> Vec<Value> {
     all
 }
 
-/// The seat of `name` in each record.
+/// Returns the seat of `name` in each record.
 fn seats(records: &[Value], name: &str) -> Vec<usize> {
     let seat = |r: &Value| r["seats"].as_array().unwrap().iter().position(|s| s["name"] == name);
     records.iter().filter_map(seat).collect()
@@ -56,7 +56,7 @@ fn field(records: &[Value], key: &str) -> Vec<Value> {
     records.iter().map(|r| r[key].clone()).collect()
 }
 
-/// Two bots that play `count` matches from the queue.
+/// Plays `count` queue matches between two bots and returns their records.
 async fn meeting(server: &Server, count: usize, more: Value) -> Vec<Value> {
     let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
     for bot in [&mut a, &mut b] {
@@ -68,13 +68,13 @@ async fn meeting(server: &Server, count: usize, more: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn queue_alternates_seats_within_meeting() {
+async fn queue_alternates_seats_of_same_opponents() {
     let server = Server::start(|_| {}).await;
     for game in ["tic_tac_toe", "kuhn_poker"] {
         let seats = seats(&meeting(&server, 6, json!({"game": game})).await, "a");
         assert!(seats == [0, 1, 0, 1, 0, 1] || seats == [1, 0, 1, 0, 1, 0], "{game}: {seats:?}");
     }
-    // With three seats everybody has each of them in turn.
+    // With three seats, each bot has every seat in turn.
     let mut bots = Vec::new();
     for name in ["a", "b", "c"] {
         let mut bot = Bot::new(server.address, name).await;
@@ -99,9 +99,9 @@ async fn rated_queue_matches_come_in_pairs() {
         assert_ne!(seats[k], seats[k + 1]);
     }
     assert!(pairs[0] != pairs[2] && seeds[0] != seeds[2], "{pairs:?}");
-    // The last one of an odd count is alone.
+    // With an odd count, the last match has no partner.
     assert!(pairs[4].is_null() && seeds[4].is_string(), "{pairs:?}");
-    // Who does not want pairs, or plays for nothing, has none; the seats alternate all the same.
+    // Unrated matches and matches with `pairs: false` have no partner, but seats still alternate.
     for more in [json!({"rated": true, "pairs": false}), json!({}), json!({"rated": true, "seat": null, "queue": "q"})]
     {
         let mut join = json!({"game": "tic_tac_toe"});
@@ -110,7 +110,7 @@ async fn rated_queue_matches_come_in_pairs() {
         let paired = more["queue"] == "q";
         assert_eq!(field(&all, "pair").iter().all(Value::is_string), paired, "{more}");
         assert_eq!(all[0]["seed"] == all[1]["seed"], paired, "{more}");
-        // Two who agree on a queue may have agreed on more.
+        // Two agents that agreed on a queue may have agreed on more, so their match is flagged.
         assert_eq!(all[0]["flags"], if paired { json!(["arranged"]) } else { json!([]) });
     }
     let (_, ratings) = server.get("/ratings").await;
@@ -129,7 +129,7 @@ async fn rated_anchor_matches_come_in_pairs() {
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 2});
     bot.join(join.clone()).await;
-    // Nothing of the first is released before the second is over.
+    // Nothing of the first match is released before the second one is over.
     let half = played(&server, &mut bot, 1).await;
     for key in ["seed", "salt", "digest", "pair"] {
         assert!(half[0][key].is_null(), "{key}: {}", half[0]);
@@ -144,7 +144,7 @@ async fn rated_anchor_matches_come_in_pairs() {
     assert!(all[0]["pair"].is_string() && all[0]["mirror"].is_null(), "{all:?}");
     assert!(bot.matches.values().all(|seen| seen.end["seed"].is_null()), "only the record tells");
 
-    // A client that leaves after the first half: that is released, and nothing hangs.
+    // If a client leaves after the first match of a pair, that match is released and nothing hangs.
     let mut bot = Bot::new(server.address, "leaver").await;
     let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 0})).await;
     bot.wait("turn").await;
@@ -157,7 +157,7 @@ async fn rated_anchor_matches_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn hidden_games_use_unique_seeds_and_mirrors() {
+async fn hidden_information_matches_use_unique_seeds_and_store_mirror() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "kuhn_poker", "against": ["random"], "rated": true, "count": 6, "slots": 3})).await;
@@ -192,7 +192,7 @@ async fn hidden_games_use_unique_seeds_and_mirrors() {
     server.stop().stopped().await;
 }
 
-/// Plays the first match, and answers nothing after it.
+/// Plays the first match of a pair and leaves the second one unanswered.
 async fn half(bot: &mut Bot) {
     while bot.over() == 0 {
         let message = bot.go_on().await.expect("a connection");
@@ -201,7 +201,7 @@ async fn half(bot: &mut Bot) {
 }
 
 #[tokio::test]
-async fn half_pair_survives_restart() {
+async fn unfinished_pair_survives_restart() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_in(folder.path(), |_| {}).await;
     let address = server.address;
@@ -232,7 +232,7 @@ async fn half_pair_survives_restart() {
 #[tokio::test]
 async fn sessions_of_one_owner_never_meet_in_rated_matches() {
     let server = Server::start(|_| {}).await;
-    // A guest's own joins do not meet, those of two guests do.
+    // Joins of the same guest never meet; joins of two guests do.
     let mut guest = Bot::new(server.address, "guest").await;
     for _ in 0..2 {
         guest.join(json!({"game": "tic_tac_toe", "rated": true})).await;
@@ -259,19 +259,19 @@ async fn sessions_of_one_owner_never_meet_in_rated_matches() {
     bob.join(json!({"game": "connect_four", "rated": true})).await;
     let start = bob.wait("match_start").await;
     assert_eq!((&start["seats"][0]["name"], &start["seat"]), (&json!("n0"), &json!(1)), "the first to arrive");
-    // For nothing they may meet.
+    // In unrated matches, sessions of one owner may meet.
     one.join(json!({"game": "tic_tac_toe", "seat": 0})).await;
     two.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
     two.wait("match_start").await;
     server.stop().stopped().await;
 }
 
-/// True while the blocker holds its thread.
+/// True after the blocking agent has blocked its thread.
 static HELD: AtomicBool = AtomicBool::new(false);
-/// Duration of the block, longer than the clock of the other match.
+/// Time for which the thread is blocked, longer than the clock of the test's match.
 const HOLD: Duration = Duration::from_secs(5);
 
-/// An agent that holds the thread that it is on when its match begins.
+/// Agent that blocks its thread when its match starts.
 struct Blocker;
 
 impl Agent for Blocker {
@@ -286,7 +286,7 @@ impl Agent for Blocker {
 }
 
 #[tokio::test]
-async fn late_server_costs_no_agent_the_match() {
+async fn server_delay_costs_no_clock_time() {
     let blocker = AgentEntry::new("blocker", "holds its thread", |_, _| Ok(Arc::new(Blocker)));
     let server = Server::start(|c| c.opponents.agents = Roster::builtin().with(blocker)).await;
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
@@ -299,7 +299,7 @@ async fn late_server_costs_no_agent_the_match() {
     while !HELD.load(Ordering::Acquire) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // The act is in the socket in time, but unread.
+    // The act reaches the socket in time but is not read in time.
     let accepted = x.act(&turn, json!({"action": 4})).await;
     assert_eq!(accepted["type"], "accepted", "{accepted}");
     let id = turn["match"].as_str().unwrap().to_owned();

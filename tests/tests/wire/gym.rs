@@ -1,4 +1,4 @@
-//! The gym plane over real sockets, in JSON written by hand.
+//! Gym plane over real sockets, with hand-written JSON.
 
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ async fn open_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn one_bad_entry_refuses_whole_step() {
+async fn one_invalid_action_refuses_whole_step() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 3, "autoreset": "disabled"})).await;
@@ -144,7 +144,7 @@ async fn one_bad_entry_refuses_whole_step() {
     server.stop().stopped().await;
 }
 
-/// Plays x: 0 1 2, o: 3 4 and so wins for x with the fifth move.
+/// Plays x: 0 1 2, o: 3 4, so that x wins with the fifth move.
 async fn win(c: &mut Client, env: i64) -> Value {
     for a in [0, 3, 1, 4] {
         c.call("step", json!({"env": env, "actions": [a]})).await;
@@ -153,7 +153,7 @@ async fn win(c: &mut Client, env: i64) -> Value {
 }
 
 #[tokio::test]
-async fn reset_accepts_three_forms() {
+async fn reset_works_in_every_autoreset_mode() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let modes = ["next_step", "same_step", "disabled"];
@@ -204,7 +204,7 @@ async fn mask_forms_are_equivalent() {
 }
 
 #[tokio::test]
-async fn server_plays_its_seats() {
+async fn server_plays_seats_of_builtin_agents() {
     let server = Server::start(|c| {
         c.opponents.named.insert("house".into(), "random".into());
     })
@@ -217,7 +217,7 @@ async fn server_plays_its_seats() {
     assert_eq!((&b["seat"], &b["to_move"]), (&json!([0, 0, 0, 0]), &json!([0, 0, 0, 0])));
     let (mut ended, mut turned) = (0, false);
     for k in 0..60 {
-        // The first legal column, read off the mask.
+        // Chooses the first legal column according to the mask.
         let b = if k == 0 { b.clone() } else { c.call("step", json!({"env": env, "actions": []})).await };
         assert_eq!(b["code"], if k == 0 { Value::Null } else { json!("bad_shape") });
         let look = c.call("step", json!({"env": env, "actions": [-1, -1, -1, -1]})).await;
@@ -289,7 +289,7 @@ async fn joint_moves_of_seats_are_accepted() {
 }
 
 #[tokio::test]
-async fn illegal_actions_lose_if_configured() {
+async fn illegal_action_loses_if_configured() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 2, "on_illegal": "lose"})).await;
@@ -314,7 +314,7 @@ async fn step_limit_truncates() {
 }
 
 #[tokio::test]
-async fn view_clone_snapshot_and_restore_agree() {
+async fn clone_and_restore_preserve_running_episodes() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "kuhn_poker", "count": 3, "views": ["struct", "returns"]})).await;
@@ -344,7 +344,7 @@ async fn view_clone_snapshot_and_restore_agree() {
     for field in ["to_move", "struct", "length", "episode", "mask", "terminated"] {
         assert_eq!(back[field], before[field], "{field}");
     }
-    // The same draws follow: the cards of the next episode are those of the first time.
+    // The random draws repeat, so the next episode has the cards of the first time.
     let first = c.call("reset", json!({"env": env, "envs": [1]})).await;
     let second = c.call("reset", json!({"env": env, "envs": [1]})).await;
     c.call("restore", json!({"env": env, "items": snapshots["items"]})).await;
@@ -394,11 +394,11 @@ async fn equal_seeds_give_equal_episodes() {
 }
 
 #[tokio::test]
-async fn pipelined_requests_get_replies() {
+async fn pipelined_requests_of_an_environment_get_replies_in_order() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let a = opened(&mut c, json!({"game": "tic_tac_toe"})).await;
-    // The second is played by a searcher on the compute pool: its replies come later, in their order.
+    // A search agent on the compute pool plays in the second handle, whose replies arrive later but in order.
     let b = opened(&mut c, json!({"game": "connect_four", "seats": ["agent", "mcts sims=2000"]})).await;
     let mut ids = Vec::new();
     for (env, action) in [(b, -2), (a, -2), (b, 3), (b, 3), (a, 4), (a, 0), (b, 3)] {
@@ -420,7 +420,7 @@ async fn pipelined_requests_get_replies() {
     }
     let look = c.call("step", json!({"env": b, "actions": [-1]})).await;
     assert_eq!(look["length"], json!([6]));
-    // A handle that is away is closed after what was asked before.
+    // A `close` is executed after earlier requests to the handle, even if the handle is busy.
     let step = c.ask("step", json!({"env": b, "actions": [0]})).await;
     let close = c.ask("close", json!({"env": b})).await;
     let late = c.ask("step", json!({"env": b, "actions": [0]})).await;
@@ -431,7 +431,7 @@ async fn pipelined_requests_get_replies() {
 }
 
 #[tokio::test]
-async fn encodings_agree() {
+async fn json_and_messagepack_batches_are_equal() {
     let server = Server::start(|_| {}).await;
     let mut json = Client::hello(server.address).await;
     let mut packed = Client::greet(server.address, Some("ludex.v1.msgpack"), json!({})).await;
@@ -457,7 +457,7 @@ async fn encodings_agree() {
     server.stop().stopped().await;
 }
 
-/// Turns the bins of a MessagePack batch, read as lists of bytes, into the numbers that JSON shows.
+/// Converts the bins of a MessagePack batch, decoded as lists of bytes, to the numbers that JSON shows.
 fn unpack(b: &mut Value) {
     let columns = [("reward", 'f', 4), ("returns", 'f', 8), ("length", 'u', 4), ("episode", 'u', 4), ("at", 'u', 4)];
     fn column(v: &mut Value, kind: char, size: usize) {
@@ -508,7 +508,7 @@ fn unpack(b: &mut Value) {
 }
 
 #[tokio::test]
-async fn recorded_episodes_are_stored_and_verify() {
+async fn recorded_gym_episodes_are_stored_and_verify() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(data.path(), |_| {}).await;
     let mut c = Client::greet(server.address, None, json!({"agent": {"name": "learner", "kind": "learner"}})).await;
@@ -538,7 +538,7 @@ async fn recorded_episodes_are_stored_and_verify() {
             c.call("step", json!({"env": env, "actions": [99]})).await;
         }
     }
-    // Records are written behind: they are there once the store was closed in order.
+    // Records are written in the background and are complete after the store is closed.
     c.cut();
     server.stop().stopped().await;
     let store = ludex_server::store::Store::open_shared(data.path()).await.unwrap();

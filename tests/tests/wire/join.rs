@@ -1,4 +1,4 @@
-//! `ludex join`: the program's own agents as clients of a server.
+//! `ludex join`: built-in agents as clients of a server.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// Runs `ludex join` with these words and lines of input; returns its exit code and what it printed.
+/// Runs `ludex join` with these arguments and input; returns its exit code and both outputs.
 async fn join(server: &Server, words: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(PROGRAM);
     command.arg("join").arg(server.address.to_string()).args(words);
@@ -48,7 +48,7 @@ async fn remote_and_local_matches_are_equal_for_equal_seeds() {
     assert_eq!(first["matches"][0]["seats"][0]["name"], "random");
     assert_eq!(first["wins"].as_u64().unwrap() + first["losses"].as_u64().unwrap(), 4);
 
-    // Match n of --seed 5 is the one that the agent with seed=5+n plays.
+    // With --seed 5, match n equals the match that the agent with seed=5+n plays.
     let fixed = ["--game", "tic_tac_toe", "--against", "random seed=9", "--seat", "0", "--json", "--agent"];
     let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--matches", "3"]].concat();
     let (_, series, _) = join(&server, &series, "").await;
@@ -61,7 +61,7 @@ async fn remote_and_local_matches_are_equal_for_equal_seeds() {
     }
 }
 
-/// The action ids of a match. An unrated match may reach the store shortly after its end.
+/// Checks the clock in the record of a joined match. The server may store an unrated match a moment after its end.
 #[tokio::test]
 async fn joined_match_has_the_requested_clock() {
     let server = Server::start(|_| {}).await;
@@ -80,7 +80,7 @@ async fn moves(server: &Server, played: &Value) -> Vec<u64> {
     events.map(|event| event["action"].as_u64().expect("an id")).collect()
 }
 
-/// The record of a match, once it is whole.
+/// Returns the record of a match once it is complete.
 async fn whole(server: &Server, played: &Value) -> Value {
     let path = played["record"].as_str().expect("a path");
     loop {
@@ -117,10 +117,10 @@ async fn person_plays_and_resigns() {
     assert!(out.contains("lost, return -1 (resign, seat 0 at fault)"), "{out}");
 }
 
-/// A server that restarts without its store has forgotten the session and its match. A client that reclaims nothing joins
-/// again, and plays as many matches to their end as it was asked to.
+/// Checks that a client joins again if a server restarts without its store and so forgets the session and the match. A
+/// client that reclaims nothing must still finish the requested number of matches.
 #[tokio::test]
-async fn forgotten_session_is_replaced() {
+async fn client_joins_again_after_session_is_forgotten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
     let server = Process::start(PROGRAM, &at("before"), &at("log"), None, &[]);
@@ -130,7 +130,7 @@ async fn forgotten_session_is_replaced() {
     command.arg("join").arg(address.to_string()).args(words);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let joined = command.spawn().expect("the program");
-    // The match waits, because the opponent does not move.
+    // The match is pending, because the opponent does not move.
     let mut other = Bot::new(address, "other").await;
     other.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
     other.wait("turn").await;
@@ -166,7 +166,8 @@ async fn invalid_join_errors_name_reason() {
     }
 }
 
-/// A program in Botzone's simplified interaction and one in its JSON, which keep running, and one that is started for every turn.
+/// Checks three Botzone programs: one with the simplified interaction and one with JSON, both kept running, and one
+/// that is restarted every turn.
 #[tokio::test]
 async fn botzone_programs_play_mahjong_remotely() {
     let server = Server::start(|_| {}).await;

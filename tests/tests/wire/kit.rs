@@ -1,4 +1,4 @@
-//! The protocol kit, against correct clients and servers, and against some that make one mistake each.
+//! Conformance checks run on correct clients and servers, and on faulty ones that make one mistake each.
 
 mod clients;
 mod meddler;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// Runs `ludex` with these words; returns its exit code, standard output and standard error.
+/// Runs `ludex` with these arguments; returns exit code, standard output and standard error.
 async fn ludex(words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(PROGRAM);
     command.args(words).env_remove("LUDEX_TOKEN").stdin(Stdio::null()).kill_on_drop(true);

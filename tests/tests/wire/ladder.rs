@@ -1,4 +1,4 @@
-//! Standing ladders on a live server: who meets, what the table says, crashes, and the end of a season.
+//! Standing ladders on a running server: pairing, standings, crashes, and the end of a season.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -15,12 +15,12 @@ use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
-/// Longer than anything here takes.
+/// Timeout that no successful operation reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A ladder on which everybody is near, without anchors.
+/// Ladder without anchors, on which any two agents are close enough to meet.
 const FREE: &str = "game = \"tic_tac_toe\"\nmove_ms = 60000\nanchors = []\n[pairing]\nnear = 10000\nagain = 0\n";
-/// A ladder on which no agents are near, so that all meet anchors at once.
+/// Ladder on which no two agents are close enough to meet, so that all agents meet anchors at once.
 const ANCHORED: &str =
     "game = \"tic_tac_toe\"\nanchors = [0]\n[pairing]\nnear = 0\nwiden = 0\nagain = 10000\nanchor_after_s = 0\n";
 
@@ -38,7 +38,7 @@ async fn page(address: SocketAddr, path: &str) -> Value {
     serde_json::from_str(&body).expect("JSON")
 }
 
-/// The page of the ladder as soon as it is as wanted.
+/// Polls the page of the ladder until it satisfies `wanted`.
 async fn until(address: SocketAddr, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let from = Instant::now();
     loop {
@@ -56,14 +56,14 @@ fn row<'a>(page: &'a Value, agent: &str) -> &'a Value {
     rows.iter().find(|row| row["agent"] == agent).unwrap_or_else(|| panic!("{agent}: {page}"))
 }
 
-/// Returns the part of a page that does not change with the time of day.
+/// Returns the part of a page that does not depend on the time of day.
 fn results(page: &Value) -> Vec<Value> {
     let keys = ["agent", "rating", "games", "wins", "draws", "losses", "last_ms", "anchor"];
     let rows = page["table"].as_array().expect("a table");
     rows.iter().map(|row| keys.iter().map(|key| row[key].clone()).collect()).collect()
 }
 
-/// Plays this number of matches, with moves at random.
+/// Plays this number of matches with random moves.
 async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
     let mut rng = Stream::from_text(seed);
     bot.play(matches, |turn| {
@@ -74,11 +74,11 @@ async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
 }
 
 #[tokio::test]
-async fn ladder_table_follows_from_records() {
+async fn ladder_standings_are_computed_from_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
-    // What the ladder decides, a join cannot.
+    // A join cannot choose the settings that the ladder decides.
     for (field, value) in [("seat", json!(0)), ("clock", json!({"move_ms": 77}))] {
         let mut join = ladder();
         join[field] = value;
@@ -93,7 +93,7 @@ async fn ladder_table_follows_from_records() {
     let mine = row(&table, "ann");
     assert!(mine["deviation"].as_f64() < Some(350.0) && mine["provisional"] == true && mine["rank"].is_null());
     assert_eq!(mine["wins"], row(&table, "bob")["losses"]);
-    // The ladder's matches come in pairs and are rated.
+    // Ladder matches come in pairs and are rated.
     let all = page(server.address, "/matches?live=all&limit=500").await;
     let ended = all["matches"].as_array().expect("matches").iter().filter(|m| m["live"] == false);
     for entry in ended {
@@ -109,7 +109,7 @@ async fn ladder_table_follows_from_records() {
     assert_eq!((short["table"].as_array().map(Vec::len), &short["next"]), (Some(1), &json!(1)));
     assert_eq!(get(server.address, "/ladders/chess", "").await.0, 404);
     server.stop().stopped().await;
-    // Without its file the table is made again from the records, and it is the same.
+    // If the file of the ladder is deleted, the same standings are rebuilt from the records.
     let file = folder.path().join("ladders/tic_tac_toe/open.json");
     let kept = |file: &Path| -> Value { serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON") };
     let before = kept(&file);
@@ -122,7 +122,7 @@ async fn ladder_table_follows_from_records() {
 }
 
 #[tokio::test]
-async fn queue_without_ladder_is_plain() {
+async fn queue_without_ladder_pairs_clients_normally() {
     let server = Server::start(|config| config.ladders = vec![terms("game = \"connect_four\"")]).await;
     let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
     for bot in [&mut ann, &mut bob] {
@@ -138,7 +138,7 @@ async fn queue_without_ladder_is_plain() {
 }
 
 #[tokio::test]
-async fn lone_agent_meets_anchor_and_owner_never_meets_itself() {
+async fn lone_agent_meets_anchor_and_agents_of_one_owner_never_meet() {
     let server = Server::start(|config| config.ladders = vec![terms(ANCHORED)]).await;
     let wanted =
         |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
@@ -160,7 +160,7 @@ async fn lone_agent_meets_anchor_and_owner_never_meets_itself() {
                 seen.start["seats"].as_array().expect("seats").iter().map(|s| &s["name"]).collect();
             assert!(names.iter().any(|name| name.as_str().is_some_and(|n| n.starts_with("anchor"))), "{names:?}");
         }
-        // Both matches of a pair are against the anchor, on either seat.
+        // Both matches of a pair are against the anchor, one on each seat.
         let seats: Vec<u64> = bot.matches.values().filter_map(|seen| seen.start["seat"].as_u64()).collect();
         assert_eq!(seats.iter().filter(|seat| **seat == 0).count(), 2, "{seats:?}");
     }
@@ -204,7 +204,7 @@ async fn ladder_survives_kills() {
         let counted = table["matches"].as_u64();
         let after = until(address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= counted).await;
         assert_eq!((results(&after), &after["refused"]), (before.clone(), &json!(0)), "round {round}");
-        // Both come back to the match that was under way, and to their joins.
+        // Both agents resume their running match and their joins.
         ann.cut().await;
         bob.cut().await;
     }
@@ -213,7 +213,7 @@ async fn ladder_survives_kills() {
 }
 
 #[tokio::test]
-async fn ended_season_is_frozen_with_its_records() {
+async fn standings_are_frozen_when_season_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end };
     let first = LadderTerms { seasons: vec![season("one", None)], ..terms(FREE) };
@@ -224,7 +224,7 @@ async fn ended_season_is_frozen_with_its_records() {
     tokio::join!(plays(&mut ann, 4, "ann"), plays(&mut bob, 4, "bob"));
     let table = until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == 4).await;
     server.stop().stopped().await;
-    // A server that names another season ends this one.
+    // A server configured with a new season ends the old one.
     let second = LadderTerms { seasons: vec![season("two", None)], ..terms(FREE) };
     let server = Server::start_in(folder.path(), |config| config.ladders = vec![second]).await;
     let now = until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == "two").await;
@@ -241,7 +241,7 @@ async fn ended_season_is_frozen_with_its_records() {
     assert_eq!(server.get("/ladders/tic_tac_toe/three").await.0, 404);
     assert_eq!(server.get("/ladders/tic_tac_toe/two/records.jsonl").await.0, 404, "it is not over");
     server.stop().stopped().await;
-    // A season with an end ends by itself, also while agents wait; the next one begins.
+    // A season with an end time ends on its own, even while agents wait; then the next season starts.
     let soon = ludex_play::time::epoch_ms() + 1_500;
     let last = Season { begin: soon, ..season("four", None) };
     let third = LadderTerms { seasons: vec![season("three", Some(soon)), last], ..terms(FREE) };
@@ -257,7 +257,7 @@ async fn ended_season_is_frozen_with_its_records() {
 }
 
 #[tokio::test]
-async fn invalid_ladder_prevents_start() {
+async fn server_refuses_to_start_with_invalid_ladder() {
     let folder = tempfile::tempdir().expect("a folder");
     for (ladder, why) in [("hanabi", "competitive two-player game"), ("chss", "chss"), ("nothing.toml", "nothing.toml")]
     {

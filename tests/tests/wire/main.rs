@@ -1,4 +1,4 @@
-//! Clients of a server in the same process, over real sockets.
+//! Clients over real sockets, with the server in the same process.
 
 mod client;
 mod fair;

@@ -1,4 +1,5 @@
-//! The match plane over real sockets, in JSON written by hand: joins, turns, keys of acts, ends, and what each client sees.
+//! Match plane over real sockets, with hand-written JSON: joins, turns, keys of acts, ends of matches, and the view of
+//! each client.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ mod plans;
 mod scripts;
 mod starts;
 
-/// The record of a match, which must verify.
+/// Returns the record of a match, which must verify.
 async fn record(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
@@ -39,7 +40,7 @@ fn is_error(answer: &Value, code: &str) {
     assert!(answer["message"].as_str().is_some_and(|m| !m.is_empty()), "{answer}");
 }
 
-/// Two bots in a match of tic_tac_toe, with their first messages read: x and o.
+/// Starts a match of tic_tac_toe between two bots and reads their first messages; returns x, o and the match id.
 async fn two(server: &Server, more: Value) -> (Bot, Bot, String) {
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
@@ -53,7 +54,7 @@ async fn two(server: &Server, more: Value) -> (Bot, Bot, String) {
     (x, o, id)
 }
 
-/// Plays `actions` by turns from the first.
+/// Plays `actions` alternately, starting with x.
 async fn moves(x: &mut Bot, o: &mut Bot, actions: &[u32]) {
     for (k, action) in actions.iter().enumerate() {
         let bot = if k % 2 == 0 { &mut *x } else { &mut *o };
@@ -126,7 +127,7 @@ async fn metrics_count_commits_of_own_store() {
 }
 
 #[tokio::test]
-async fn match_is_forgotten_after_acknowledged_end() {
+async fn match_is_forgotten_after_client_acknowledges_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
@@ -147,7 +148,7 @@ async fn match_is_forgotten_after_acknowledged_end() {
 }
 
 #[tokio::test]
-async fn queue_matches_equal_joins() {
+async fn queue_pairs_joins_with_equal_settings() {
     let server = Server::start(|_| {}).await;
     let mut bots = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
@@ -158,7 +159,7 @@ async fn queue_matches_equal_joins() {
         join.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         join
     };
-    // None of these meet: another queue, another clock, rated, the same seat.
+    // None of these joins meets the first: different queue, different clock, rated, or the same seat.
     for (bot, more) in bots.iter_mut().zip([
         json!({"seat": 1}),
         json!({"seat": 1, "queue": "other"}),
@@ -171,14 +172,14 @@ async fn queue_matches_equal_joins() {
         assert_eq!(queued["type"], "queued", "{queued}");
     }
     assert_eq!(server.hub.live_matches(), 0);
-    // This one meets the first.
+    // This join meets the first.
     let mut last = Bot::new(server.address, "f").await;
     last.join(ttt(json!({}))).await;
     let start = last.wait("match_start").await;
     assert_eq!((&start["seat"], &start["seats"][1]["name"]), (&json!(0), &json!("a")));
     assert_eq!(bots[0].wait("match_start").await["seat"], 1);
     assert_eq!(server.hub.live_matches(), 1);
-    // Three seats fill with three.
+    // A game for three starts when three clients have joined.
     for bot in &mut bots[1..4] {
         bot.join(json!({"game": "kuhn_poker(players=3)", "queue": "three"})).await;
     }
@@ -192,7 +193,7 @@ async fn queue_matches_equal_joins() {
 }
 
 #[tokio::test]
-async fn join_brings_requested_number_of_matches() {
+async fn join_plays_requested_number_of_matches() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 5, "slots": 2})).await;
@@ -208,7 +209,7 @@ async fn join_brings_requested_number_of_matches() {
     }
     assert_eq!(most, 2, "two at a time");
     assert_eq!(seats, [0, 1, 0, 1, 0], "match j is played in seat j mod P");
-    // The join lasts until its client leaves.
+    // A join with count 0 lasts until its client leaves it.
     let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 0})).await;
     bot.play(8, first).await;
     let left = bot.call("leave", json!({"join": join})).await;
@@ -220,7 +221,8 @@ async fn join_brings_requested_number_of_matches() {
     server.stop().stopped().await;
 }
 
-/// Each match is on the disk before it begins. A client that joins many matches is served meanwhile, because its clocks run.
+/// Checks that each match is on disk before it starts. A client that joins many matches must be served meanwhile,
+/// because its clocks are running.
 #[tokio::test]
 async fn client_is_served_while_its_matches_start() {
     const SLOTS: usize = 200;
@@ -245,7 +247,7 @@ async fn client_is_served_while_its_matches_start() {
 }
 
 #[tokio::test]
-async fn views_are_as_requested() {
+async fn turns_contain_requested_views() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     let join = json!({"game": "kuhn_poker", "against": ["random"], "seat": 0, "views": ["text", "tensor", "info"]});
@@ -308,7 +310,7 @@ async fn join_refuses_invalid_settings() {
         is_error(&e, code);
         assert_eq!(e["path"], path, "{e}");
     }
-    // Agents of the operator, and peeking in matches that do not count; the record says so.
+    // Agents of the operator and views of hidden information are allowed in unrated matches, and the record says so.
     bot.join(json!({"game": "tic_tac_toe", "against": ["house"]})).await;
     bot.play(1, first).await;
     assert_eq!(bot.only().1.start["seats"][1]["name"], "house");
@@ -321,7 +323,7 @@ async fn join_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn acts_need_current_keys() {
+async fn acts_require_current_turn_and_try() {
     let server = Server::start(|_| {}).await;
     let (mut x, mut o, id) = two(&server, json!({})).await;
     is_error(&o.act(&json!({"match": id, "turn": 0, "try": 0}), json!({"action": 0})).await, "not_your_turn");
@@ -344,7 +346,7 @@ async fn acts_need_current_keys() {
     second["try"] = json!(2);
     let accepted = x.act(&second, json!({"text": "b2"})).await;
     assert_eq!((&accepted["type"], &accepted["action"]), (&json!("accepted"), &json!(4)), "{accepted}");
-    // The same act in other words, and while the opponent thinks.
+    // Sends the same act in other forms, and again while the opponent is to move.
     for mv in [json!({"text": "b2"}), json!({"action": 4}), json!({"text": "x(1,1)"})] {
         let again = x.act(&second, mv).await;
         assert_eq!((&again["type"], &again["action"]), (&json!("accepted"), &json!(4)), "{again}");
@@ -355,13 +357,13 @@ async fn acts_need_current_keys() {
     moves(&mut o, &mut x, &[0]).await;
     let turn = x.wait("turn").await;
     assert_eq!(turn["turn"], 1);
-    // The same move always has the same answer, however old it is; any other move is stale.
+    // The same act always gets the same reply, however old it is; a different act for that turn is stale.
     second["turn"] = json!(0);
     assert_eq!(x.act(&second, json!({"action": 4})).await["type"], "accepted");
     is_error(&x.act(&second, json!({"action": 3})).await, "stale_turn");
     second["try"] = json!(7);
     is_error(&x.act(&second, json!({"action": 4})).await, "stale_turn");
-    // None of these cost a try.
+    // None of these acts used a try.
     assert_eq!(x.act(&turn, json!({"action": 3})).await["type"], "accepted");
     moves(&mut o, &mut x, &[1, 5]).await;
     x.wait("match_end").await;
@@ -374,7 +376,7 @@ async fn acts_need_current_keys() {
 }
 
 #[tokio::test]
-async fn foreign_seats_and_matches_are_refused() {
+async fn requests_about_unknown_or_foreign_matches_are_refused() {
     let server = Server::start(|_| {}).await;
     let (_x, _o, id) = two(&server, json!({})).await;
     let mut other = Bot::new(server.address, "other").await;
@@ -391,7 +393,7 @@ async fn foreign_seats_and_matches_are_refused() {
     server.stop().stopped().await;
 }
 
-/// A suite of one part in which two candidates meet.
+/// Returns a suite with one part in which two candidates meet.
 fn meeting(name: &str, game: &str, policy: &str) -> String {
     format!(
         "name = \"{name}\"\nversion = 1\ntitle = \"Two meet\"\n[policy]\n{policy}\n[[part]]\nid = \"meet\"\ngame = \"{game}\"\n\
@@ -415,7 +417,7 @@ async fn illegal_moves_follow_policy() {
             let enrol = json!({"suite": word, "run": format!("run-{word}"), "candidates": 2});
             assert_eq!(bot.call("enrol", enrol).await["type"], "enrolled");
         }
-        // x begins in the first match.
+        // x moves first in the first match.
         let turn = x.wait("turn").await;
         assert_eq!(x.act(&turn, json!({"action": -5})).await["tries_left"], 1);
         let mut second = turn.clone();
@@ -457,7 +459,7 @@ async fn joint_turn_is_hidden_until_all_have_moved() {
         assert_eq!(b.act(&to_b, json!({"text": "defect"})).await["type"], "accepted");
         assert_eq!(b.act(&to_b, json!({"action": 1})).await["type"], "accepted", "the same again");
         is_error(&b.act(&to_b, json!({"action": 0})).await, "conflict");
-        // Everything that was sent to either client arrives before the pong.
+        // All messages sent to either client arrive before the pong.
         for bot in [&mut a, &mut b] {
             let id = bot.client.ask("ping", json!({})).await;
             let next = bot.next().await;
@@ -481,7 +483,7 @@ async fn joint_turn_is_hidden_until_all_have_moved() {
 #[tokio::test]
 async fn matches_end_by_resignation_clock_or_absence() {
     let server = Server::start(|c| c.limits.grace_ms = 200).await;
-    // Resigning.
+    // One seat resigns.
     let (mut x, mut o, id) = two(&server, json!({"rated": true})).await;
     moves(&mut x, &mut o, &[4]).await;
     assert_eq!(x.call("resign", json!({"match": id})).await["type"], "ok");
@@ -494,13 +496,13 @@ async fn matches_end_by_resignation_clock_or_absence() {
     );
     assert_eq!(end["rated"], true);
     record(&server, &id).await;
-    // Time: a clock so short that it runs out while the test waits for the end.
+    // The clock is so short that it expires while the test waits for the end.
     let (mut x, mut o, id) = two(&server, json!({"clock": {"move_ms": 50, "first_ms": 60000}})).await;
     moves(&mut x, &mut o, &[0, 4]).await;
     let end = o.wait("match_end").await;
     assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)));
     record(&server, &id).await;
-    // A chess clock; the increment is added for each act.
+    // A chess clock adds the increment after each act.
     let clock = json!({"clock": {"move_ms": 0, "bank_ms": 60000, "inc_ms": 100000}});
     let (mut x, mut o, _) = two(&server, clock).await;
     let turn = x.wait("turn").await;
@@ -509,12 +511,12 @@ async fn matches_end_by_resignation_clock_or_absence() {
     let bank = accepted["bank_ms"].as_u64().unwrap();
     assert!((100_000..=160_000).contains(&bank), "{accepted}");
     assert_eq!(o.wait("turn").await["bank_ms"], json!([bank, 60000]));
-    // Neither agent has replied.
+    // Both agents are still to move, and neither has replied.
     let (_x, mut o, id) = two(&server, json!({"rated": true, "clock": {"move_ms": 50}})).await;
     let end = o.wait("match_end").await;
     assert_eq!((&end["reason"], &end["rated"]), (&json!("no_show"), &json!(false)), "{end}");
     record(&server, &id).await;
-    // The client is away for longer than its seat is held.
+    // The client stays away for longer than its seat is reserved.
     let (mut x, mut o, id) = two(&server, json!({"rated": true})).await;
     moves(&mut x, &mut o, &[4]).await;
     x.client.cut();
@@ -531,7 +533,8 @@ async fn matches_end_by_resignation_clock_or_absence() {
     server.stop().stopped().await;
 }
 
-/// Plays one match and drops the connection at the `at`-th message that is read or sent; false if there were fewer.
+/// Plays one match and cuts the connection at message number `at`, counting messages in both directions. Returns false
+/// if the match has fewer messages.
 async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: Option<&'static str>) -> bool {
     let mut bot = Bot::with(server.address, subprotocol, json!({"agent": {"name": "mybot"}})).await;
     let mut count = 0;
@@ -558,13 +561,13 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
     let record = record(server, id).await;
     let own = record["events"].as_array().unwrap().iter().filter(|e| e["kind"] == "move" && e["seat"] == 0);
     assert!(own.map(|e| &e["action"]).eq(seen.accepted.values()), "{record}");
-    // A cut loses no event and repeats none, except in a resync.
+    // A cut loses and repeats no event, except in a resync.
     assert!(seen.resyncs == 0 || at <= 3, "a resync of a match that was seen");
     cut
 }
 
 #[tokio::test]
-async fn cut_at_any_message_is_repaired() {
+async fn match_continues_after_cut_at_any_message() {
     let server = Server::start(|_| {}).await;
     for (game, subprotocol) in [
         ("tic_tac_toe", None),
@@ -591,7 +594,7 @@ async fn open_turn_is_repeated_and_unknown_seq_causes_resync() {
     assert_eq!(again, turn, "the same, with its old number");
     let held = x.client.welcome["matches"].clone();
     assert_eq!(held, json!([{"match": id, "seat": 0, "seq": turn["seq"]}]));
-    // A refusal in between shows in the turn.
+    // The resent turn includes a refusal that happened meanwhile.
     assert_eq!(x.act(&turn, json!({"action": 0})).await["type"], "refused");
     x.cut().await;
     assert_eq!((&x.next().await["try"], x.matches[&id].resyncs), (&json!(1), 0));
@@ -605,13 +608,13 @@ async fn open_turn_is_repeated_and_unknown_seq_causes_resync() {
     assert_eq!((&resync["seq"], &resync["turn"]["seq"]), (&turn["seq"], &turn["seq"]));
     assert_eq!(resync["events"].as_array().unwrap().len(), 2);
     assert_eq!((&resync["start"]["type"], &resync["start"]["seat"]), (&json!("match_start"), &json!(0)));
-    // The opponent saw it disconnect and return.
+    // The opponent received the events of the disconnect and the return.
     let kinds = |bot: &Bot| bot.matches[&id].of_kind("presence").map(|e| e["online"] == true).collect::<Vec<_>>();
     while kinds(&o).len() < 6 {
         o.next().await;
     }
     assert_eq!(kinds(&o), [false, true, false, true, false, true]);
-    // An end that came while the client was away is sent when it returns.
+    // If the match ends while the client is away, the end is sent when the client returns.
     let turn = resync["turn"].clone();
     o.call("resign", json!({"match": id})).await;
     x.cut().await;
@@ -638,11 +641,11 @@ async fn seats_are_reclaimed_by_name() {
     assert_eq!(y.act(&resync["turn"], json!({"action": 4})).await["type"], "accepted");
     moves(&mut o, &mut y, &[0, 3, 1, 5]).await;
     assert_eq!(y.wait("match_end").await["outcome"], json!(["win", "loss"]));
-    // Another name has nothing to reclaim, and takes nothing.
+    // A client with a different name has nothing to reclaim and takes no seat.
     let mut z = Bot::with(server.address, None, json!({"agent": {"name": "z"}, "reclaim": true})).await;
     assert_eq!(z.client.welcome["matches"], json!([]));
     assert_eq!(z.call("ping", json!({})).await["type"], "pong");
-    // The same session on two connections: the newer one has it.
+    // If two connections use one session, the newer one owns it.
     let welcome = y.client.welcome.clone();
     let mut newer = Client::resume(server.address, &welcome, 100).await;
     assert_eq!(y.client.ended().await.0, ClientEnd::Closed(4002, "superseded".into()));
@@ -703,7 +706,7 @@ async fn spectators_see_public_view() {
     assert!(cards[0]["view"]["text"].as_str().unwrap().contains("1 of 2 cards are dealt"), "{cards:?}");
     assert_eq!(seen.of_kind("move").count(), 2);
     assert!(seen.of_kind("move").all(|e| !e["view"]["text"].as_str().unwrap().contains("hold")), "{:?}", seen.events);
-    // After the release, everybody may have the full view, which shows the cards.
+    // After the release, any client may use the full view, which shows the cards.
     let mut full = Bot::new(server.address, "full").await;
     assert_eq!(full.call("spectate", json!({"match": id, "view": "full"})).await["type"], "ok");
     full.wait("match_end").await;
@@ -735,7 +738,7 @@ async fn unspectate_stops_frames() {
 }
 
 #[tokio::test]
-async fn run_matches_are_released_at_its_end() {
+async fn matches_of_run_are_released_when_run_ends() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(&meeting("cards", "kuhn_poker", "")).expect("a suite");
     })
@@ -779,7 +782,7 @@ async fn run_matches_are_released_at_its_end() {
 }
 
 #[tokio::test]
-async fn tokens_limit_players_and_spectators() {
+async fn token_scopes_limit_players_and_spectators() {
     use ludex_server::auth::{NewToken, Scopes, add};
     let server = Server::start(|_| {}).await;
     let wanted = [("ann", Scopes::PLAY), ("bob", Scopes::PLAY), ("eve", Scopes::SPECTATE), ("root", Scopes::ADMIN)];
@@ -807,16 +810,16 @@ async fn tokens_limit_players_and_spectators() {
     root.wait("match_start").await;
     let dealt = root.next().await;
     assert_eq!((&dealt["kind"], dealt["action"].is_u64()), (&json!("chance"), true), "{dealt}");
-    // Admin may play too, but not look at the cards of its own table.
+    // An admin may play too, but not see the cards in a match of their own.
     root.join(json!({"game": "kuhn_poker", "against": ["random"], "seat": 0})).await;
     let own = root.wait("match_start").await["match"].clone();
     is_error(&root.call("spectate", json!({"match": own, "view": "full"})).await, "forbidden");
-    // Somebody else's name and token.
+    // The name belongs to a different owner than the token.
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0", "token": tokens[1], "agent": {"name": "ann"}});
     let mut other = Client::mute(server.address).await;
     other.say(&hello).await;
     is_error(&other.hear().await, "forbidden");
-    // A session belongs to its token's owner.
+    // A session can be resumed only with a token of its owner.
     let session = &ann.client.welcome;
     let resume = json!({"session": session["session"], "key": session["key"]});
     let stolen = Client::greet(server.address, None, json!({"token": tokens[1], "resume": resume})).await;
@@ -859,7 +862,7 @@ async fn draining_server_refuses_new_work_and_resumes_matches() {
     server.stop().stopped().await;
 }
 
-/// A player that reads nothing but the text finds the discard that keeps the best shanten and the moves that are legal.
+/// Checks that the text view alone is enough to find the discard with the best shanten and the legal moves.
 #[tokio::test]
 async fn mahjong_is_playable_by_text() {
     let server = Server::start(|_| {}).await;
@@ -873,7 +876,7 @@ async fn mahjong_is_playable_by_text() {
         turns += 1;
         let legal = text.lines().find_map(|line| line.strip_prefix("Legal moves: ")).expect("the legal moves");
         let legal: Vec<&str> = legal.split(", ").collect();
-        // Lines below the heading name a discard each; the first is as good as the others.
+        // Each line below the heading names one discard; all of them are equally good.
         let kept = text.split("Discards that keep shanten").nth(1).and_then(|rest| rest.lines().nth(1));
         let tile = kept.and_then(|line| line.trim_start_matches("- ").split([' ', ':']).next()).unwrap_or_default();
         let wanted = format!("PLAY {tile}");

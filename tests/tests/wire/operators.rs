@@ -1,4 +1,4 @@
-//! What an operator sees of a server: its log, its metrics, its pages; and what it does when the disk is full.
+//! Operator's view of a server: log, metrics and pages, and its behavior when the disk is full.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ async fn page(server: &Server, path: &str) -> Value {
     serde_json::from_str(&body).unwrap_or_else(|e| panic!("{path}: {e}: {body}"))
 }
 
-/// The value of a line of `/metrics`.
+/// Returns the value of a line in `/metrics`.
 async fn metric(server: &Server, name: &str) -> Option<f64> {
     let (_, page) = server.get("/metrics").await;
     page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }
 
-/// Plays a match against `random` to its end and returns its id.
+/// Plays a match against `random` and returns its id.
 async fn play(server: &Server, name: &str, join: Value) -> String {
     let mut bot = Bot::new(server.address, name).await;
     bot.join(join).await;
@@ -49,7 +49,7 @@ async fn log_has_one_line_per_start_and_end() {
     bot.client.cut();
     let lines = loop {
         let text = std::fs::read_to_string(&log).unwrap();
-        // The last line may be half written.
+        // The last line may be incomplete.
         let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         if lines.iter().any(|line| line["message"] == "session ended") {
             break lines;
@@ -145,7 +145,7 @@ async fn matches_are_listed_from_the_store() {
         assert_eq!((&entry[key], entry[key].is_null()), (&record[key], false), "{key}: {entry}");
     }
     assert!(entry["ended_ms"].as_i64() >= entry["started_ms"].as_i64(), "{entry}");
-    // On the wire, too.
+    // The protocol lists the same matches.
     let listed = running.call("list_matches", json!({"live": false, "limit": 2})).await;
     let listed: Vec<_> = listed["matches"].as_array().unwrap().iter().map(|m| m["match"].clone()).collect();
     assert_eq!(listed, [json!(three), json!(two)]);
@@ -167,7 +167,7 @@ async fn record_is_verified_once_for_ratings() {
     assert_eq!(table("?game=chess").await, (0, 0));
     let (status, body) = server.get("/ratings?game=tic_tac_tow").await;
     assert!(status == 404 && body.contains("did you mean tic_tac_toe?"), "{status} {body}");
-    // Verified records are not read again, so a change of the first one goes unnoticed.
+    // Verified records are not read again, so a change of the first record stays undetected.
     let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
     let change = "UPDATE records SET record = '{}' WHERE match = (SELECT seq FROM matches WHERE id = ?1)";
     assert_eq!(file.execute(change, [&one]).unwrap(), 1);
@@ -180,7 +180,7 @@ async fn record_is_verified_once_for_ratings() {
     server.stop().stopped().await;
 }
 
-/// A trigger refuses matches as a full disk does; when it is gone there is room again.
+/// Simulates a full disk with a trigger that rejects matches, then drops the trigger.
 #[tokio::test]
 async fn full_disk_delays_queued_match() {
     let server = Server::start(|_| {}).await;

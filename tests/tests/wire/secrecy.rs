@@ -1,6 +1,7 @@
-//! Nothing leaks. Two worlds that a seat cannot tell apart are played through the match machine with the same virtual
-//! clock, ids and salt; every frame that the seat gets, every refusal of the others and everything that spectators see is
-//! the same to the byte, in both encodings, for as long as the game itself keeps the secret.
+//! Secrecy of hidden information. Two states ("worlds") that a seat cannot distinguish are played through the match
+//! machine with equal clocks, ids and salt. As long as the game keeps the secret, all frames that the seat and the
+//! spectators receive must be equal byte for byte, in both encodings. Refusals of the other seats must not differ
+//! either.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use serde_json::Value;
 
 const SALT: [u8; 16] = [3; 16];
 
-/// A game that begins where another has come to.
+/// Game whose initial state is the current state of another episode.
 struct Continued {
     game: GameRef,
     start: Box<dyn DynState>,
@@ -59,7 +60,7 @@ impl DynGame for Continued {
     }
 }
 
-/// Chance outcomes of an episode up to its first decision, by seed.
+/// Returns the state of an episode after its chance outcomes and before its first decision, by seed.
 fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     while state.turn() == ToMove::Chance {
@@ -90,7 +91,7 @@ fn machine(game: &GameRef, seed: u64) -> MatchMachine {
         seats: (0..spec.players).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect(),
         rated: true,
         clock: Clock::per_move(1_000),
-        // The commitments of the two worlds differ by design and reveal nothing; they are omitted here.
+        // The commitments of the two worlds differ by design and reveal nothing, so they are omitted.
         ..Header::default()
     };
     let seat = SeatSetup { remote: true, views, ..SeatSetup::default() };
@@ -115,7 +116,7 @@ fn machine(game: &GameRef, seed: u64) -> MatchMachine {
     machine
 }
 
-/// Returns the legal actions of `seat`; `None` if it is not to move.
+/// Returns the legal actions of `seat`; `None` if the seat is not to move.
 fn open(m: &MatchMachine, seat: usize) -> Option<Vec<u32>> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
     resync.turn.map(|t| t.legal.iter().collect())
@@ -126,7 +127,7 @@ fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for output in outputs {
         let (re, message): (_, ServerMessage) = match output {
-            // Released at the end, when nothing is secret any more.
+            // The end of the match releases everything.
             Output::Frame { frame, .. } if matches!(**frame, MatchFrame::MatchEnd(_)) => continue,
             Output::Frame { to, frame } if *to == watcher => (None, (**frame).clone().into()),
             Output::Reply { seat, re, message } if watcher == Watcher::Seat(*seat) => (Some(*re), (**message).clone()),
@@ -139,7 +140,8 @@ fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     all
 }
 
-/// A document that the seat could say in a world that it cannot tell from the true one, in games that take documents.
+/// Returns a document that the seat could send, in games that accept documents. The document is legal in a sampled
+/// state that the seat cannot distinguish from the true state.
 fn document(game: &GameRef, m: &MatchMachine, seat: usize, rng: &mut Stream) -> Option<Value> {
     let view = m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure?;
     game.read_view(&view).ok()?.world(rng).sample(seat, rng)
@@ -149,15 +151,15 @@ fn is_refusal(output: &Output) -> bool {
     matches!(output, Output::Reply { message, .. } if matches!(**message, ServerMessage::Refused(_)))
 }
 
-/// The outputs of one input in two worlds.
+/// Outputs of the match machine for one input, in two states that a seat cannot distinguish.
 struct Step {
-    /// Frames of each watcher in each world: seats, the public, full spectators.
+    /// Frames of each watcher in each state: seats, public spectators, full spectators.
     told: [BTreeMap<usize, Vec<Vec<u8>>>; 2],
-    /// True for each watcher whose view is still equal: the rules may reveal something.
+    /// True for each watcher whose game view is equal in both states. The rules may reveal a difference.
     alike: Vec<bool>,
 }
 
-/// Plays the same inputs in both worlds while the rules allow them in both.
+/// Plays the same inputs in two matches as long as the inputs are legal in both matches.
 fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<Step> {
     let players = game.spec().players as usize;
     let watchers: Vec<Watcher> = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]).collect();
@@ -179,7 +181,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
         let (turn, attempt) = turns[seat];
         let act = Act { match_id: "m_1".into(), turn, attempt, ..Act::default() };
         let said = if rng.below(2) == 0 { document(game, &worlds[0], seat, rng) } else { None };
-        // A refusal now and then: its words must not tell the worlds apart either.
+        // Some moves are illegal, since the text of a refusal must not distinguish the worlds either.
         let refused = said.is_none() && attempt == 0 && rng.below(4) == 0;
         let action = match &said {
             Some(_) => None,
@@ -193,7 +195,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
         now += 5;
         let input = || Input::Act { seat, re: 1, act: Box::new(act.clone()) };
         let played = worlds.each_mut().map(|m| m.handle(now, input()));
-        // A document may be legal in one world only. Then the speaker knows its world.
+        // If a document is legal in one world only, its sender can distinguish the worlds.
         let [refused, other] = played.each_ref().map(|out| out.iter().any(is_refusal));
         if refused != other {
             break;
@@ -205,7 +207,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
     steps
 }
 
-/// Returns true if a viewer cannot distinguish the worlds by the game's own views.
+/// Returns true if a viewer cannot distinguish the worlds by the game's views.
 fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
     let views = seeds.map(|seed| opening(game, seed).view(viewer).value());
     views[0] == views[1]
@@ -234,7 +236,7 @@ fn indistinguishable_states_give_equal_frames() {
                     compared += a.len();
                 }
             }
-            // Full spectators see the cards: the comparison can fail.
+            // Full spectators see the cards, so the comparison can fail.
             let [a, b] = steps[0].told.each_ref().map(|told| &told[&(players + 1)]);
             different += usize::from(a != b);
         }
@@ -242,7 +244,7 @@ fn indistinguishable_states_give_equal_frames() {
     assert!(compared > 1_000 && different > 100, "{compared} frames compared, {different} worlds differ");
 }
 
-/// A position with a seat to move, some random moves into an episode; `None` if the episode ended before.
+/// Returns a position with a seat to move, after some random moves; `None` if the episode ended before.
 fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     let mut state = game.start();
     let mut left = rng.below(12);
@@ -270,8 +272,8 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     }
 }
 
-/// Checks positions in the middle of an episode, and hands so large that two seeds never agree: the second world is
-/// made from what the seat sees of the first.
+/// Checks positions in the middle of an episode, and games with hands so large that two seeds never agree. The second
+/// world is sampled from the view of a seat in the first one.
 #[test]
 fn sampled_state_gives_equal_frames_to_viewer() {
     let hidden = games().iter().filter_map(|e| load(e.info.id).ok());
@@ -284,7 +286,7 @@ fn sampled_state_gives_equal_frames_to_viewer() {
             let watcher = rng.below(players + 1);
             let viewer = if watcher < players { Viewer::Seat(watcher) } else { Viewer::Public };
             let other = state.view(viewer).world(&mut rng);
-            // Other seats can tell the worlds apart: the comparison can fail.
+            // Other seats can distinguish the worlds, so the comparison can fail.
             let told_apart = |p| state.view(Viewer::Seat(p)).value() != other.view(Viewer::Seat(p)).value();
             different += usize::from((0..players).any(told_apart));
             let worlds = [state, other].map(|start| {
@@ -303,7 +305,8 @@ fn sampled_state_gives_equal_frames_to_viewer() {
     }
 }
 
-/// Not what a seat chose, nor whether by id or by document, nor how often it was refused.
+/// Checks that frames do not reveal the choice of a seat in a joint turn, its form (id or document), or its number of
+/// refusals.
 #[test]
 fn joint_turn_is_secret_until_all_have_moved() {
     let (own, _) = own_game::registries();
@@ -321,8 +324,8 @@ fn joint_turn_is_secret_until_all_have_moved() {
     assert!(ids >= 2 && checked[&("naming", "document")] > 5, "{checked:?}");
 }
 
-/// Plays two equal matches to a joint turn. There a seat answers in one by an id, and in the other it is refused first and
-/// then gives something else. Tells by what; `None` if no joint turn came.
+/// Plays two equal matches to a joint turn. In the first, a seat answers with an id. In the second, the seat is refused
+/// and then answers differently. Returns the kind of the second answer; `None` if no joint turn occurs.
 fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
     let players = game.spec().players as usize;
     let seed = rng.bits();

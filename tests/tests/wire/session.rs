@@ -1,4 +1,4 @@
-//! Handshake, limits, faults and resume over real sockets.
+//! Handshake, limits, faults and resumed sessions over real sockets.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ fn closed(code: u16, name: &str) -> ClientEnd {
     ClientEnd::Closed(code, name.to_owned())
 }
 
-/// Sends one first message, and returns how the connection ended and what came before that.
+/// Sends one message as the first of a connection. Returns the end of the connection and the messages received before
+/// it.
 async fn first(server: &Server, message: Value) -> (ClientEnd, Vec<Value>) {
     let mut c = Client::mute(server.address).await;
     c.say(&message).await;
@@ -48,7 +49,7 @@ async fn handshake_errors_name_reason() {
     assert_eq!((&said[0]["code"], &said[0]["re"]), (&json!("unauthorized"), &json!(1)));
     assert_eq!(ended, closed(4001, "unauthorized"));
 
-    // Everything at once: the requests wait for the welcome.
+    // Hello and requests are sent at once: the requests wait for the welcome.
     let mut c = Client::mute(server.address).await;
     c.say(&with("agent", json!({"name": "mybot", "kind": "llm", "new_field": {}}))).await;
     c.say(&json!({"type": "ping", "id": 7})).await;
@@ -68,7 +69,7 @@ async fn late_hello_closes_connection() {
     let server = Server::start(|c| c.limits.hello_ms = 50).await;
     let (ended, said) = Client::mute(server.address).await.ended().await;
     assert_eq!((&said[0]["code"], ended), (&json!("hello_first"), closed(4000, "protocol")));
-    // The head of a request cannot keep a socket open without end either.
+    // An endless HTTP header cannot keep a socket open either.
     let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
     socket.write_all(b"GET / HT").await.unwrap();
     let mut rest = Vec::new();
@@ -102,7 +103,7 @@ async fn upgrade_chooses_encoding_and_refuses_foreign_pages() {
     server.stop().stopped().await;
 }
 
-/// The first line and the body of the answer to a request as it stands.
+/// Sends a raw HTTP request and returns the first line and the body of the response.
 async fn answer_to(server: &Server, request: &str) -> (String, String) {
     let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
@@ -192,7 +193,7 @@ async fn tokens_are_required_if_configured() {
     assert_eq!(c.call("join", json!({"game": "tic_tac_toe"})).await["code"], "forbidden");
     assert_eq!(c.call("open", json!({"game": "tic_tac_toe"})).await["type"], "opened");
 
-    // Another holder's token opens nothing with ada's key.
+    // A token of a different owner cannot resume ada's session, even with its key.
     let steal = json!({"token": tokens[1], "resume": {"session": welcome["session"], "key": welcome["key"]}});
     let mut thief = Client::greet(server.address, None, steal).await;
     assert_eq!((&thief.welcome["resumed"], &thief.welcome["envs"]), (&json!(false), &json!([])));
@@ -206,7 +207,7 @@ async fn tokens_are_required_if_configured() {
 }
 
 #[tokio::test]
-async fn garbage_gets_errors_then_close() {
+async fn invalid_messages_get_errors_then_close() {
     let server = Server::start(|_| {}).await;
     let mut steady = Client::hello(server.address).await;
     let env = steady.call("open", json!({"game": "tic_tac_toe"})).await["env"].clone();
@@ -224,7 +225,7 @@ async fn garbage_gets_errors_then_close() {
     while sent < 1_000 {
         let mut c = Client::hello(server.address).await;
         let mut errors = 0;
-        // Every message is answered, until the server closes the connection.
+        // Every message is answered until the server closes the connection.
         loop {
             sent += 1;
             if c.frame(Message::text(bad[sent % bad.len()])).await.is_err() {
@@ -251,7 +252,7 @@ async fn garbage_gets_errors_then_close() {
 }
 
 #[tokio::test]
-async fn wrong_frames_close_with_their_code() {
+async fn invalid_frames_close_with_documented_code() {
     let server = Server::start(|c| {
         c.limits.frame_bytes = 4_000;
         c.limits.message_bytes = 2_000;
@@ -262,7 +263,7 @@ async fn wrong_frames_close_with_their_code() {
     .await;
     let ended = async |frame: Message, subprotocol| {
         let mut c = Client::greet(server.address, subprotocol, json!({})).await;
-        // The server may close before it has read everything.
+        // The server may close before it has read all bytes.
         let _ = c.frame(frame).await;
         c.ended().await.0
     };
@@ -272,11 +273,11 @@ async fn wrong_frames_close_with_their_code() {
     assert_eq!(ended(Message::text("x".repeat(3_000_000)), None).await, closed(1009, "too_large"));
 
     let mut c = Client::hello(server.address).await;
-    // A text frame that is not UTF-8, masked with zeros.
+    // Sends a text frame that is not UTF-8, with a zero mask.
     c.socket().write_all(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).await.unwrap();
     assert_eq!(c.ended().await.0, closed(1007, "not_utf8"));
     let mut c = Client::hello(server.address).await;
-    // A frame without a mask.
+    // Sends a frame without a mask.
     c.socket().write_all(&[0x81, 0x02, b'{', b'}']).await.unwrap();
     assert_eq!(c.ended().await.0, closed(1002, "websocket"));
 
@@ -293,7 +294,7 @@ async fn wrong_frames_close_with_their_code() {
     }
     assert_eq!(c.call("ping", json!({"x": deep})).await["code"], "too_deep");
     assert_eq!(c.call("ping", json!({})).await["type"], "pong");
-    // Brackets without end, deeper than any stack.
+    // Sends nested brackets, deeper than any call stack.
     let endless = "[".repeat(1_900);
     c.frame(Message::text(endless)).await.unwrap();
     assert_eq!(c.hear().await["type"], "error");
@@ -311,7 +312,7 @@ async fn parallel_requests_are_limited() {
     .await;
     let mut c = Client::hello(server.address).await;
     assert_eq!(c.welcome["limits"]["requests_per_s"], 5);
-    // The requests of four seconds may come at once.
+    // The request quota of four seconds may be used at once.
     let mut refused = None;
     for _ in 0..400 {
         let answer = c.call("ping", json!({})).await;
@@ -360,7 +361,7 @@ async fn session_resumes_after_cut() {
     c.call("open", json!({"game": "connect_four"})).await;
     c.call("reset", json!({"env": 1, "seed": "1"})).await;
     let first = c.call("step", json!({"env": 1, "actions": [3]})).await;
-    // The connection breaks while the next step is on its way, so the client cannot know whether it was carried out.
+    // The connection is cut while the next step is in flight, so the client cannot know whether the server executed it.
     let id = c.ask("step", json!({"env": 1, "actions": [3]})).await;
     let welcome = c.welcome.clone();
     c.cut();
@@ -383,14 +384,14 @@ async fn session_resumes_after_cut() {
     c.say(&json!({"type": "reset", "id": id, "env": 1})).await;
     assert_eq!(c.reply(id).await["code"], "conflict", "another request under an old id");
 
-    // The first message after the second welcome made the first key invalid.
+    // The first message after the second welcome has invalidated the first key.
     let dead = Client::resume(server.address, &welcome, 0).await;
     assert_eq!((&dead.welcome["resumed"], &dead.welcome["envs"]), (&json!(false), &json!([])));
     let wrong = json!({"session": welcome["session"], "key": "k_wrong"});
     let wrong = Client::greet(server.address, None, json!({"resume": wrong})).await;
     assert_eq!(wrong.welcome["resumed"], false);
 
-    // A key stays valid as long as the next one may have been lost with its welcome.
+    // A key stays valid as long as its successor may have been lost with the welcome.
     let known = c.welcome.clone();
     c.cut();
     let unread = Client::resume(server.address, &known, 0).await;
@@ -402,7 +403,7 @@ async fn session_resumes_after_cut() {
 }
 
 #[tokio::test]
-async fn newer_connection_takes_session() {
+async fn newer_connection_takes_over_session() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut old = Client::hello(server.address).await;
     old.call("open", json!({"game": "connect_four", "seats": ["agent", "mcts sims=3000"]})).await;
@@ -411,7 +412,7 @@ async fn newer_connection_takes_session() {
     let mut new = Client::resume(server.address, &old.welcome, id).await;
     assert_eq!((&new.welcome["resumed"], &new.welcome["envs"]), (&json!(true), &json!([1])));
     assert_eq!(old.ended().await.0, closed(4002, "superseded"));
-    // The step was asked for once; its reply comes to the connection that holds the session now.
+    // The step is executed once; its reply is sent to the connection that owns the session now.
     new.say(&json!({"type": "step", "id": id, "env": 1, "actions": [3]})).await;
     assert_eq!(new.reply(id).await["length"], json!([2]));
     let look = new.call("step", json!({"env": 1, "actions": [-1]})).await;
@@ -437,14 +438,14 @@ async fn session_resumes_in_another_encoding() {
 }
 
 #[tokio::test]
-async fn cuts_between_steps_lose_and_repeat_nothing() {
+async fn cuts_between_steps_lose_and_repeat_no_step() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "iterated_prisoners_dilemma", "params": {"num_repetitions": 500}})).await;
     c.call("reset", json!({"env": 1})).await;
     let mut done = 0;
     for k in 0..60 {
-        // One step in flight at a time, and a cut at a different moment each time.
+        // Each step is in flight alone, with a cut at a different moment.
         let id = c.ask("step", json!({"env": 1, "actions": [0, 1]})).await;
         match k % 4 {
             0 => {}
@@ -506,7 +507,7 @@ async fn gym_replies_wait_for_slow_reader() {
     let mut slow = Client::hello(server.address).await;
     slow.call("open", json!({"game": "connect_four", "count": 4096})).await;
     let mut asked = vec![slow.ask("reset", json!({"env": 1})).await];
-    // Far more than any socket buffer holds, and the client does not read.
+    // The replies exceed any socket buffer, and the client does not read.
     for _ in 0..60 {
         asked.push(slow.ask("step", json!({"env": 1, "actions": vec![-1; 4096]})).await);
     }
@@ -538,7 +539,7 @@ async fn idle_connections_do_not_block_others() {
 }
 
 #[tokio::test]
-async fn draining_server_announces_it() {
+async fn draining_server_announces_shutdown() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("open", json!({"game": "tic_tac_toe"})).await;
@@ -550,7 +551,7 @@ async fn draining_server_announces_it() {
 }
 
 #[tokio::test]
-async fn pages_are_read_only_json() {
+async fn http_pages_are_read_only_json() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("ping", json!({})).await;
@@ -607,7 +608,7 @@ async fn session_works_over_tls() {
     let b = call(json!({"type": "reset", "id": 2, "env": 1})).await;
     assert_eq!(b["mask"].as_array().unwrap().len(), 3_500);
 
-    // Without TLS the client gets no answer, and other connections are not disturbed.
+    // A client without TLS gets no reply, and other connections are not disturbed.
     let mut plain = tokio::net::TcpStream::connect(server.address).await.unwrap();
     plain.write_all(b"GET /health HTTP/1.1\r\n\r\n").await.unwrap();
     let mut rest = Vec::new();

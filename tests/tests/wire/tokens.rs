@@ -1,4 +1,4 @@
-//! Tokens that end while their connections are open: what becomes of the connection, its seat and its joins.
+//! Tokens that expire or are revoked while connections use them: effects on the connection, its seat and its joins.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,13 @@ use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
-/// A token of `owner` that ends at this time, if at all.
+/// Creates a token of `owner` that expires at this Unix time in ms, if given.
 fn token_of(owner: &str, expires_ms: Option<i64>) -> NewToken {
     NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec![owner.into()], expires_ms }
 }
 
-/// The connection ends with 4001, well before anybody would call it forgotten.
+/// Checks that the connection is closed with 4001, long before its grace time ends, and returns the messages before the
+/// close.
 async fn is_closed(client: &mut Client) -> Vec<Value> {
     let from = Instant::now();
     let (ended, before) = client.ended().await;
@@ -25,7 +26,7 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
 #[tokio::test]
 async fn revoked_token_ends_permissions_of_its_connections() {
     let server = Server::start(|_| {}).await;
-    // As `ludex admin token` does it: beside the server.
+    // The store is opened a second time, as `ludex admin token` does while the server runs.
     let store = Store::open_shared(&server.data).await.unwrap();
     let tokens = add(&store, &[token_of("ann", None), token_of("ann", None), token_of("bob", None)], 0).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
@@ -44,11 +45,11 @@ async fn revoked_token_ends_permissions_of_its_connections() {
     assert_eq!(revoke(&store, &hash, 1).await.unwrap().len(), 1);
     is_closed(&mut ann.client).await;
     is_closed(&mut idle).await;
-    // The seat is held, nothing new begins, and everybody else stays.
+    // The seat stays reserved, no new match starts, and other clients stay connected.
     let away = bob.wait("event").await;
     assert_eq!((&away["kind"], &away["online"]), (&json!("presence"), &json!(false)));
     assert_eq!(other.call("ping", json!({})).await["type"], "pong");
-    // Another token of the same owner has the seat, and no join.
+    // A second token of the same owner reclaims the seat but not the join.
     let hello = json!({"token": tokens[1], "agent": {"name": "ann"}, "reclaim": true});
     let mut back = Bot::with(server.address, None, hello).await;
     let welcome = &back.client.welcome;
@@ -60,7 +61,7 @@ async fn revoked_token_ends_permissions_of_its_connections() {
 }
 
 #[tokio::test]
-async fn expired_token_ends_like_revoked_one() {
+async fn expired_token_ends_permissions_like_revoked_token() {
     let server = Server::start(|c| c.limits.grace_ms = 100).await;
     let now = epoch_ms();
     let wanted = [token_of("ann", Some(now + 3_600_000)), token_of("bob", None)];
@@ -81,7 +82,7 @@ async fn expired_token_ends_like_revoked_one() {
     server.stop().stopped().await;
 }
 
-/// Milliseconds since the Unix epoch.
+/// Returns the time in milliseconds since the Unix epoch.
 fn epoch_ms() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
 }

@@ -48,7 +48,7 @@ fn canonical_text_matches_canonical_values() {
 }
 
 #[test]
-fn scanner_gives_up_on_uncertain_text() {
+fn scanner_returns_none_for_uncertain_text() {
     for text in [
         "",
         "+1",
@@ -96,7 +96,7 @@ fn fractions_get_canonical_spelling() {
 }
 
 #[test]
-fn damaged_text_never_changes_meaning() {
+fn scanner_agrees_with_serde_on_damaged_text() {
     let mut rng = Stream::from_text("canonical");
     let whole: Vec<u8> = format!("[{}]", TAKEN.join(",")).into_bytes();
     let bytes = b"\"\\{}[]:,.-+0e1aun \n\x00\xff";

@@ -1,4 +1,4 @@
-//! Whole games, and the order of events in a ply.
+//! Complete games, and the order of events within a ply.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn full_board_is_a_draw_under_f0() {
     assert_eq!((winner(&s), s.over.map(|e| e.why)), (Some(Winner::Draw), Some(Why::PlyCap)));
 }
 
-/// The expected boards come from an independent program in another language.
+/// The expected boards come from an independent implementation.
 #[test]
 fn neighbors_flip_until_board_is_full_under_f1() {
     let f1 = Rules::built_in(1);
@@ -62,7 +62,7 @@ fn hidden_number_rows_are_compared_under_f2() {
     let mut s = after(f2, &["a1=5", "e1=4", "a2=3", "e2=4"]);
     board_is(&s, [". . . . .", ". . . . .", ". . . . .", "o3 . . . x4", "o5 . . . x4"]);
     assert!(may(f2, &s, 0, "a3=7") && !may(f2, &s, 0, "a3=8"), "the sum may be 15 at most");
-    assert!(!may(f2, &s, 0, "b3=0"), "only column a");
+    assert!(!may(f2, &s, 0, "b3=0"), "seat 0 may place in column a only");
     for p in ["a3=3", "e3=3", "a4=4", "e4=0", "a5=0"] {
         go(f2, &mut s, p);
     }
@@ -76,18 +76,18 @@ fn hidden_number_rows_are_compared_under_f2() {
 }
 
 #[test]
-fn sum_at_limit_allows_only_zero() {
+fn only_zero_is_legal_when_sum_is_used_up() {
     let f2 = Rules::built_in(2);
     let s = after(f2, &["a1=15", "e1=15"]);
     assert_eq!(legal(f2, &s, 0), ["a2=0", "a3=0", "a4=0", "a5=0"]);
     let r = rules(json!({ "kinds": [{ "id": "s", "values": { "min": 2, "max": 9, "unique": false, "sum_max": 10 } }],
         "end": [{ "if": "stuck", "then": "lose" }] }));
     let s = after(&r, &["a1=9", "b1=2"]);
-    assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Stuck)), "1 is left, and the least number is 2");
+    assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Stuck)), "the sum allows 1, the minimum is 2");
 }
 
 #[test]
-fn setup_counts_for_unique_numbers() {
+fn setup_pieces_use_up_unique_numbers() {
     let r = rules(
         json!({ "kinds": [{ "id": "s", "supply": 2, "values": { "min": 1, "max": 3, "unique": true, "sum_max": 5 } }],
         "setup": [{ "owner": 0, "kind": "s", "at": "a1", "value": 2 }] }),
@@ -104,7 +104,7 @@ fn supply_counts_placements_only() {
     let r = rules(json!({ "kinds": [{ "id": "s", "supply": 1 }], "setup": [{ "owner": 0, "kind": "s", "at": "a1" }],
         "end": [{ "if": "supply_out", "then": "score" }], "score": [{ "per": "piece", "pts": 1 }] }));
     let mut s = after(&r, &["b1"]);
-    assert_eq!((winner(&s), legal(&r, &s, 1).len()), (None, 23), "one side is out, the other is not");
+    assert_eq!((winner(&s), legal(&r, &s, 1).len()), (None, 23), "only seat 0 has used up its supply");
     go(&r, &mut s, "e5");
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(0), Some(Why::SupplyOut)));
     // A kind without a limit keeps supply_out from applying.
@@ -126,7 +126,7 @@ fn near_is_ignored_for_first_placement() {
         let s = BoardState::start(&r, 0);
         assert_eq!(legal(&r, &s, 0).len(), 25);
         let mut s = after(&r, &["c3"]);
-        assert_eq!(legal(&r, &s, 1).len(), 24, "the other side has no piece yet");
+        assert_eq!(legal(&r, &s, 1).len(), 24, "seat 1 has no piece yet");
         go(&r, &mut s, "a1");
         let mut found = legal(&r, &s, 0);
         found.sort();
@@ -148,13 +148,13 @@ fn near_requires_opponent_or_distance() {
     let s = after(&away, &["c3", "a1"]);
     assert!(
         !may(&away, &s, 0, "c4") && may(&away, &s, 0, "b2") && may(&away, &s, 0, "b1"),
-        "b1 is next to a piece of the other"
+        "only own pieces matter: b1 is next to an opposing piece"
     );
     assert_eq!(legal(&away, &s, 0).len(), 19);
 }
 
 #[test]
-fn zones_restrict_each_seat() {
+fn zones_restrict_placements_of_each_seat() {
     let r = rules(json!({ "zones": { "mine": ["c3", "b2"] },
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "mine", "1": "corner" } }] }));
     let s = BoardState::start(&r, 0);
@@ -186,7 +186,7 @@ fn slides_stop_before_pieces() {
 }
 
 #[test]
-fn leaps_skip_pieces_and_repeat() {
+fn leaps_pass_over_pieces_and_repeat_within_range() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);
     let r = mover(json!("knight"), 1, false, "empty", setup.clone());
@@ -202,7 +202,7 @@ fn leaps_skip_pieces_and_repeat() {
 }
 
 #[test]
-fn onto_compares_numbers() {
+fn capture_compares_numbers_as_onto_requires() {
     let setup = |own: u8, other: u8| {
         json!([{ "owner": 0, "kind": "v", "at": "c3", "value": own }, { "owner": 1, "kind": "v", "at": "c4", "value": other },
             { "owner": 1, "kind": "s", "at": "d3" }])
@@ -228,7 +228,7 @@ fn onto_compares_numbers() {
 }
 
 #[test]
-fn first_permitting_action_decides_move() {
+fn first_action_that_permits_move_decides_capture() {
     let two = |first: &str, second: &str| {
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
             "hidden": { "values": true, "reveal": "contact" },
@@ -257,9 +257,9 @@ fn failed_comparison_uses_ply_and_reveals_both_numbers() {
     assert!(s.is_known_to(&r, Some(0), 17) && s.is_known_to(&r, Some(1), 12) && s.is_known_to(&r, None, 12));
     assert!(may(&r, &s, 1, "c4-c3"));
     go(&r, &mut s, "a1=0");
-    assert!(!may(&r, &s, 0, "c3-c4"), "the number is known now, and not lower");
+    assert!(!may(&r, &s, 0, "c3-c4"), "seat 0 now knows that the number is not lower");
     go(&r, &mut s, "b1=9");
-    assert_eq!(s.contact, [None; 2], "contact is of the last ply alone");
+    assert_eq!(s.contact, [None; 2], "contact covers the last ply only");
     // Without a comparison, contact still reveals numbers, and the capture succeeds.
     go(&r, &mut s, "c4-c3");
     board_is(&s, [". . . . .", ". . . . .", ". . x7 . .", ". . . . .", "x0 o9 . . ."]);
@@ -295,14 +295,14 @@ fn revealed_piece_stays_revealed_after_move() {
 }
 
 #[test]
-fn bump_on_hidden_piece_counts_and_repeats_turn() {
+fn bump_on_hidden_piece_uses_ply_but_keeps_turn() {
     let r = rules(json!({ "hidden": { "pieces": true }, "kinds": [{ "id": "s", "supply": 3 }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] }));
     let mut s = after(&r, &["c3"]);
-    assert!(may(&r, &s, 1, "c3"), "seat 1 does not know");
+    assert!(may(&r, &s, 1, "c3"), "seat 1 does not know about the piece on c3");
     go(&r, &mut s, "c3");
     assert_eq!((s.ply, s.mover, s.placed[1][0], s.bumped), (2, 1, 0, [0, 1 << 12]));
-    assert!(!may(&r, &s, 1, "c3"), "now it does");
+    assert!(!may(&r, &s, 1, "c3"), "seat 1 now knows about the piece on c3");
     go(&r, &mut s, "c4");
     assert_eq!((s.ply, s.mover), (3, 0));
     assert!(may(&r, &s, 0, "c4"));
@@ -317,7 +317,7 @@ fn end_conditions_are_checked_for_mover_first() {
         (json!({ "if": "line", "len": 3, "then": "lose" }), json!({ "if": "pieces_ge", "n": 3, "then": "win" }));
     let plies = ["a1", "a5", "b1", "b5", "c1"];
     assert_eq!(winner(&after(&two(row.clone(), many.clone()), &plies)), WON(1), "the line is first in the list");
-    assert_eq!(winner(&after(&two(many, row), &plies)), WON(0), "the number is first in the list");
+    assert_eq!(winner(&after(&two(many, row), &plies)), WON(0), "pieces_ge is first in the list");
     // `full` and `supply_out` are checked together with the mover's conditions.
     let r =
         rules(json!({ "kinds": [{ "id": "s", "supply": 1 }], "score": [{ "per": "piece", "pts": 1 }], "tie": "second",
@@ -343,7 +343,7 @@ fn line_end_respects_exact_and_dirs() {
 }
 
 #[test]
-fn flipped_line_counts_for_opponent() {
+fn line_completed_by_flip_wins_for_opponent() {
     let r = rules(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "both", "then": "flip" }],
         "end": [{ "if": "line", "len": 3, "dirs": "orth", "then": "win" }] }));
     // o plays in the middle of a row: its own stone below flips and completes a row of three for x.
@@ -381,7 +381,7 @@ fn reach_and_eliminated_end_game() {
 }
 
 #[test]
-fn stuck_end_has_each_result() {
+fn stuck_condition_supports_each_result() {
     // Seat 1 may place on c3 only, and seat 0 takes it.
     let r = |more: serde_json::Value| {
         let mut doc = json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }],
@@ -394,7 +394,7 @@ fn stuck_end_has_each_result() {
     assert_eq!(over(&stuck("lose")), Some((Winner::Seat(0), Why::Stuck, false)));
     assert_eq!(over(&stuck("draw")), Some((Winner::Draw, Why::Stuck, false)));
     assert_eq!(over(&stuck("score")), Some((Winner::Seat(0), Why::Stuck, true)));
-    assert_eq!(over(&r(json!({}))), Some((Winner::Seat(0), Why::NoAction, true)), "no rule speaks of it");
+    assert_eq!(over(&r(json!({}))), Some((Winner::Seat(0), Why::NoAction, true)), "no rule covers this");
     let pass = |when: &str| json!([{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }, { "do": "pass", "when": when }]);
     let r2 = r(json!({ "actions": pass("stuck") }));
     let s = after(&r2, &["c3"]);
@@ -445,7 +445,7 @@ fn scoring_rules_add_points() {
     assert_eq!(points(json!({ "per": "piece", "pts": 2 })), [8, 8]);
     assert_eq!(points(json!({ "per": "value", "pts": 1 })), [8, 15]);
     assert_eq!(points(json!({ "per": "largest_group4", "pts": 1 })), [3, 3]);
-    assert_eq!(points(json!({ "per": "territory4", "pts": 1 })), [0, 0], "the one region touches both");
+    assert_eq!(points(json!({ "per": "territory4", "pts": 1 })), [0, 0], "the only region touches both sides");
     assert_eq!(points(json!({ "per": "line", "len": 2, "pts": 1 })), [2, 2]);
     assert_eq!(points(json!({ "per": "line", "len": 3, "pts": 5 })), [5, 5]);
     assert_eq!(points(json!({ "per": "row_compare", "cells": both, "pts": 1 })), [1, 1]);
@@ -484,7 +484,7 @@ fn captures_count_own_plies_only() {
     assert_eq!((s.captured, score::points(&r, &s)), ([2, 0], [2, 0]));
     let flips = rules(json!({ "score": [{ "per": "capture", "pts": 1 }],
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }] }));
-    assert_eq!(after(&flips, &["a1", "a2"]).captured, [0, 0], "flips do not count");
+    assert_eq!(after(&flips, &["a1", "a2"]).captured, [0, 0], "flips are not captures");
 }
 
 fn both(more: serde_json::Value) -> Rules {
@@ -523,10 +523,10 @@ fn simultaneous_moves_swap_collide_or_escape() {
 }
 
 #[test]
-fn simultaneous_ends_are_judged_for_both_seats() {
+fn simultaneous_end_conditions_are_checked_for_both_seats() {
     let r = both(json!({ "end": [{ "if": "pieces_ge", "n": 2, "then": "win" }], "tie": "second" }));
     let s = after(&r, &["a1 & b1", "a2 & b2"]);
-    assert_eq!(winner(&s), WON(1), "both: tie, and seat 1 counts as the second");
+    assert_eq!(winner(&s), WON(1), "both seats meet the condition, and the tie-break favors seat 1");
     let s = after(&r, &["a1 & b1", "a2 & b1-c1"]);
     assert_eq!(winner(&s), WON(0));
     // A seat without an action does nothing; if neither has one, the board is scored.
@@ -543,7 +543,7 @@ fn simultaneous_ends_are_judged_for_both_seats() {
 }
 
 #[test]
-fn simultaneous_effects_apply_to_one_board() {
+fn simultaneous_effects_start_from_same_board() {
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }] }));
     // Each effect flips the other's new piece: both effects apply to the same board.
     let s = after(&r, &["c3 & c4"]);

@@ -1,4 +1,4 @@
-//! Documents: canonical form, hash and validation.
+//! Rule documents: canonical form, hash and validation.
 
 use sha2::{Digest as _, Sha256};
 
@@ -52,7 +52,7 @@ fn hash_covers_canonical_form() {
 }
 
 #[test]
-fn defaults_are_written_out() {
+fn canonical_form_contains_defaults() {
     let short = json!({ "fsr": 1, "name": "x", "board": 5, "ply_cap": 9, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "move", "kind": "s", "steps": [[2, 1]], "onto": "empty" }, { "do": "pass", "when": "always" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "own", "then": "flip" }],
@@ -76,7 +76,7 @@ fn defaults_are_written_out() {
     assert_eq!((&value["first"], &value["tie"], &value["setup"]), (&json!("other"), &json!("draw"), &json!([])));
 }
 
-/// F1 with some fields replaced.
+/// Returns the rules F1 with the given fields replaced.
 fn f1(more: Value) -> Value {
     let mut value = Rules::built_in(1).canonical.clone();
     value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -84,7 +84,7 @@ fn f1(more: Value) -> Value {
 }
 
 #[test]
-fn each_issue_code_has_its_path() {
+fn each_issue_names_its_code_and_path() {
     let all = json!({ "0": "all", "1": "all" });
     let place = |kind: &str| json!({ "do": "place", "kind": kind, "by": all });
     let numbers = |min: u8, max: u8, unique: bool, sum: Option<u16>, supply: Option<u8>| json!([{ "id": "s", "supply": supply, "values": { "min": min, "max": max, "unique": unique, "sum_max": sum } }]);
@@ -202,7 +202,7 @@ fn warnings_keep_document_valid() {
     let verdict = validate::verdict(&value);
     let codes: Vec<&str> =
         verdict.issues.iter().chain(&verdict.warnings).map(|f| f.code.as_deref().unwrap_or("")).collect();
-    assert_eq!(codes, ["unbalanced", "capped"], "the first seat always has one piece more");
+    assert_eq!(codes, ["unbalanced", "capped"], "the seat that moves first always has one more piece");
     let value = f1(json!({ "ply_cap": 12 }));
     let verdict = validate::verdict(&value);
     assert_eq!(verdict.warnings.iter().map(|f| f.code.as_deref().unwrap_or("")).collect::<Vec<_>>(), ["capped"]);
@@ -229,7 +229,7 @@ fn mirrored_rules_are_symmetric() {
 }
 
 #[test]
-fn summary_covers_every_clause() {
+fn summary_of_f2_names_its_clauses() {
     let text = Rules::built_in(2).summary();
     for part in ["from 0 to 15", "at most 15", "column a", "column e", "hidden", "10 plies", "row", "1 point"] {
         assert!(text.contains(part), "{part:?} in {text}");

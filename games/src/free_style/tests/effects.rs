@@ -1,4 +1,4 @@
-//! Effects, each on an explicit board.
+//! Effects, each tested on an explicit board.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn placing(effects: Value, setup: Value) -> Rules {
     )
 }
 
-/// Pieces of kind s: `o` lists cells of seat 0, `x` cells of seat 1.
+/// Returns a setup of pieces of kind `s`: `o` are the cells of seat 0, `x` those of seat 1.
 fn stones(o: &[&str], x: &[&str]) -> Value {
     let one = |owner: u8, at: &&str| json!({ "owner": owner, "kind": "s", "at": at });
     o.iter().map(|at| one(0, at)).chain(x.iter().map(|at| one(1, at))).collect()
@@ -91,7 +91,7 @@ fn changed_numbers_stay_in_range_of_kind() {
 }
 
 #[test]
-fn effects_apply_in_order_to_first_board() {
+fn effects_apply_in_order_to_board_before_first_effect() {
     let setup = stones(&[], &["c2"]);
     let flip = json!({ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" });
     let again = json!({ "on": "place", "cells": "adj8", "who": "opp", "then": "flip" });
@@ -100,32 +100,32 @@ fn effects_apply_in_order_to_first_board() {
     let x = |effects: Value| after(&placing(effects, setup.clone()), &["s:c3"]);
     assert_eq!(x(json!([flip.clone(), again])).owner(7), Some(1), "flipped twice");
     assert_eq!(x(json!([remove.clone(), flip.clone()])).owner(7), None, "a removed piece is skipped");
-    assert_eq!(x(json!([flip.clone(), own])).owner(7), Some(0), "it was the opponent's before the first effect");
+    assert_eq!(x(json!([flip.clone(), own])).owner(7), Some(0), "the piece was not own before the first effect");
     assert_eq!(x(json!([flip, remove])).captured, [1, 0]);
 }
 
 #[test]
-fn effects_follow_their_own_action_only() {
+fn effects_apply_only_after_their_action() {
     let r = rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
             { "do": "move", "kind": "s", "steps": "orth", "onto": "empty" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "flip" }] }));
     let mut s = after(&r, &["c3", "d3"]);
-    assert_eq!(s.pieces[1].count_ones(), 1, "placing does nothing");
+    assert_eq!(s.pieces[1].count_ones(), 1, "the effect does not apply to placements");
     go(&r, &mut s, "c3-c2");
     assert_eq!(s.pieces[1].count_ones(), 1, "d3 is not next to c2");
     go(&r, &mut s, "e5");
     go(&r, &mut s, "c2-d2");
-    assert_eq!(s.pieces[1].count_ones(), 1, "d3 is next to d2, and turned");
+    assert_eq!(s.pieces[1].count_ones(), 1, "d3 is next to d2 and changed sides");
     assert_eq!(s.owner(13), Some(0));
 }
 
 #[test]
-fn used_numbers_stay_used_after_effect_changes_them() {
+fn numbers_stay_used_after_effect_changes_them() {
     let r = rules(json!({ "kinds": [{ "id": "v", "values": { "min": 1, "max": 9, "unique": true, "sum_max": 12 } }],
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }],
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "add", "n": 5 }] }));
     let s = after(&r, &["c3=2", "c4=1"]);
     assert_eq!(s.value[12], 7);
     assert!(may(&r, &s, 0, "a1=7") && !may(&r, &s, 0, "a1=2"), "2 is used, 7 is not");
-    assert_eq!(s.sums[0][0], 2, "later changes do not count");
+    assert_eq!(s.sums[0][0], 2, "the sum ignores changes by effects");
 }

@@ -52,7 +52,7 @@ fn sampled_rules_obey_game_laws() {
 }
 
 #[test]
-fn hidden_pieces_obey_game_laws() {
+fn rules_with_hidden_pieces_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "dark", "board": 5, "ply_cap": 40, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }, { "do": "pass", "when": "stuck" }],
         "hidden": { "pieces": true }, "end": [{ "if": "line", "len": 4, "then": "win" }] });
@@ -60,7 +60,7 @@ fn hidden_pieces_obey_game_laws() {
 }
 
 #[test]
-fn contact_obeys_game_laws() {
+fn contact_rules_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "ranks", "board": 5, "ply_cap": 60, "first": "random",
         "kinds": [{ "id": "s", "values": { "min": 1, "max": 6, "unique": true, "sum_max": null }, "supply": 4 }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "row2", "1": "row4" } },
@@ -88,11 +88,11 @@ fn agreed_rules_are_played() {
     rules["end"][0]["len"] = 3.into();
     rules["first"] = "author".into();
     say(&mut *s, 0, json!({ "act": "counter", "rules": rules, "say": "three  in line" })).unwrap();
-    assert_eq!(s.view(Viewer::Public).value()["messages"][0]["act"], "propose", "nothing was open");
+    assert_eq!(s.view(Viewer::Public).value()["messages"][0]["act"], "propose", "no proposal was open");
     assert_eq!(s.view(Viewer::Public).value()["messages"][0]["say"], "three in line");
     let stale = say(&mut *s, 1, json!({ "act": "accept", "hash": "c440f6a5" })).unwrap_err();
     assert_eq!(stale.issues[0].code.as_deref(), Some("reference"));
-    assert!(say(&mut *s, 1, json!({ "act": "counter" })).is_err(), "rules are missing");
+    assert!(say(&mut *s, 1, json!({ "act": "counter" })).is_err(), "the field rules is missing");
     s.play(1, 1).unwrap();
     say(&mut *s, 0, json!({ "act": "reject" })).unwrap();
     let hash = s.view(Viewer::Seat(1)).value()["open"][0].clone();
@@ -134,7 +134,7 @@ fn chance_draws_rules_without_agreement() {
 }
 
 #[test]
-fn document_without_text_equals_its_id() {
+fn document_without_text_parses_as_action_id() {
     let s = load("free_style").start();
     let heard = |v| s.parse_move(0, &Move::Document(v));
     assert_eq!(
@@ -186,7 +186,7 @@ fn invalid_parameters_are_named() {
     for text in
         ["free_style(rules=F3)", "free_style(messages=1)", "free_style(first=2)", "free_style(rules={\"fsr\":1})"]
     {
-        let e = crate::load(text).err().unwrap_or_else(|| panic!("{text} was taken"));
+        let e = crate::load(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         assert!(e.name.is_some(), "{e:?}");
     }
 }
@@ -206,8 +206,7 @@ fn state_size_stays_small() {
     assert!(size_of::<super::super::State>() <= 1_024, "{}", size_of::<super::super::State>());
 }
 
-/// Determinizations are drawn uniformly: for two hidden numbers with a sum of at most 3, all ten pairs are equally
-/// likely.
+/// Two hidden numbers with a sum of at most 3 can be ten different pairs, which must occur equally often.
 #[test]
 fn hidden_numbers_are_drawn_uniformly() {
     let rules = json!({ "fsr": 1, "name": "u", "board": 5, "ply_cap": 10, "first": "seat0",
@@ -244,7 +243,7 @@ fn invalid_documents_are_refused_with_path() {
     let f1 = super::Rules::built_in(1).canonical.clone();
     assert!(refused(&*s, 0, json!({ "move": "c3" })).contains(&"/act".to_owned()));
     assert_eq!(refused(&*s, 0, json!({ "act": "propose" })), ["/rules"]);
-    assert_eq!(refused(&*s, 0, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"], "nothing is open");
+    assert_eq!(refused(&*s, 0, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"], "no proposal is open");
     assert_eq!(refused(&*s, 0, json!({ "act": "reject", "rules": f1 })), ["/rules"]);
     assert_eq!(refused(&*s, 0, json!({ "act": "reject", "hash": "c440f6a5" })), ["/hash"]);
     let flawed = json!({ "act": "propose", "say": "word ".repeat(121), "rules": { "fsr": 1, "name": "x", "board": 5,
@@ -280,7 +279,7 @@ fn negotiation_marks_are_counted() {
         before.marks(&[], &*s, &mut out);
         out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
     };
-    assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "nothing was open");
+    assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "no proposal was open");
     // line4 and turncoats differ in the name, an effect of six values, an end with two values against five, and a score
     // of three values.
     assert_eq!(step(1, 1), [json!([1, "edit_distance", 1.0 + 7.0 + 5.0 + 4.0])]);

@@ -1,4 +1,4 @@
-//! Thousands of generated documents: every clause occurs, and all games stay sound.
+//! Thousands of generated documents: they cover every clause, and games under them satisfy the invariants.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::board::ALL;
 use super::super::{sample, score};
 use super::*;
 
-/// Counts each enumeration value and each flag that a document uses.
+/// Counts the enumeration values and flags that a document contains.
 fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
     match value {
         Value::Object(map) => {
@@ -29,7 +29,7 @@ fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
     }
 }
 
-/// Returns the enumeration values of the schema with their field names.
+/// Returns all enumeration values of the schema with the paths of their fields.
 fn schema_values() -> Vec<&'static str> {
     let text = "/first=author /first=other /first=seat0 /first=random /mode=alternate /mode=simultaneous \
         /actions/near=any /actions/near=own4 /actions/near=own8 /actions/near=opp4 /actions/near=opp8 /actions/near=away4 \
@@ -52,7 +52,7 @@ fn schema_values() -> Vec<&'static str> {
     text.split_whitespace().collect()
 }
 
-/// Asserts the invariants of a position.
+/// Asserts the invariants of a position: consistent sets of pieces, numbers within range, legal actions that parse.
 fn sound(rules: &Rules, s: &BoardState) {
     assert_eq!(s.pieces[0] & s.pieces[1], 0);
     assert_eq!((s.occupied() | s.shown) & !ALL, 0);
@@ -122,10 +122,10 @@ fn sampled_documents_cover_every_clause() {
     );
     let least = |key: &&&str| counts.get(**key).copied().unwrap_or(0) < 20;
     let rare: Vec<_> = schema_values().iter().filter(least).map(|k| (*k, counts.get(*k).copied())).collect();
-    assert!(rare.is_empty() || total < 10_000, "{valid} valid documents have too few of {rare:?}");
+    assert!(rare.is_empty() || total < 10_000, "too few of {valid} valid documents contain {rare:?}");
 }
 
-/// Checks every position of a random game, not just the last.
+/// Checks every position of each random game, not only the last one.
 #[test]
 fn sampled_games_have_sound_positions() {
     let mut rng = Stream::from_text("ludex.v1:free_style:positions");
@@ -148,7 +148,7 @@ fn sampled_games_have_sound_positions() {
     }
 }
 
-/// Checks that illegal ids are harmless in any position.
+/// Plays random ids, legal or not, in any position: the game must not panic.
 #[test]
 fn illegal_ids_are_harmless() {
     let mut rng = Stream::from_text("ludex.v1:free_style:any");
@@ -167,7 +167,7 @@ fn illegal_ids_are_harmless() {
     }
 }
 
-/// Returns a document with one broken part.
+/// Returns the document with one random fault.
 fn broken(value: &Value, rng: &mut Stream) -> Value {
     let mut value = value.clone();
     let Some(map) = value.as_object_mut() else { return Value::Null };
@@ -212,7 +212,7 @@ fn mutated_documents_are_refused_with_issues() {
     for _ in 0..scaled(10_000) {
         let value = broken(&sample::document(&mut rng), &mut rng);
         let verdict = validate::verdict(&value);
-        assert!(!verdict.issues.is_empty(), "{value} was taken");
+        assert!(!verdict.issues.is_empty(), "{value} was accepted");
         assert!(verdict.issues.iter().all(|f| !f.message.is_empty()), "{:?}", verdict.issues);
     }
     for value in ludex_env::check::garbage() {

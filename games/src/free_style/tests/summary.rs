@@ -1,4 +1,4 @@
-//! English summaries cover every clause.
+//! Coverage of English summaries: each clause of a document must appear.
 
 use ludex_env::check::scaled;
 use ludex_env::draw::Stream;
@@ -7,7 +7,7 @@ use super::super::document::Document;
 use super::super::sample;
 use super::*;
 
-/// Returns alternative values of a field, by the part of the document that contains it.
+/// Returns other valid values for a field, given the section of the document and the key.
 fn others(part: &str, key: &str, value: &Value) -> Vec<Value> {
     let list: &[&str] = match (part, key) {
         ("", "first") => &["author", "other", "seat0", "random"],
@@ -47,7 +47,7 @@ fn others(part: &str, key: &str, value: &Value) -> Vec<Value> {
     named.chain(more).filter(|other| other != value).collect()
 }
 
-/// Returns the document with each field changed, one at a time.
+/// Returns copies of the document, each with one changed field, and the paths of these fields.
 fn changed(value: &Value) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     let mut todo = vec![String::new()];
@@ -83,14 +83,14 @@ fn summary_changes_with_every_clause() {
             if other.hash == rules.hash || path == "/hidden/reveal" && !rules.document.hidden.values {
                 continue;
             }
-            assert_ne!(other.summary(), rules.summary(), "{path} does not show: {}", other.canonical);
+            assert_ne!(other.summary(), rules.summary(), "the summary does not depend on {path}: {}", other.canonical);
             tried.insert(path.replace(|c: char| c.is_ascii_digit(), ""));
         }
     }
     assert!(tried.len() > 30 || scaled(150) < 150, "{tried:?}");
 }
 
-/// Checks the summary of a complete document.
+/// Compares the summary of a complete document with the expected text.
 #[test]
 fn summary_describes_complete_game() {
     let wanted = "\

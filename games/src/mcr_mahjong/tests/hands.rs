@@ -1,4 +1,4 @@
-//! The calculator: flags, corrections, shanten, and invalid queries.
+//! Queries about hands: flags, corrections, shanten, and invalid queries.
 
 mod fans;
 
@@ -14,7 +14,7 @@ fn tiles_of(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// Returns the names of the fans of a hand, with additional fields.
+/// Returns the names of the fans of a hand; `more` holds additional query fields.
 fn fans_of(hand: &str, win: &str, more: Value) -> Vec<String> {
     let mut question = json!({ "hand": tiles_of(hand), "win": win });
     for (name, value) in more.as_object().unwrap() {
@@ -85,27 +85,27 @@ fn invalid_queries_are_refused_with_path() {
     let of_ten = tiles_of("W1 W2 W3 B4 B5 B6 W5 W5 B7 B8");
     let meld = |meld: Value| json!({ "hand": of_ten, "pack": [meld] });
     for (question, path, word) in [
-        (json!([]), "", "an object, not a list"),
+        (json!([]), "", "object, got a list"),
         (json!({ "win": "W1" }), "/hand", "missing"),
-        (json!({ "hand": "W1" }), "/hand", "a list, not a text"),
+        (json!({ "hand": "W1" }), "/hand", "a list, got a text"),
         (json!({ "hand": tiles_of("W1 W1 W1 W1 W1 W2 W3 W4 W5 W6 W7 W8 W9") }), "/hand/4", "five W1"),
-        (json!({ "hand": hand[1..] }), "/hand", "12 tiles"),
-        (with("hand", json!(["X1"])), "/hand", "1 tiles"),
+        (json!({ "hand": hand[1..] }), "/hand", "got 12"),
+        (with("hand", json!(["X1"])), "/hand", "got 1"),
         (with("hand", json!(hand.iter().map(|_| "W0").collect::<Vec<_>>())), "/hand/0", "\"W0\" is not a tile"),
         (with("win", json!("H1")), "/win", "not a tile"),
         (with("win", json!(7)), "/win", "7 is not a tile"),
-        (with("self_drawn", json!("yes")), "/self_drawn", "not true or false"),
-        (with("flowers", json!(9)), "/flowers", "not 0 to 8"),
-        (with("seat_wind", json!(4)), "/seat_wind", "not 0 to 3"),
-        (with("edition", json!("1998")), "/edition", "not an edition"),
+        (with("self_drawn", json!("yes")), "/self_drawn", "expected true or false"),
+        (with("flowers", json!(9)), "/flowers", "expected 0 to 8"),
+        (with("seat_wind", json!(4)), "/seat_wind", "expected 0 to 3"),
+        (with("edition", json!("1998")), "/edition", "expected oracle or strict98"),
         (with("selfdrawn", json!(true)), "/selfdrawn", "did you mean self_drawn"),
         (meld(json!(["CHI", "F2", 1])), "/pack/0/1", "not the middle tile"),
         (meld(json!(["CHI", "W9", 1])), "/pack/0/1", "not the middle tile"),
-        (meld(json!(["CHI", "W5", 0])), "/pack/0/2", "not 1 to 3"),
-        (meld(json!(["PUNG", "W5", 1])), "/pack/0/0", "not a kind of meld"),
+        (meld(json!(["CHI", "W5", 0])), "/pack/0/2", "expected 1 to 3"),
+        (meld(json!(["PUNG", "W5", 1])), "/pack/0/0", "expected CHI, PENG or GANG"),
         (meld(json!(["GANG", "W5", 1])), "/hand/6", "five W5"),
         (meld(json!("GANG")), "/pack/0", "a list of three"),
-        (json!({ "hand": ["W1"], "pack": [1, 2, 3, 4, 5] }), "/pack", "5 melds"),
+        (json!({ "hand": ["W1"], "pack": [1, 2, 3, 4, 5] }), "/pack", "4 melds, got 5"),
     ] {
         let issue = ask(question.clone()).expect_err(&question.to_string());
         assert!(issue.path == path && issue.message.contains(word), "{question}: {issue:?}");
@@ -139,7 +139,7 @@ fn combined_fans_add_up_after_exclusions() {
 }
 
 #[test]
-fn losing_hand_gets_shanten() {
+fn losing_hand_is_answered_with_shanten() {
     let answer = ask(json!({ "hand": tiles_of(PLAIN), "win": "F1" })).unwrap();
     assert_eq!((&answer["win"], &answer["shanten"]), (&json!(false), &json!(0)));
     assert_eq!(answer["useful"], json!(["B3", "B6", "B9"]));
@@ -147,7 +147,7 @@ fn losing_hand_gets_shanten() {
     assert_eq!(answer["forms"].as_object().unwrap().len(), 5);
 }
 
-/// The distances of the table match a brute-force search over explicit sets.
+/// Distances from the table equal those of a brute-force search over all sets.
 #[test]
 fn distances_match_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
@@ -189,7 +189,7 @@ fn short(text: &str) -> Vec<String> {
     text.split_whitespace().flat_map(group).collect()
 }
 
-/// Returns the query of a line of the table.
+/// Returns the query for a row of [`FANS`](fans::FANS).
 fn question(line: &str) -> Value {
     let parts: Vec<&str> = line.split('|').map(str::trim).collect();
     let [melds, hand, last] = parts[..] else { return question(&format!("|{line}")) };
@@ -221,7 +221,7 @@ fn question(line: &str) -> Value {
 }
 
 #[test]
-fn each_fan_applies_to_its_hand_only() {
+fn each_fan_applies_only_to_its_example_hand() {
     let has = |line: &str, fan: &str| {
         let answer = ask(question(line)).unwrap_or_else(|issue| panic!("{line}: {issue:?}"));
         answer["fans"].as_array().is_some_and(|fans| fans.iter().any(|f| f[2] == fan))
@@ -235,7 +235,7 @@ fn each_fan_applies_to_its_hand_only() {
     }
 }
 
-/// Returns the fans of a line's hand before and after exclusions.
+/// Returns the fans of a row's hand before and after exclusions.
 fn both(line: &str) -> [Vec<usize>; 2] {
     let q = question(line);
     let read = |v: &Value| tiles::read(v.as_str().unwrap()).unwrap();
@@ -267,8 +267,8 @@ fn both(line: &str) -> [Vec<usize>; 2] {
     [numbers(hand.all_fans()), numbers(hand.score(Edition::Oracle))]
 }
 
-/// For each exclusion of the table, some hand counts the first fan without the second, and no hand counts both. If both
-/// fans can apply at once, some hand has both before the exclusion.
+/// For each exclusion in the table, some hand counts the excluding fan without the excluded fan, and no hand counts
+/// both fans. If both fans can apply to one hand, some hand has both before exclusions.
 #[test]
 fn each_exclusion_removes_a_fan() {
     use super::super::fans::FANS as TABLE;

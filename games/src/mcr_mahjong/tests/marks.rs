@@ -4,7 +4,7 @@ use ludex_env::game::{Mark, MarkValue, Marks};
 
 use super::*;
 
-/// Returns the marks of the last of these moves.
+/// Plays the moves; returns the marks of the last move, and the position after it.
 fn marks(game: &McrMahjong, mut s: State, moves: &[&str]) -> (Vec<Mark>, State) {
     let (last, first) = moves.split_last().unwrap();
     play(game, &mut s, first);
@@ -32,7 +32,7 @@ fn numbers(all: &[Mark], name: &str) -> Vec<f64> {
     all.iter().filter_map(number).collect()
 }
 
-/// East has a B5 to discard, with which north wins; west may claim it for a pung.
+/// Walls in which east can discard a B5. North wins with it, and west may claim it for a pung.
 const HANDS: [&str; SEATS] = [
     "W1 W1 W1 W1 W2 W2 W2 W3 W3 W3 W9 W9 B5 T9",
     "B4 B6 T1 T2 T4 T5 T7 T8 F1 F2 F3 F4 J1",

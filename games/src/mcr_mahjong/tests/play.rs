@@ -1,4 +1,4 @@
-//! Games: walls, turns, claims, ends, secrets.
+//! Tests of play: walls, turns, claims, ends of hands, and hidden information.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn walls_of_fixed_seed_match_reference() {
     assert_eq!([0, 1, 2, 3].map(wall), WALL_42);
 }
 
-/// One line for each seat's wall, in the order of the draws of chance.
+/// Wall of each seat, in the order in which chance draws the tiles.
 const WALL_42: [&str; SEATS] = [
     "W7 W9 T1 T3 W3 W2 B1 W7 F2 W4 B3 T1 T5 F3 T8 T6 F4 J2 B4 B6 B3 T7 B4 W7 T3 J3 B4 T4 J1 J2 W1 T8 T2 T4",
     "T8 T6 J1 W2 T7 W6 W9 W8 B2 W5 B6 B2 W5 B2 F1 B2 W6 T3 F1 W4 B8 W5 T4 B7 B8 W3 B1 B5 B5 T9 B7 F4 W1 B8",
@@ -46,7 +46,7 @@ fn walls_depend_on_seed_only() {
     assert_eq!(second, wall("mcr_mahjong(preset=ijcai2020)", 2, 1));
 }
 
-/// Plays a random move of the seats to move.
+/// Plays a random legal move for each seat to move.
 fn random(game: &McrMahjong, s: &mut State, rng: &mut Stream) {
     match game.to_move(s) {
         ToMove::Seat(seat) => {
@@ -116,7 +116,7 @@ fn tiles_and_scores_are_conserved() {
     assert!(outcomes[..4].iter().filter(|n| **n > 0).count() >= 2, "{outcomes:?}");
 }
 
-/// East has a B5 to discard. South may declare CHI, west PENG, north HU.
+/// Walls in which east can discard a B5. South may then declare CHI, west PENG, and north HU.
 const CLAIMS: [&str; SEATS] = [
     "W1 W1 W1 W1 W2 W2 W2 W3 W3 W3 W9 W9 B5 T9",
     "B4 B6 T1 T2 T4 T5 T7 T8 F1 F2 F3 F4 J1",
@@ -124,7 +124,7 @@ const CLAIMS: [&str; SEATS] = [
     "B1 B1 B2 B3 B4 B7 B8 B9 W4 W5 W6 B6 B7",
 ];
 
-/// Returns the position after these moves, with HU from one point on.
+/// Returns a game with a minimum of one point, and its position after these moves.
 fn after(moves: &[&str]) -> (McrMahjong, State) {
     let game = rules("mcr_mahjong(minimum=1)");
     let mut s = walls(&game, CLAIMS);
@@ -168,7 +168,7 @@ fn hu_precedes_peng_and_peng_precedes_chi() {
     assert!(own[0].starts_with("draw 2: south ") && own.len() == 1, "{own:?}");
 }
 
-/// A pass and an overridden claim look the same to all seats but the claimant.
+/// Seats other than the claimant cannot distinguish an overridden claim from a pass.
 #[test]
 fn overridden_claims_are_secret() {
     let cases = [
@@ -268,29 +268,29 @@ fn refusals_state_reason() {
     let mut s = walls(&game, CLAIMS);
     let why = |s: &State, seat: Seat, text: &str| game.why_not_text(s, seat, text);
     assert_eq!(why(&s, 0, "PLAY J3"), "PLAY J3 is not legal: J3 is not in the hand");
-    assert_eq!(why(&s, 0, "PASS"), "PASS is not legal: there is nothing to pass on");
-    assert_eq!(why(&s, 0, "HU"), "HU is not legal: the tiles do not win");
-    assert_eq!(why(&s, 0, "BUGANG W1"), "BUGANG W1 is not legal: no claimed pung of W1");
-    assert_eq!(why(&s, 0, "GANG W9"), "GANG W9 is not legal: the hand has 2 W9, not 4");
-    assert!(why(&s, 0, "discard W9").contains("is not a move: PASS, PLAY t"));
+    assert_eq!(why(&s, 0, "PASS"), "PASS is not legal: no tile is on offer");
+    assert_eq!(why(&s, 0, "HU"), "HU is not legal: the hand is not complete");
+    assert_eq!(why(&s, 0, "BUGANG W1"), "BUGANG W1 is not legal: the seat has no claimed pung of W1");
+    assert_eq!(why(&s, 0, "GANG W9"), "GANG W9 is not legal: the hand has 2 W9, expected 4");
+    assert!(why(&s, 0, "discard W9").contains("is not a move; allowed: PASS, PLAY t"));
     assert!(why(&s, 0, "PLAY X9").contains("is not a tile"));
     play(&game, &mut s, &["PLAY B5"]);
-    assert_eq!(why(&s, 2, "PENG W3"), "PENG stands alone: the discard is played in a turn of its own");
-    assert!(why(&s, 1, "CHI B5 W3").starts_with("CHI names the middle tile alone"));
-    assert_eq!(why(&s, 1, "CHI T5"), "no chow around T5 has the tile on offer");
+    assert_eq!(why(&s, 2, "PENG W3"), "PENG takes no tile: the discard follows as a separate move");
+    assert!(why(&s, 1, "CHI B5 W3").starts_with("CHI takes only the middle tile"));
+    assert_eq!(why(&s, 1, "CHI T5"), "no chow with middle tile T5 contains the offered tile");
     assert_eq!(why(&s, 1, "CHI B4"), "CHI B4 is not legal: the other two tiles are not in the hand");
-    assert_eq!(why(&s, 2, "CHI B5"), "CHI B5 is not legal: a chow is claimed from the left: only south may");
-    assert_eq!(why(&s, 1, "PENG"), "PENG is not legal: the hand has 0 B5, not 2");
-    assert_eq!(why(&s, 2, "GANG B5"), "GANG B5 is not legal: the hand has 2 B5, not 3");
+    assert_eq!(why(&s, 2, "CHI B5"), "CHI B5 is not legal: only the next seat may claim a chow: south");
+    assert_eq!(why(&s, 1, "PENG"), "PENG is not legal: the hand has 0 B5, expected 2");
+    assert_eq!(why(&s, 2, "GANG B5"), "GANG B5 is not legal: the hand has 2 B5, expected 3");
     assert_eq!(why(&s, 2, "GANG B4"), "GANG B4 is not legal: B4 is not on offer");
-    assert_eq!(why(&s, 1, "PLAY T1"), "PLAY T1 is not legal: a tile is on offer: it may be claimed or passed");
+    assert_eq!(why(&s, 1, "PLAY T1"), "PLAY T1 is not legal: a tile is on offer: claim it or pass");
     let few = why(&s, 3, "HU");
-    assert!(few.contains("points without flowers, not 8: ") && few.contains("Concealed Hand 2"), "{few}");
+    assert!(few.contains("points without flowers, expected at least 8: ") && few.contains("Concealed Hand 2"), "{few}");
     assert!(load("mcr_mahjong(hands=0)").is_err() && load("mcr_mahjong(flowers=true)").is_err());
     assert!(load("mcr_mahjong(minimum=89)").is_err());
 }
 
-/// A player that reads only the text finds all facts needed for a choice.
+/// A player that reads only the text finds all facts needed to choose a move.
 #[test]
 fn text_suffices_to_play() {
     let (game, s) = after(&["PLAY B5"]);

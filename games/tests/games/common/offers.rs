@@ -1,5 +1,6 @@
-//! A tiny game for tests: chance deals secrets, both seats choose stakes simultaneously, then one seat proposes a document
-//! and the other answers with an id or a text. A parameter enables one flaw at a time, which the suite must detect.
+//! A small game for tests. Chance deals secrets, both seats choose stakes simultaneously, then one seat proposes a
+//! document and the other seat replies with an id or a text. A parameter enables one flaw at a time, which the checks
+//! of the game laws must detect.
 
 use ludex_env::game::{EventView, GameDisplay, GameInfo, GameMarks, GameMoves, GameObservation, GameSearch, GameText};
 use ludex_env::{
@@ -60,13 +61,13 @@ pub struct View {
 const SECRETS: u8 = 4;
 const PASS: Action = 3;
 
-/// Returns the game with the given flaw; empty: without a flaw.
+/// Returns the game with the given flaw, or without a flaw if the text is empty.
 pub fn offers(flaw: &str) -> GameRef {
     let games = ludex_games::builtin().with::<Offers>();
     games.load_with("offers", &serde_json::Map::from_iter([("flaw".into(), flaw.into())])).unwrap()
 }
 
-/// Returns a document or text in half of the cases, if the game accepts them.
+/// Returns a document or a text instead of an id in about half of the cases, if the game accepts one.
 pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Move> {
     if let ToMove::Simultaneous(_) = s.turn() {
         return None;

@@ -16,7 +16,7 @@ use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Number of recent matches in which opponents are counted.
+/// Number of recent matches from which results against opponents are counted.
 const COUNTED: u32 = 500;
 const LISTED: usize = 20;
 
@@ -74,7 +74,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     )
 }
 
-/// Returns the agent's rank on each scale, with a curve and the cost of its moves.
+/// Returns the agent's row on each rating scale, with a rating curve and the cost of its moves.
 fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Value> {
     let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -94,7 +94,8 @@ fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Valu
     made.scales.iter().zip(pages).zip(names).filter_map(of).collect()
 }
 
-/// Returns the caption of an agent's curve, which explains why its last number differs from the rating.
+/// Returns the caption of an agent's rating curve. It explains why the end of the curve differs from the rating in the
+/// table.
 fn note(row: &AgentRow) -> String {
     let Elo { start, k } = Elo::default();
     let zero = if row.anchored { ", on a scale where random has 0" } else { "" };
@@ -104,7 +105,7 @@ fn note(row: &AgentRow) -> String {
     )
 }
 
-/// Returns the cost of an agent's move, where recorded: milliseconds, tokens, dollars.
+/// Returns the mean cost of one move of the agent, where recorded: milliseconds, tokens, dollars.
 fn cost(row: &AgentRow) -> Value {
     let per = |sum: f64, moves: u64| (moves > 0).then(|| sum / moves as f64);
     json!({

@@ -1,4 +1,4 @@
-//! Script and style sheet, built by `web/build`.
+//! Script and style sheets of the pages. `web/build` builds them.
 
 use std::sync::LazyLock;
 
@@ -13,30 +13,30 @@ use super::{Answer, errors};
 const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
 
-/// Style sheet of curves, drawn as in reports, in the colors of the pages.
+/// Style sheet of charts. Charts are drawn as in reports, but in the colors of the pages.
 static CURVES: LazyLock<String> = LazyLock::new(|| {
     let colours = ":root { --soft: var(--faint); --line: var(--edge); --row: var(--panel); }\n";
     [colours, ludex_report::figure::STYLE].concat()
 });
 
-/// Returns the address of a file. It contains a hash of the bytes, so that browsers may cache the file.
+/// Returns the address of an asset. The address contains a hash of the bytes, so that browsers may cache the asset.
 fn address(file: &str, bytes: &[u8]) -> String {
     format!("/static/{file}?{}", hex::encode(&Sha256::digest(bytes)[..6]))
 }
 
-/// Returns the address of the script.
+/// Returns the address of the pages' script.
 pub(super) fn script() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("app.js", SCRIPT));
     &AT
 }
 
-/// Returns the address of the style sheet.
+/// Returns the address of the pages' style sheet.
 pub(super) fn style() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("app.css", STYLE));
     &AT
 }
 
-/// Returns the address of the style sheet of curves.
+/// Returns the address of the style sheet of charts.
 pub(super) fn curves() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("curves.css", CURVES.as_bytes()));
     &AT

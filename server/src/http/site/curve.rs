@@ -1,4 +1,4 @@
-//! Line charts, drawn as in reports.
+//! Line charts, in the style of the reports.
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::suite::figure::FigureKind;
@@ -7,14 +7,14 @@ use ludex_report::figure;
 use ludex_report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
 
-/// Maximum number of points drawn per line.
+/// Maximum number of points per line.
 const DRAWN: usize = 300;
 
 /// Named lines, each a list of (x, y) points.
 pub(super) type Series = Vec<(String, Vec<(f64, f64)>)>;
 
-/// Returns a chart for a template: `{title, note, svg, names, rows}`, where a row holds an x value and the y value of
-/// each line there. `None` if no line has two points.
+/// Returns the template data of a chart: `{title, note, svg, x, names, rows}`. A row holds an x value and the y value
+/// of each line there. `None` if no line has two points.
 pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Value> {
     if series.iter().all(|(_, points)| points.len() < 2) {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
 }
 
-/// Returns at most [`DRAWN`] points in even steps, including the last one.
+/// Returns at most [`DRAWN`] evenly spaced points, including the last one.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let (count, last) = (points.len(), points.last().copied());
     let every = count.div_ceil(DRAWN).max(1);

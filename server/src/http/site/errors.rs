@@ -7,13 +7,13 @@ use serde_json::json;
 use super::super::failed;
 use super::{Answer, page, text};
 
-/// Returns the "not found" response for programs.
+/// Returns the JSON response for an unknown page.
 pub(super) fn no_page() -> Answer {
     failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "unknown page"))
 }
 
-/// Returns the "not found" page: the missing item, and the nearest name. `list` is the address of the page that lists
-/// the others.
+/// Returns the error page for a missing item: the kind of item (`what`), its name, and the nearest existing name.
+/// `list` is the address of the page that lists all items of this kind.
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))

@@ -1,4 +1,4 @@
-//! The page of a game: its rules, its ladder, its best agents, its matches.
+//! The page of a game: rules, ladder, best agents, and matches.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
@@ -14,7 +14,7 @@ use super::svg::svg;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
 use crate::store::MatchFilter;
 
-/// Number of matches listed per kind.
+/// Maximum length of each list of matches on the page.
 const LISTED: u32 = 10;
 
 #[derive(Default, Deserialize)]
@@ -55,8 +55,8 @@ pub(super) async fn page(
     show("game.html", context)
 }
 
-/// Returns a picture of the initial position as the public sees it, after the first deal if the game starts with
-/// chance.
+/// Returns a picture of the initial position from the public's view. If the game starts with chance, the picture shows
+/// the position after the first deal.
 pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let Ok(game) = shared.catalogue.load(&id, &Params::new()) else { return errors::no_page() };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Answer, App, admitted, matches, show};
 use crate::store::MatchFilter;
 
-/// Number of running matches listed.
+/// Maximum number of running matches on the page.
 const RUNNING: u32 = 12;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {

@@ -1,4 +1,4 @@
-//! Standing ladders: their list, and the table of each.
+//! The list of standing ladders, and the table of one ladder.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 
-/// Lines per page of the table.
+/// Number of table rows per page.
 const LINES: usize = 100;
 
 #[derive(Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! Login with a token, which is stored in a cookie that scripts cannot read.
+//! Login with a token. The token is stored in a cookie that scripts cannot read.
 
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -25,7 +25,8 @@ pub(super) async fn page(next: Query<Next>) -> Answer {
     show("login.html", json!({ "next": local(&next.next) }))
 }
 
-/// Returns the login page instead of a page that requires a token.
+/// Returns the login page in place of a page that requires a token. After the login, the browser returns to the address
+/// `at`. `why` is the reason for the rejection.
 pub(super) fn ask(at: &str, why: &str) -> Answer {
     made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
 }
@@ -36,7 +37,8 @@ fn local(path: &str) -> &str {
     if own { path } else { "/" }
 }
 
-/// Stores the token of the `Authorization` header in the cookie. Pages of other origins cannot send that header here.
+/// Stores the token from the `Authorization` header in a cookie. Pages of other origins cannot send this header to the
+/// server.
 pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
         return foreign();
@@ -66,7 +68,7 @@ fn foreign() -> Answer {
     failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
 }
 
-/// Adds the cookie to a response. If the page came over TLS, the cookie is restricted to TLS.
+/// Adds the cookie to a response. If the page was loaded over TLS, browsers send the cookie over TLS only.
 fn set(mut answer: Answer, headers: &HeaderMap, token: &str, seconds: u32) -> Answer {
     let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
     let secure = if origin.starts_with(b"https://") { "; Secure" } else { "" };

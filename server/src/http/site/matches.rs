@@ -1,4 +1,4 @@
-//! Match pages: the list, and one match before, during and after play.
+//! Match pages: the list of matches, and one match before, during and after play.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ use super::{Answer, App, admitted, errors, result_text, show, text};
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Lines per page of the list.
+/// Number of matches per page.
 const LISTED: u32 = 50;
 
 #[derive(Default, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
     show("matches.html", json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
 }
 
-/// Returns lines of the list, and the cursor of the next page.
+/// Returns one page of listed matches, and the cursor of the next page.
 pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
     let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
         tracing::error!(%error, "match listing failed");
@@ -70,8 +70,8 @@ pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
 }
 
-/// Returns matches of a list with display fields: the `title` of the game, `draw` if it was drawn, `why` it ended other
-/// than by the rules, and `hidden` if its moves are hidden until its season ends.
+/// Returns listed matches with display fields. `title` is the title of the game, `draw` is true after a draw, and `why`
+/// is the reason if the match did not end by the rules. `hidden` is true if the moves are hidden until the season ends.
 pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<Value> {
     let mut lines = matches.as_array().cloned().unwrap_or_default();
     for line in &mut lines {
@@ -94,7 +94,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Returns the requested seat and step. Forms send empty text for fields left blank.
+    /// Returns the requested seat and step. A form sends an empty text for a blank field.
     fn numbers(&self) -> (Option<usize>, Option<usize>) {
         (self.seat.parse().ok(), self.at.parse().ok())
     }
@@ -147,7 +147,7 @@ pub(super) async fn page(
     show("match.html", context)
 }
 
-/// Returns the whole match as a file in the game's notation.
+/// Returns a whole match as a file in the notation of its game.
 pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let Some((notation, written)) = shared.hub.written(&id).await else {
@@ -163,7 +163,7 @@ pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>,
     (headers, written).into_response()
 }
 
-/// Returns a picture of the position after a step.
+/// Returns a picture of the match position after a step.
 pub(super) async fn picture(
     State((shared, _)): App,
     path: Result<Path<String>, PathRejection>,
@@ -175,7 +175,7 @@ pub(super) async fn picture(
     picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
 }
 
-/// Returns the moves of a released record in the order of their events; empty if an event is missing.
+/// Returns the moves of a released record in the order of their events. Empty if `events` lacks the event of a move.
 fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveRecord> {
     let moves: VecDeque<_> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None }).collect();
@@ -183,8 +183,9 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
     if told.count() == moves.len() { moves } else { VecDeque::new() }
 }
 
-/// Returns the agents' evaluations by step number, from the notes of their moves: `value` is the expected return, `cp`
-/// an engine's evaluation in centipawns. In two-player zero-sum games, both lines are drawn from the view of seat 0.
+/// Returns a chart of the agents' evaluations by step number, from the notes of their moves. `value` is the expected
+/// return; `cp` is an engine's evaluation in centipawns. In two-player zero-sum games, both lines show the view of seat
+/// 0.
 fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Option<Value> {
     let against = game.is_some_and(|game| game.spec().players == 2 && game.spec().utility == Utility::ZeroSum);
     let of = |seat: usize, key: &str, scale: f64| -> Vec<(f64, f64)> {
@@ -205,15 +206,16 @@ fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Opti
         .or_else(|| curve("Evaluation", note, axes("Pawns"), 2, all("cp", 0.01)))
 }
 
-/// Maximum absolute value to draw; larger notes are treated as errors of the agent.
+/// Maximum absolute value in a chart. Larger values in notes are treated as errors of the agent.
 const GREATEST: f64 = 1e6;
 
-/// Returns true if the returns contain more than the winner.
+/// Returns true if a return is more than a win, a draw or a loss (1, 0 or -1).
 fn says_more(points: &Value) -> bool {
     points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
 }
 
-/// Returns the events, each with the number of the step that it led to, and the number of the last step.
+/// Returns the events for display, and the number of the last step. Moves and chance outcomes have step numbers, from
+/// 1.
 fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> (Vec<Value>, usize) {
     let mut at = 0;
     let mut lines = Vec::with_capacity(events.len());

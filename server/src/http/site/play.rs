@@ -1,4 +1,4 @@
-//! The page on which a person plays a game. Its script uses the protocol like any other client.
+//! The page on which a person plays a game. Its script uses the protocol, like any other client.
 
 use std::iter;
 
@@ -35,7 +35,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     show("play.html", context)
 }
 
-/// Returns the default parameters and the presets of a game, without duplicates.
+/// Returns the variants of a game: the default parameters and the presets, without duplicates.
 fn variants(catalogue: &Catalogue, spec: &Spec) -> Vec<Value> {
     let names = spec
         .presets

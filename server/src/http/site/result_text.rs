@@ -1,4 +1,4 @@
-//! Texts for seats and match results. The script of the pages uses the same end-reason texts.
+//! Texts for seats and match results. The script of the pages uses the same texts for end reasons.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,8 @@ const REASONS: [EndReason; 10] = [
     EndReason::Aborted,
 ];
 
-/// Returns the text of an end reason; empty if the match ended by the rules. `{}` stands for the party at fault.
+/// Returns the text of an end reason. Empty if the match ended by the rules. The placeholder `{}` stands for the party
+/// at fault.
 const fn why(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Finished => "",
@@ -37,7 +38,8 @@ const fn why(reason: EndReason) -> &'static str {
     }
 }
 
-/// Texts of all end reasons by code, as JSON for the script. A text of an uncounted match begins with `!`.
+/// Texts of all end reasons by code, as JSON for the script. A text starts with `!` if matches with this end reason are
+/// not counted.
 pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
     let pair = |reason: &EndReason| {
         let code = serde_json::to_value(reason).ok()?.as_str()?.to_owned();
@@ -47,8 +49,8 @@ pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
     Value::from(REASONS.iter().filter_map(pair).collect::<Map<String, Value>>()).to_string()
 });
 
-/// Returns the display name of each seat: the player's name, and the game's name for the seat in parentheses. Seat
-/// names that are only numbers are omitted unless two players have the same name.
+/// Returns the display name of each seat: the player's name, followed by the seat's name in parentheses. A numbered
+/// seat name, such as `p0`, is omitted if the player has only one seat.
 pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
     let one = |(seat, name): (usize, &&str)| {
         let shown = text::clean(name, text::NAME);
@@ -59,22 +61,22 @@ pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
     names.iter().enumerate().map(one).collect()
 }
 
-/// Returns true if the name of a seat is only a number: `p0`, `player_1`, `seat 2`.
+/// Returns true if a seat name is only a number: `p0`, `player_1`, `seat 2`.
 fn is_number(role: &str) -> bool {
     let digits = role.trim_start_matches(|c: char| !c.is_ascii_digit());
     let head = &role[..role.len() - digits.len()];
     matches!(head, "p" | "player_" | "seat ") && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Returns the end reason with the name of the party at fault; empty if the match ended by the rules. `end` is the
-/// match end as in the JSON API.
+/// Returns the text of a match's end reason, with the name of the party at fault. Empty if the match ended by the
+/// rules. `end` is the match end in the format of the JSON API.
 pub(super) fn reason(end: &Value, called: &[String]) -> String {
     let Ok(code) = serde_json::from_value::<EndReason>(end["reason"].clone()) else { return String::new() };
     let who = end["at_fault"].as_u64().and_then(|seat| called.get(usize::try_from(seat).ok()?));
     why(code).replace("{}", who.map_or("a player", String::as_str))
 }
 
-/// Returns the result of a match as sentences.
+/// Returns the result of a match in sentences.
 pub(super) fn verdict(end: &Value, called: &[String]) -> String {
     let counts = serde_json::from_value::<EndReason>(end["reason"].clone()).is_ok_and(EndReason::counts);
     let (why, result) = (reason(end, called), result(end, called));
@@ -88,7 +90,7 @@ pub(super) fn verdict(end: &Value, called: &[String]) -> String {
     if counts { format!("{said}.") } else { format!("{said}. This match is not counted.") }
 }
 
-/// Returns the winner, or each player's points.
+/// Returns the result of a match: the winners, the losers, or each player's points.
 fn result(end: &Value, called: &[String]) -> String {
     let outcome = |seat: usize, word: &str| end["outcome"][seat] == word;
     let with = |word: &str| -> Vec<&str> {
@@ -123,7 +125,7 @@ pub(super) fn points(value: &Value) -> String {
     format!("{value} {}", if value.abs() == 1.0 { "point" } else { "points" })
 }
 
-/// Joins names: `a`, `a and b`, `a, b and c`.
+/// Joins names into a list: `a`, `a and b`, `a, b and c`.
 fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Run pages: the list, one run with its progress, results and matches, and the page on which a person plays a run.
+//! Run pages: the list of runs, the page of one run, and the page on which a person plays a run.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::store::MatchFilter;
 
 /// Number of matches per page.
 const LISTED: u32 = 50;
-/// Finished runs per page.
+/// Number of finished runs per page.
 const OVER: usize = 50;
 
 #[derive(Default, Deserialize)]
@@ -27,9 +27,10 @@ const OVER: usize = 50;
 pub(super) struct RunListQuery {
     /// Name of the last run on the previous page.
     after: String,
-    /// Season to list runs of, as `SUITE/SEASON`.
+    /// Season whose runs are listed, as `SUITE/SEASON`.
     season: String,
-    /// Run that a person wants to start: its suite (`suite`, or `suite/part`) and the fraction of its matches.
+    /// Name of a run that a person wants to start. The fields `suite` and `scale` hold the run's suite (`suite` or
+    /// `suite/part`) and the fraction of the suite's matches to play.
     play: String,
     suite: String,
     scale: String,
@@ -64,7 +65,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
     )
 }
 
-/// Returns the parts of suites that one person can play alone, the smallest suite first.
+/// Returns the suites, or parts of suites, that one person can play alone, smallest suite first.
 fn alone(shared: &ServerState) -> Vec<Value> {
     let mut suites = shared.hub.offered();
     suites.sort_by_key(|suite| suite.matches);
@@ -124,7 +125,7 @@ pub(super) struct Enter {
     scale: String,
 }
 
-/// Returns the page on which a person plays a run. Its script enrolls over the protocol like any other client.
+/// Returns the page on which a person plays a run. Its script enrolls over the protocol, like any other client.
 pub(super) async fn play(
     State(app): App,
     headers: HeaderMap,
@@ -162,7 +163,8 @@ fn state(about: &Value) -> &'static str {
     }
 }
 
-/// Returns the totals of each candidate of a suite over all scored parts, and its number of matches in unscored parts.
+/// Returns the results of each candidate of a suite, summed over all scored parts, and the number of its matches in
+/// unscored parts.
 fn overall(verdict: &Value) -> Vec<Value> {
     let mut all: BTreeMap<&str, ([u64; 3], u64)> = BTreeMap::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {
@@ -182,7 +184,7 @@ fn overall(verdict: &Value) -> Vec<Value> {
     all.into_iter().map(line).collect()
 }
 
-/// Returns the other measurements of the parts of a suite, one per line.
+/// Returns the metrics of each part of a suite, one metric per line.
 fn figures(verdict: &Value) -> Vec<Value> {
     let mut lines = Vec::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdict_totals_are_summed_by_agent() {
+    fn results_of_suite_parts_are_summed_by_agent() {
         let part = |agent: &str, wins: u64, losses: u64, score: Value| json!({ "part": "p", "agent": agent, "wins": wins, "draws": 1, "losses": losses, "score": score, "metrics": { "m": { "value": 0.5 } } });
         let score = || json!({ "value": 0.5 });
         let verdict = json!({ "parts": [

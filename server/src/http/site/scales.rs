@@ -1,4 +1,4 @@
-//! Rating scales of a page, and their names.
+//! Rating scales on a page, and their display names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +11,27 @@ use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::suites::Suites;
 
-/// Maximum time that a page waits for ratings.
+/// Maximum time that a page waits for new ratings.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Maximum time if more than [`MANY`] records are released, since rating all of them takes long.
+/// Maximum time that a page waits for new ratings if at least [`MANY`] records are released, since rating many records
+/// takes long.
 const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
 const MANY: u64 = 1_000;
 
-/// Returns the scales of a game, or of all games, if they are computed in time; else the previous ones, while the new
-/// ones are computed for later requests.
+/// Returns the rating scales of a game, or of all games if `game` is `None`. If the computation takes too long, returns
+/// the previous scales; the computation continues for later requests.
 pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
     let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
     let (maker, of) = (shared.clone(), game.map(str::to_owned));
     let work = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });
     match tokio::time::timeout(if many { PATIENCE_OF_MANY } else { PATIENCE }, work).await {
-        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings: {error:#}")).ok(),
+        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings computation failed: {error:#}")).ok(),
         Err(_) => shared.ratings.last(game),
     }
 }
 
-/// Returns the name of each scale: its game, and the part of a suite that its matches belong to. If a game has scales
-/// of both kinds, the one without a part is labeled as such.
+/// Returns the display name of each scale: its game, and the part of a suite that its matches belong to. If the game
+/// also has scales of parts, its scale without a part is labeled `outside runs`.
 pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) -> Vec<String> {
     let name = |scale: &Scale| {
         let game = catalogue.called(&scale.string);

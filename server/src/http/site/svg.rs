@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 
 use super::Answer;
 
-/// Returns a picture as a response with the given cache policy.
+/// Returns an SVG picture as a response with the cache policy `kept`.
 pub(super) fn svg(svg: String, kept: &'static str) -> Answer {
     let headers = [
         (header::CONTENT_TYPE, "image/svg+xml"),

@@ -48,7 +48,7 @@ fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Renders a template. `account` selects the account link: login (`unknown`), logout (`known`), or none.
+/// Renders a template. `account` selects the account link: login (`unknown`), logout (`known`), or no link.
 pub(super) fn render(template: &str, account: &str, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());

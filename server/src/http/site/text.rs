@@ -1,4 +1,4 @@
-//! Sanitized texts from clients. Templates escape them.
+//! Sanitizing of texts from clients. Templates escape the sanitized texts.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,8 @@ pub(super) const NAME: usize = 60;
 /// Maximum length of a longer displayed text in characters.
 pub(super) const LONG: usize = 2_000;
 
-/// Returns `text` without characters that change the text direction, truncated to `most` characters.
+/// Returns `text` without control characters other than line breaks and without characters that change the text
+/// direction. The result is truncated to `most` characters.
 pub(super) fn clean(text: &str, most: usize) -> String {
     let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown: String =
@@ -23,14 +24,14 @@ pub(super) fn clean(text: &str, most: usize) -> String {
     shown
 }
 
-/// Returns a name as HTML for a table cell, with possible line breaks after `_` and `=`.
+/// Returns a name as HTML for a table cell, in which lines may break after `_` and `=`.
 pub(super) fn cell(name: &str) -> String {
     // Escape sequences contain neither of these characters.
     let escaped = HtmlEscape(&clean(name, LONG)).to_string();
     ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
-/// Formats a time as `2026-11-23 06:04` in UTC.
+/// Formats a time in milliseconds since the Unix epoch as `2026-11-23 06:04` in UTC.
 pub(super) fn when(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }
@@ -40,7 +41,7 @@ pub(super) fn minute(moment: &str) -> String {
     moment.parse::<jiff::Timestamp>().map_or_else(|_| clean(moment, NAME), |t| when(t.as_millisecond()))
 }
 
-/// Percent-encodes a part of a path or query.
+/// Percent-encodes a segment of a path or a value of a query.
 pub(super) fn path(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
     for byte in part.bytes() {
@@ -52,7 +53,7 @@ pub(super) fn path(part: &str) -> String {
     out
 }
 
-/// Renders a game's documentation as HTML. The title is omitted, since the page has one, and embedded HTML is escaped.
+/// Renders a game's Markdown documentation as HTML. Omits the title, since the page has one, and escapes embedded HTML.
 pub(super) fn rules(markdown: &str) -> String {
     let mut title = false;
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {

@@ -1,4 +1,4 @@
-//! Read-only queries of matches: lists, and single episodes.
+//! Read-only queries of matches: lists of matches, and single episodes.
 
 use ludex_play::machine::MatchMachine;
 use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches, SeatInfo};
@@ -11,14 +11,14 @@ use super::restore::rows_of;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::{MatchFilter, MatchLine, StoreError, StoredMatch};
 
-/// Maximum number of matches per list.
+/// Maximum number of matches in a list.
 const LIST_LIMIT: u32 = 500;
 
-/// Fields of a match's end that stay hidden until its release.
+/// Fields of a match's end that stay hidden until the match is released.
 const HIDDEN: [&str; 5] = ["digest", "seed", "salt", "run", "pair"];
 
 impl Hub {
-    /// Returns the list of matches that a client requested: running or ended ones.
+    /// Returns the running or ended matches that a client requested.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Hub {
         Matches { matches: all }
     }
 
-    /// Returns true if an agent of this name and owner has a seat in a match.
+    /// Returns true if an agent with this name and owner has a seat in a match.
     pub(in crate::matches) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
         self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
     }
@@ -105,7 +105,7 @@ impl Hub {
         Some(Value::Object(page))
     }
 
-    /// Returns the public events of a match without a task.
+    /// Returns the public events of a stored match that has no task.
     fn retold(&self, kept: &StoredMatch) -> Option<Vec<MatchFrame>> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
         let (machine, _) = MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?;

@@ -1,4 +1,4 @@
-//! Data of a match page: the events, and the position after each step, as one viewer sees it.
+//! Data of a match page: the events, and the position after each step, from one viewer's perspective.
 
 use ludex_env::Seat;
 use ludex_env::notation::Notation;
@@ -14,22 +14,22 @@ use super::restore::rows_of;
 use crate::sessions::match_handle::MatchCommand;
 use crate::store::StoredMatch;
 
-/// Match from the public's view; after its release also from the view of a seat.
+/// Match from the public's view or, after its release, from the view of a seat.
 pub(crate) struct MatchReplay {
     pub header: Header,
     /// Events in order of sequence number.
     pub events: Vec<MatchFrame>,
     /// Public part of the result; `None` while the match runs.
     pub footer: Option<Value>,
-    /// Whole record; `None` before the release.
+    /// Complete record; `None` before the release.
     pub record: Option<Box<Record>>,
     /// End time in milliseconds since the Unix epoch.
     pub ended_ms: Option<i64>,
 }
 
 impl Hub {
-    /// Returns a match as `seat`, or the public, observed it. `None` if the match does not exist or the seat's view is
-    /// not released yet.
+    /// Returns a match from the view of `seat`, or of the public if `seat` is `None`. Returns `None` if the match does
+    /// not exist or the seat's view is not released yet.
     pub(crate) async fn look(&self, id: &str, seat: Option<Seat>) -> Option<MatchReplay> {
         let kept = self.stored_match(id).await?;
         let header: Header = serde_json::from_str(&kept.row.header).ok()?;
@@ -51,8 +51,8 @@ impl Hub {
         })
     }
 
-    /// Returns a picture of the position after the first `at` moves and outcomes that the viewer observed; the last
-    /// position if there are fewer.
+    /// Returns a picture of the position after `at` moves and chance outcomes that the viewer observed. If there are
+    /// fewer, returns the last position.
     pub(crate) async fn picture(&self, id: &str, seat: Option<Seat>, at: usize) -> Option<PictureView> {
         let kept = self.stored_match(id).await?;
         let header: Header = serde_json::from_str(&kept.row.header).ok()?;
@@ -83,7 +83,7 @@ impl Hub {
         rx.await.ok()
     }
 
-    /// Returns a stored match; `None` also if it is hidden until its season ends.
+    /// Returns a stored match. `None` if the match does not exist or is hidden until its season ends.
     pub(super) async fn stored_match(&self, id: &str) -> Option<StoredMatch> {
         if self.runs.holds(id) {
             return None;
@@ -94,24 +94,24 @@ impl Hub {
         })
     }
 
-    /// Returns true if a match is hidden until its season ends. The list of matches contains it nevertheless.
+    /// Returns true if a match is hidden until its season ends. The list of matches contains hidden matches too.
     pub(crate) fn hides(&self, id: &str) -> bool {
         self.runs.holds(id)
     }
 
-    /// Returns true if the match exists and is hidden.
+    /// Returns true if a match exists and is hidden until its season ends.
     pub(crate) async fn has_hidden(&self, id: &str) -> bool {
         self.hides(id) && self.store.episode(id).await.is_ok_and(|kept| kept.is_some())
     }
 
-    /// Rebuilds the machine of a stored match. `None` if the rules have changed since.
+    /// Rebuilds the machine of a stored match. `None` if the rules of its game have changed.
     fn replayed(&self, kept: &StoredMatch) -> Option<MatchMachine> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
         Some(MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?.0)
     }
 }
 
-/// Returns the viewer, if allowed: the public always, a seat only after the release.
+/// Returns the viewer if access is allowed. The public is always allowed, a seat only after the release.
 fn watcher(kept: &StoredMatch, header: &Header, seat: Option<Seat>) -> Option<Watcher> {
     match seat {
         None => Some(Watcher::Public),

@@ -16,8 +16,8 @@ use crate::sessions::{ClientInfo, ENDED, Session};
 use crate::standing_ladders::is_label;
 use crate::store::{SessionRow, StoreError, StoredMatch, Write};
 
-/// Matches that ended shortly before a restart. There may be many, and few of their clients return, so each is loaded
-/// when the first of its sessions resumes.
+/// Matches that ended shortly before a restart, by session. A match is loaded when the first of its sessions resumes,
+/// since few clients return.
 #[derive(Default)]
 pub(super) struct EndedBeforeRestart {
     by_session: HashMap<String, Vec<String>>,
@@ -25,7 +25,8 @@ pub(super) struct EndedBeforeRestart {
 }
 
 impl EndedBeforeRestart {
-    /// Adds pairs of match and session, oldest first, for each session that is `known` and has room for more.
+    /// Adds pairs of a match id and a session id, oldest match first. Skips sessions that are not `known`, and the
+    /// oldest matches of a session with too many.
     fn fill(&mut self, ended: Vec<(String, String)>, known: impl Fn(&str) -> bool) {
         for (id, session) in ended.into_iter().rev().filter(|(_, session)| known(session)) {
             let of = self.by_session.entry(session).or_default();
@@ -36,21 +37,21 @@ impl EndedBeforeRestart {
         }
     }
 
-    /// Takes the matches of a session that are not loaded yet, oldest first.
+    /// Takes the matches of a session that have not been loaded yet, oldest first.
     fn take(&mut self, session: &str) -> Vec<String> {
         let ids = self.by_session.remove(session).unwrap_or_default();
         ids.into_iter().rev().filter(|id| self.unread.remove(id)).collect()
     }
 
-    /// Removes the matches of an ended session.
+    /// Removes the matches of a session that has ended.
     pub(super) fn forget(&mut self, session: &str) {
         self.by_session.remove(session);
     }
 }
 
 impl Hub {
-    /// Restores running matches and sessions, and returns the number of matches. Call it once, before accepting
-    /// connections.
+    /// Restores running matches and sessions, and returns the number of restored matches. Must be called once, before
+    /// the server accepts connections.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl Hub {
         Ok(back)
     }
 
-    /// Restores the pairs with an unreleased match: their seeds, and their remaining matches.
+    /// Restores the seeds and the remaining matches of all pairs that contain an unreleased match.
     fn restore_pairs(&self, over: Vec<(String, String)>, running: &[StoredMatch]) {
         let mut lobby = self.lobby.lock();
         let mut blocks: BTreeMap<String, Vec<BlockMatch>> = BTreeMap::new();
@@ -129,7 +130,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Creates a session in place of one missing in the store, to hold its seat: only `reclaim` finds it.
+    /// Creates a substitute for a session that is missing in the store, to reserve the session's seat. Only `reclaim`
+    /// can find the substitute.
     fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
         let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
         let session = self.sessions.restore(id.to_owned(), about, None, None);
@@ -138,11 +140,11 @@ impl Hub {
         session
     }
 
-    /// Restores a match in its last state, for the sessions of its seats.
+    /// Restores a match in its last state, and attaches it to the sessions of its seats.
     ///
     /// # Errors
     ///
-    /// The reason why it cannot continue.
+    /// The reason why the match cannot continue.
     pub(crate) async fn revive(self: &Arc<Self>, kept: StoredMatch) -> Result<(), String> {
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
@@ -172,7 +174,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Restores the matches of a session that ended shortly before the restart, so that the client receives their ends.
+    /// Restores a session's matches that ended shortly before the restart, so that the client is notified of their
+    /// ends.
     pub(crate) async fn recall_for(self: &Arc<Self>, session: &str) {
         // The clients of one match return at about the same time. None gets its welcome before the match is restored
         // for all.
@@ -203,7 +206,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Returns the players of a match from before a restart.
+    /// Returns the players of a match that started before a restart.
     fn occupants_of(
         self: &Arc<Self>,
         setup: &MatchSetup,
@@ -231,7 +234,7 @@ impl Hub {
         Ok(occupants)
     }
 
-    /// Builds an agent that was seated before the restart, without checking limits again.
+    /// Builds an agent that was seated before the restart. The limits are not checked again.
     fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
         let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
         let agent = self.config.opponents.agents.build(spec, game).map_err(|e| e.to_string())?;
@@ -243,7 +246,7 @@ impl Hub {
         let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
         let game = self.config.catalogue.load(&header.game, &header.params).map_err(|e| e.message)?;
         if game.spec().hash != header.hash {
-            return Err(format!("expected the rules {1} of this server, got {0}", header.hash, game.spec().hash));
+            return Err(format!("expected the rules hash {1}, got {0}", header.hash, game.spec().hash));
         }
         let mut salt = [0; 16];
         hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
@@ -264,7 +267,8 @@ impl Hub {
     }
 }
 
-/// Returns the log of a match. The log of a finished unrated match may be incomplete, so it is derived from the record.
+/// Returns the log of a match. The stored log of a finished unrated match may be incomplete, so its log is derived from
+/// the record.
 pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     match &kept.end {
         Some(end) if !kept.row.rated || kept.acts.is_empty() => {
@@ -276,8 +280,8 @@ pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     }
 }
 
-/// Converts the moves of a record after its start to a log. Moves that the machine makes itself (`skip_forced`) are
-/// never logged; refusals are omitted, since no client can react to them any more.
+/// Converts the moves of a record after its start to log rows. Moves that the machine plays itself (`skip_forced`) are
+/// never logged. Refusals are omitted, since no client can react to them anymore.
 fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
     // The machine plays the start by itself.
     let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {
@@ -297,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn session_receives_its_latest_ends_once() {
+    fn resumed_session_gets_its_latest_ended_matches_once() {
         let seat = |m: usize, session: &str| (format!("m_{m}"), session.to_owned());
         let mut ended: Vec<_> = (0..100_000).map(|m| seat(m, "busy")).collect();
         ended.extend([seat(100_000, "busy"), seat(100_000, "other"), seat(100_001, "gone")]);

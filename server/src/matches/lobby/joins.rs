@@ -1,4 +1,4 @@
-//! Arrival and removal of joins, and execution of the lobby's decisions.
+//! Arrival and removal of joins, and execution of the lobby's actions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::quotas::Resource;
 use crate::sessions::Session;
 use crate::store::{JoinRow, Unkept, Write, text};
 
-/// Delay before a failed start is retried.
+/// Delay before a failed match start is retried.
 const LATER: Duration = Duration::from_secs(1);
 
-/// Stored form of a join. Its remaining matches follow from its matches in the store.
+/// Stored form of a join. The number of remaining matches is derived from the join's stored matches.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredJoin {
     #[serde(skip)]
@@ -31,13 +31,13 @@ pub(super) struct StoredJoin {
     /// Total number of matches; `None`: unlimited until `leave`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
-    /// Id of the request. Its repetition after a crash yields the same join.
+    /// Id of the request. A client that repeats the request after a crash gets the same join.
     #[serde(default)]
     re: i64,
 }
 
 impl Hub {
-    /// Processes a `join`, then starts the possible matches.
+    /// Processes a `join` request, then starts the matches that have become possible.
     pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
         let ticket = request.ticket.clone();
         let entered = self.enter(session, re, request).await;
@@ -54,7 +54,7 @@ impl Hub {
         }
     }
 
-    /// Marks a join as ready to start matches, after its client received the reply.
+    /// Marks a join as ready to start matches. Called after the client has received the reply.
     pub(crate) fn ready(self: &Arc<Self>, id: &str) {
         {
             let mut lobby = self.lobby.lock();
@@ -66,7 +66,7 @@ impl Hub {
         self.seat();
     }
 
-    /// Adds a join, which starts no match before it is [ready](Self::ready).
+    /// Adds a join. The join starts no match before it is [ready](Self::ready).
     pub(crate) async fn enter(
         &self,
         session: &Arc<Session>,
@@ -85,7 +85,7 @@ impl Hub {
         if let Some(ticket) = request.ticket.clone() {
             let row = self.store.ticket(&ticket).await.map_err(|e| storage_failure(&e))?;
             let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
-                let e = Refusal::new(ErrorCode::Forbidden, "expected a ticket of this agent name");
+                let e = Refusal::new(ErrorCode::Forbidden, "expected a ticket issued for this agent name");
                 Box::new(e.path("ticket"))
             })?;
             id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
@@ -134,7 +134,7 @@ impl Hub {
         Ok(id)
     }
 
-    /// Restores a join from before a restart, after `played` matches.
+    /// Restores a join from before a restart. `played` is the number of matches that it has already played.
     ///
     /// # Errors
     ///
@@ -199,19 +199,21 @@ impl Hub {
         Ok(())
     }
 
-    /// Checks that the session's limits allow this join in addition to its others.
+    /// Checks that the session's limits allow this join in addition to the session's other joins.
     fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
         let most = self.config.limits.matches;
         let refusal = if r.slots == 0 || r.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits")
+            let e = Refusal::new(ErrorCode::Limit, format!("slots: expected 1 to {most}, got {}", r.slots))
                 .path("slots")
                 .got(r.slots);
             e.allowed(format!("1 to {most}"))
         } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
-            let message = "the session's limit of joins is reached; leave one or wait for one to end";
-            Refusal::new(ErrorCode::Limit, message).allowed(self.config.limits.joins)
+            let most = self.config.limits.joins;
+            let message = format!("expected at most {most} joins per session; leave one or wait for one to end");
+            Refusal::new(ErrorCode::Limit, message).allowed(most)
         } else if session.running() + r.slots as usize > most as usize {
-            Refusal::new(ErrorCode::Limit, "the session's limit of matches is reached").allowed(most)
+            let message = format!("expected at most {most} concurrent matches per session");
+            Refusal::new(ErrorCode::Limit, message).allowed(most)
         } else {
             return Ok(());
         };
@@ -236,7 +238,7 @@ impl Hub {
         (0..others).map(seat).collect()
     }
 
-    /// Cancels the remaining matches of a join; false if the session has no such join.
+    /// Cancels the remaining matches of a join. Returns false if the session does not hold this join.
     pub(in crate::matches) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
         {
             let mut lobby = self.lobby.lock();
@@ -255,7 +257,8 @@ impl Hub {
         true
     }
 
-    /// Removes finished joins from the store, asynchronously: after a crash, one may return without remaining matches.
+    /// Removes finished joins from the store. The write is asynchronous: after a crash, a finished join may be restored
+    /// without remaining matches.
     pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
         let (released, left) = {
             let mut lobby = self.lobby.lock();
@@ -321,7 +324,7 @@ impl Hub {
         self.lobby.lock().by_session.contains_key(session)
     }
 
-    /// Moves the joins of one session to another.
+    /// Moves all joins of the session `from` to the session `to`.
     pub(in crate::matches) fn move_joins(&self, from: &str, to: &Arc<Session>) {
         let mut lobby = self.lobby.lock();
         for id in lobby.by_session.remove(from).unwrap_or_default() {
@@ -337,8 +340,8 @@ impl Hub {
         ids
     }
 
-    /// Executes the lobby's decisions. Each match starts in its own task, since the start waits for the store;
-    /// otherwise a connection that starts many matches could not process its client's messages while their clocks run.
+    /// Executes the lobby's actions. Each match starts in its own task, since a start waits for the store. Otherwise, a
+    /// connection that starts many matches could not process messages while the clocks of these matches run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
             let next = self.lobby.lock().next(self.now());
@@ -373,8 +376,8 @@ impl Hub {
         }
     }
 
-    /// Notifies the clients of these joins that they wait, and retries later, since a fault such as a full disk may be
-    /// repaired by then.
+    /// Notifies the clients of these joins that they wait, and retries the start later. By then, a fault such as a full
+    /// disk may be repaired.
     fn try_later(self: &Arc<Self>, joins: Vec<String>) {
         for id in &joins {
             let session = self.lobby.lock().joins.get(id).map(|w| w.session.clone());
@@ -406,7 +409,7 @@ impl Hub {
         self.seat();
     }
 
-    /// Removes a pending match; false if it has started.
+    /// Removes a pending match. Returns false if the match has already started.
     pub(crate) fn unplan(&self, id: &str) -> bool {
         self.lobby.lock().plan.drop_match(id)
     }
@@ -418,7 +421,7 @@ impl Hub {
     }
 }
 
-/// Checks that the game supports the views, the layout and the seat that a join requests.
+/// Checks that a game supports the views, the layout and the seat that a join requests.
 pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     let spec = game.spec();
     let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);

@@ -1,4 +1,4 @@
-//! Joins of standing ladders: the ladder chooses the pairings; their matches are played like all others.
+//! Joins of standing ladders. A ladder chooses the pairings; the matches are then played like all other matches.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::opponents::Opponent;
 use crate::standing_ladders::{Seeker, StandingLadder};
 
 impl Hub {
-    /// Starts the matches that the ladder's pairing yields now.
+    /// Starts the matches that the ladder's pairing selects at this time.
     pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
         if self.draining() {
             return;
@@ -44,7 +44,7 @@ impl Lobby {
         self.waiting_for(ladder).count()
     }
 
-    /// Returns true if a join of this ladder has a match, or the second match of a pair to come.
+    /// Returns true if a join of this ladder is in a match, or has the second match of a pair left to play.
     pub(in crate::matches) fn plays(&self, ladder: &StandingLadder) -> bool {
         let of = |w: &&WaitingJoin| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
         self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
@@ -81,7 +81,7 @@ impl Lobby {
         begins
     }
 
-    /// Starts a match, or the first match of a pair, against an anchor.
+    /// Starts a match, or the first match of a pair, between a join and an anchor.
     fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<LobbyAction> {
         self.unqueue(id);
         // Until the pair ends, the join counts as one against this agent.

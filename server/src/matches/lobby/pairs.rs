@@ -1,5 +1,5 @@
-//! Matches that share a seed. In a *block*, the same joins meet until each of them has had every seat; with two seats
-//! that is a pair. Hidden information of all matches is released when the last one ends.
+//! Matches that share a seed. In a *block*, the same joins meet until each join has played every seat; with two seats,
+//! a block is a pair. Hidden information of all matches in a block is released when the last match ends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,24 +9,24 @@ use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
 use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
-/// Seed, and the write that reserves its number.
+/// Seed of a pair, and the write that reserves the seed's number.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);
 
-/// Matches that share a seed, by pair id.
+/// Pairs of matches that share a seed, by pair id.
 #[derive(Default)]
 pub(in crate::matches) struct Pairs {
     all: HashMap<String, Pair>,
-    /// Matches to release, since the rest of their pair will not be played.
+    /// Ended matches to release, since the remaining matches of their pair were canceled.
     due: Vec<String>,
 }
 
 #[derive(Default)]
 struct Pair {
     seed: Option<ReservedSeed>,
-    /// Number of matches that have not started.
+    /// Number of matches that have not started yet.
     to_come: usize,
     running: HashSet<String>,
-    /// Finished matches that wait for their common release.
+    /// Ended matches that are not released yet.
     over: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ impl Pairs {
         self.all.entry(pair.to_owned()).or_default()
     }
 
-    /// Adds `matches` future matches to the pair.
+    /// Adds `matches` future matches to a pair.
     pub(in crate::matches) fn planned(&mut self, pair: &str, matches: usize) {
         self.of(pair).to_come += matches;
     }
 
-    /// Returns the seed of the pair, drawn for its first match.
+    /// Returns the seed of a pair. `draw` provides the seed for the pair's first match.
     ///
     /// # Errors
     ///
@@ -63,24 +63,24 @@ impl Pairs {
         })
     }
 
-    /// Marks a match of the pair as started.
+    /// Marks a match of a pair as started.
     pub(in crate::matches) fn on_match_start(&mut self, pair: &str, id: &str) {
         let p = self.of(pair);
         p.to_come = p.to_come.saturating_sub(1);
         p.running.insert(id.to_owned());
     }
 
-    /// Adds a match of the pair that continues after a restart.
+    /// Adds a match that continues after a restart to its pair.
     pub(in crate::matches) fn goes_on(&mut self, pair: &str, id: &str) {
         self.of(pair).running.insert(id.to_owned());
     }
 
-    /// Adds a match of the pair that ended before a restart and is not released.
+    /// Adds a match that ended before a restart, and is not released yet, to its pair.
     pub(in crate::matches) fn was_over(&mut self, pair: &str, id: &str) {
         self.of(pair).over.push(id.to_owned());
     }
 
-    /// Marks a match of the pair as ended. Returns all matches of the pair if it was the last.
+    /// Marks a match of a pair as ended. If it was the last one, returns all matches of the pair.
     pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
         let p = self.of(pair);
         p.running.remove(id);
@@ -91,13 +91,13 @@ impl Pairs {
         self.all.remove(pair).map_or_else(Vec::new, |p| p.over)
     }
 
-    /// Cancels the future matches of the pair.
+    /// Cancels the matches of a pair that have not started.
     fn cut(&mut self, pair: &str) {
         self.of(pair).to_come = 0;
         self.settle();
     }
 
-    /// Queues the matches of completed pairs for release.
+    /// Queues the ended matches of completed pairs for release.
     pub(in crate::matches) fn settle(&mut self) {
         let due = &mut self.due;
         self.all.retain(|_, p| {
@@ -109,32 +109,32 @@ impl Pairs {
         });
     }
 
-    /// Takes the matches to release because the rest of their pair was cancelled.
+    /// Takes the ended matches to release because the remaining matches of their pair were canceled.
     pub(in crate::matches) fn take_due(&mut self) -> Vec<String> {
         std::mem::take(&mut self.due)
     }
 }
 
-/// Joins of a block.
+/// Joins that play a block of matches.
 pub(super) struct JoinBlock {
-    /// Joins in seat order of the first match; a join against the server's agents is alone.
+    /// Joins in seat order of the first match. A join against the server's agents is the only one.
     joins: Vec<String>,
-    /// Number of started matches, and the total.
+    /// Number of started matches. The next field is the total number of matches.
     turn: u32,
     turns: u32,
 }
 
-/// Stored match of a block.
+/// Stored match that belongs to a block.
 pub(in crate::matches) struct BlockMatch {
-    /// Index in the block.
+    /// Index of the match in its block, from 0.
     pub(in crate::matches) turn: u32,
-    /// Join of each client seat.
+    /// Join of each seat; `None` for a server agent.
     pub(in crate::matches) joins: Vec<Option<String>>,
 }
 
 impl Lobby {
-    /// Returns the id of the block that these joins start with this match; `None` if they do not play in blocks or
-    /// cannot play all of its matches.
+    /// Starts a block of matches between these joins and returns the block's id. `None` if the joins do not play in
+    /// blocks, or cannot play all matches of a block.
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
         let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;
@@ -160,7 +160,7 @@ impl Lobby {
         Some(pair)
     }
 
-    /// Starts the next match of queued joins in a block, if all of them have room.
+    /// Starts the next match of a block between queued joins, if all of them have a free slot.
     pub(super) fn next_of_block(&mut self, pair: &str) -> Option<LobbyAction> {
         let block = self.blocks.get(pair)?;
         let (n, turn) = (block.joins.len(), block.turn);
@@ -175,7 +175,8 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Returns the index of the next match in its block. After the last match the joins are free.
+    /// Returns the index of the next match in a block, and advances it. After the last match, the joins of the block
+    /// are free.
     pub(super) fn block_turn(&mut self, pair: &str) -> u32 {
         let Some(block) = self.blocks.get_mut(pair) else { return 0 };
         let turn = block.turn;
@@ -186,13 +187,13 @@ impl Lobby {
         turn
     }
 
-    /// Cancels the rest of a block and frees its joins.
+    /// Cancels the remaining matches of a block and frees its joins.
     pub(super) fn cut(&mut self, pair: &str) {
         self.free(pair);
         self.pairs.cut(pair);
     }
 
-    /// Cancels the rest of the block of this join, if it is in one.
+    /// Cancels the remaining matches of the block that a join plays, if any.
     pub(super) fn cut_of(&mut self, id: &str) {
         if let Some(pair) = self.joins.get(id).and_then(|w| w.block.clone()) {
             self.cut(&pair);
@@ -211,7 +212,8 @@ impl Lobby {
         }
     }
 
-    /// Resumes a block from before a restart, of which these matches had started, if its joins still exist.
+    /// Resumes a block after a restart, if the joins of the block still exist. `begun` lists the matches that had
+    /// started.
     pub(in crate::matches) fn resume_block(&mut self, pair: &str, begun: &[BlockMatch]) {
         let Some(any) = begun.first() else { return };
         let (n, turn) = (any.joins.len(), any.turn as usize);
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn pair_shares_one_seed_and_one_release() {
+    fn matches_of_a_pair_share_seed_and_release() {
         let mut pairs = pairs(7);
         assert_eq!(pairs.seed("p", || Err("drawn a second time")), Ok((7, None)));
         pairs.on_match_start("p", "one");
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn half_pair_is_released_when_its_rest_is_cancelled() {
+    fn ended_match_is_released_when_second_match_of_pair_is_cancelled() {
         let mut over = pairs(7);
         over.on_match_start("p", "one");
         over.ended("p", "one");

@@ -9,13 +9,13 @@ use crate::matches::hub::AgentOptions;
 use crate::opponents::Opponent;
 use crate::store::StoredMatch;
 
-/// Match of a run that has not started.
+/// Match of a run that has not started yet.
 pub(crate) struct PendingMatch {
-    /// Setup; its seats are filled in at the start.
+    /// Setup of the match. Its seats are filled in when the match starts.
     pub(crate) setup: MatchSetup,
     /// Player of each seat, in seat order.
     pub(crate) seats: Vec<PlannedSeat>,
-    /// Stored state of an interrupted match.
+    /// Stored state of the match, if it was interrupted.
     pub(crate) kept: Option<Arc<StoredMatch>>,
 }
 
@@ -54,7 +54,7 @@ impl PendingMatches {
         self.put_back(self.next, planned);
     }
 
-    /// Restores a match that was [taken](Self::take) and did not start.
+    /// Puts back a match that was [taken](Self::take) but did not start.
     pub(super) fn put_back(&mut self, n: u64, planned: PendingMatch) {
         let tickets = planned.tickets();
         if tickets.is_empty() {
@@ -66,8 +66,8 @@ impl PendingMatches {
         self.matches.insert(n, planned);
     }
 
-    /// Returns the first match for this ticket (or without tickets if `None`) for which `make` returns a result, with
-    /// that result.
+    /// Returns the first match for which `make` returns a result, and the result. Considers the matches for `ticket`
+    /// or, if `None`, the matches without tickets.
     pub(super) fn first<T>(&self, ticket: Option<&str>, make: impl Fn(&PendingMatch) -> Option<T>) -> Option<(u64, T)> {
         let of = match ticket {
             Some(ticket) => self.by_ticket.get(ticket)?,
@@ -91,7 +91,7 @@ impl PendingMatches {
         Some(planned)
     }
 
-    /// Removes a match; false if it was not pending.
+    /// Removes a match. Returns false if the match was not pending.
     pub(super) fn drop_match(&mut self, id: &str) -> bool {
         let found = self.matches.iter().find(|(_, m)| m.setup.header.episode == id).map(|(n, _)| *n);
         found.and_then(|n| self.take(n)).is_some()

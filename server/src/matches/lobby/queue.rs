@@ -1,11 +1,11 @@
-//! Queues of joins that wait for others of the same kind.
+//! Queues of joins that wait for opponents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ludex_protocol::message::Join;
 
-/// Properties that joins must share to meet: canonical game string, queue, rated, paired, and clock.
+/// Properties that two joins must share to meet: canonical game string, queue, rated, paired, and clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct QueueKey {
     game: String,
@@ -16,7 +16,7 @@ pub(super) struct QueueKey {
 }
 
 impl QueueKey {
-    /// Returns the key of a join for the game with this canonical string.
+    /// Returns the queue key of a join. `game` is the canonical game string.
     pub(super) fn of(game: &str, join: &Join, paired: bool) -> Self {
         let clock = format!("{:?}", join.clock);
         QueueKey { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, paired, clock }
@@ -26,18 +26,18 @@ impl QueueKey {
 /// Weight of the newest arrival interval in the moving average.
 const NEWEST: f64 = 0.25;
 
-/// Waiting join and its owner.
+/// Waiting join, and the owner of the join.
 struct Entry {
     id: String,
     owner: Arc<str>,
 }
 
-/// Waiting joins of one kind.
+/// Waiting joins with the same queue key.
 pub(super) struct Queue {
     players: usize,
-    /// True if joins of one owner never meet.
+    /// True if joins of one owner never meet each other.
     apart: bool,
-    /// Entries by requested seat, then in order of arrival.
+    /// Waiting joins by requested seat, then by order of arrival.
     waiting: BTreeMap<Option<u32>, BTreeMap<u64, Entry>>,
     /// Time of the last arrival, and mean interval between arrivals, in milliseconds.
     last: Option<u64>,
@@ -51,7 +51,7 @@ impl Queue {
         Queue { players, apart: rated, waiting: BTreeMap::new(), last: None, interval: None }
     }
 
-    /// Adds a join with sequence number `arrival`; no effect if it already waits.
+    /// Adds a join with the sequence number `arrival`. No effect if the join already waits.
     pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str, owner: &Arc<str>) {
         let entry = Entry { id: id.to_owned(), owner: owner.clone() };
         self.waiting.entry(seat).or_default().insert(arrival, entry);
@@ -84,14 +84,15 @@ impl Queue {
         self.waiting.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns the estimated time until enough joins have arrived; `None` if unknown.
+    /// Returns the estimated time in milliseconds until enough joins have arrived; `None` if unknown.
     pub(super) fn eta_ms(&self) -> Option<u64> {
         let missing = self.players.saturating_sub(self.len()).max(1);
         self.interval.map(|mean| (mean * missing as f64) as u64)
     }
 
-    /// Returns the joins of a match that includes the join `new`, which requested `seat`, if enough wait: the earliest
-    /// ones with compatible seats, in order of arrival. The other waiting joins cannot form a match without it.
+    /// Returns the joins of a match that includes the join `new`, in order of arrival. `None` if too few joins wait.
+    /// The earliest joins with seats compatible to `seat`, which `new` requested, are chosen. Assumes that no match is
+    /// possible without `new`.
     pub(super) fn table(&self, seat: Option<u32>, new: u64) -> Option<Vec<String>> {
         let mut table = vec![(new, self.waiting.get(&seat)?.get(&new)?)];
         // One join per seat; joins without a requested seat may take any.

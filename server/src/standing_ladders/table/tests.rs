@@ -16,7 +16,7 @@ fn result(record: &Record) -> GameResult {
     Verifier::new(ludex_games::builtin()).verify(&parts(record), source).expect("a true record").into_result()
 }
 
-/// Returns a match that the first agent wins, or loses, by forfeit.
+/// Returns a match that the agent on seat `loser` loses by forfeit.
 fn lost_by(names: [&str; 2], seed: u64, loser: usize) -> GameResult {
     let mut record = play("tic_tac_toe", &names, seed);
     break_off(&mut record, 1, EndReason::Resign, Some(loser));
@@ -30,7 +30,7 @@ fn taken(games: &[GameResult]) -> StandingTable {
 }
 
 #[test]
-fn pair_counts_as_one_update_of_both_agents() {
+fn matches_of_a_pair_count_as_one_rating_update() {
     let table = taken(&[lost_by(["ann", "bob"], 1, 1), lost_by(["bob", "ann"], 1, 0)]);
     let [ann, bob] = ["ann", "bob"].map(|name| &table.agents[name]);
     assert_eq!((table.matches, ann.wins, ann.losses, bob.wins, bob.losses), (2, 2, 0, 0, 2));
@@ -43,7 +43,7 @@ fn pair_counts_as_one_update_of_both_agents() {
 }
 
 #[test]
-fn anchor_rating_is_constant_and_names_grant_no_anchor() {
+fn anchor_rating_is_constant_and_clients_cannot_claim_it_by_name() {
     let table = taken(&[lost_by(["random", "ann"], 3, 0)]);
     assert_eq!(table.agents.keys().collect::<Vec<_>>(), ["ann"]);
     assert_eq!(table.anchors, anchors());
@@ -54,7 +54,7 @@ fn anchor_rating_is_constant_and_names_grant_no_anchor() {
 }
 
 #[test]
-fn uncounted_matches_change_nothing() {
+fn uncounted_matches_do_not_change_the_table() {
     let mut unrated = play("tic_tac_toe", &["ann", "bob"], 4);
     unrated.header.rated = false;
     let mut aborted = play("tic_tac_toe", &["ann", "bob"], 4);
@@ -100,7 +100,7 @@ fn only_established_active_agents_have_ranks() {
             && at(32).contains(&row("ann", Some(1), RankStatus::Ranked))
     );
     let known = table.agents["ann"].skill.deviation;
-    assert!(table.skill("ann", 400 * day).deviation > known + 100.0, "rest makes it less known");
+    assert!(table.skill("ann", 400 * day).deviation > known + 100.0, "inactivity increases the deviation");
     let text = serde_json::to_string(&table).unwrap();
-    assert_eq!(serde_json::from_str::<StandingTable>(&text).unwrap(), table, "a table is kept whole");
+    assert_eq!(serde_json::from_str::<StandingTable>(&text).unwrap(), table, "the table survives serialization");
 }

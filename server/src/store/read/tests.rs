@@ -1,4 +1,4 @@
-//! Tests of match lists: their content, and that they do not read the whole store.
+//! Tests of match lists: their content, and the cost of their queries in a large store.
 
 use super::*;
 use crate::store::Write;
@@ -6,7 +6,7 @@ use crate::store::Write;
 const GAMES: [&str; 2] = ["nim", "pig"];
 const AGENTS: [&str; 3] = ["ann", "bob", "eve"];
 
-/// Returns match number `n` of the test, from 0.
+/// Returns the match with the index `n` in the test, from 0.
 fn row(n: usize) -> MatchRow {
     MatchRow {
         id: format!("m_{n}"),
@@ -45,7 +45,7 @@ async fn store_of(matches: usize, folder: &std::path::Path) -> Store {
     store
 }
 
-/// Returns all combinations of filters.
+/// Returns all combinations of filter values.
 fn filters() -> Vec<MatchFilter> {
     let mut all = vec![MatchFilter::default()];
     let mut with = |changes: &[&dyn Fn(&mut MatchFilter)]| {

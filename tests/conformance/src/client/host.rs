@@ -1,4 +1,4 @@
-//! The server of one script: it leads the client through the script and watches what it does.
+//! Server of one script: leads the client through the script and checks every message of the client.
 
 mod requests;
 mod run;
@@ -24,22 +24,22 @@ use super::trace::Trace;
 use super::wire::{ReceivedMessage, ScriptSocket};
 use crate::CheckFault;
 
-/// Longest stay of a client after its match. Many clients end by themselves; none must.
+/// Maximum time to wait for a client to exit after its match. Clients may exit but need not.
 const LINGERS: Duration = Duration::from_millis(1_500);
 
-/// Nonce of the `ping` that is sent among the extras.
+/// Nonce of the `ping` that is sent together with unknown fields and messages.
 const NONCE: u64 = 77;
 
-/// The own turn at which most troubles begin: the client has played, and will have to play again.
+/// Index of the client's turn at which most disturbances start. The client has moved once and must move again.
 const SECOND: u32 = 1;
 
-/// The cause for the end of a connection.
+/// Reason for the end of a connection.
 enum Stop {
-    /// The client did something it may not do.
+    /// The client broke a rule of the protocol.
     Fault(CheckFault),
-    /// The script broke the connection.
+    /// The script cut the connection.
     Broken,
-    /// The match is over, and the client is gone or has nothing to do.
+    /// The match is over, and the client has disconnected or has nothing left to do.
     Done,
 }
 
@@ -51,13 +51,13 @@ impl From<CheckFault> for Stop {
 
 type Go<T> = Result<T, Stop>;
 
-/// A session as a server keeps it.
+/// Session of the client, as a server stores it.
 struct Session {
     id: String,
     key: String,
-    /// The key before, good until the first message after `welcome`.
+    /// Previous key, valid until the first message after `welcome`.
     old_key: Option<String>,
-    /// The greatest id of a request.
+    /// Highest request id so far.
     last_id: Id,
     requests: BTreeMap<Id, Request>,
 }
@@ -65,13 +65,13 @@ struct Session {
 struct Request {
     message: ClientMessage,
     reply: Option<ServerMessage>,
-    /// The reply was sent.
+    /// True if the reply was sent.
     replied: bool,
-    /// The connection on which the request came last.
+    /// Number of the connection that last carried the request.
     connection: u32,
 }
 
-/// The server of one script.
+/// Server that leads the client through one script.
 pub(super) struct ScriptServer<'a> {
     script: &'a Script,
     listener: TcpListener,
@@ -82,21 +82,21 @@ pub(super) struct ScriptServer<'a> {
     session: Option<Session>,
     sessions: u32,
     table: Option<ScriptMatch>,
-    /// The run that the client is to play.
+    /// Run that the client is to play, if any.
     run: Option<Run>,
     matches: u32,
     joins: u32,
-    /// Acts of the match by (turn, try), with the request that carried them first.
+    /// Acts of the match by (turn, try), each with the id of the first request that carried the act.
     acts: BTreeMap<(u32, u32), (Move, Id)>,
-    /// The last frame of the match that was sent, on any connection.
+    /// Sequence number of the last frame of the match that was sent on any connection.
     told: Option<u64>,
-    /// Places in the script that were passed.
+    /// Points of the script that were reached.
     passed: BTreeSet<String>,
-    /// The last place at which the connection was broken.
+    /// Last point of the script at which the connection was cut.
     broken_at: Option<String>,
-    /// True if the disturbance is over.
+    /// True once the disturbance is over.
     done: bool,
-    /// True if the client stays after its match; it need not end.
+    /// True if the client stays connected after its match, which is optional.
     stays: bool,
 }
 
@@ -124,12 +124,12 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// Returns true if the client ever received `welcome`. A client without one fails in all other scripts too.
+    /// Returns true if the client ever received `welcome`. A client that did not would fail in all other scripts too.
     pub fn has_greeted(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Leads the client through the script.
+    /// Runs the script with the client.
     pub async fn run(&mut self) -> Result<(), CheckFault> {
         loop {
             let mut wire = match self.arrival().await {
@@ -157,7 +157,7 @@ impl<'a> ScriptServer<'a> {
         self.script.trouble == trouble
     }
 
-    /// Returns the place at which the connection was cut, for the text of a fault.
+    /// Returns the point at which the connection was cut, as a suffix for the text of a fault.
     fn since_break(&self) -> String {
         self.broken_at.as_ref().map(|at| format!(" after the connection was cut ({at})")).unwrap_or_default()
     }
@@ -170,13 +170,13 @@ impl<'a> ScriptServer<'a> {
         let section = if self.broken_at.is_some() { 7 } else { 2 };
         tokio::select! {
             accepted = self.listener.accept() => {
-                let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), expected))?;
+                let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), expected))?;
                 self.connection += 1;
                 Ok(ScriptSocket::accept(stream, self.trace.clone()).await?)
             }
             status = self.program.ended() => {
                 let words = self.program.last_words(status).await;
-                Err(CheckFault::new(section, format!("ended {words} without connecting{back}"), expected).into())
+                Err(CheckFault::new(section, format!("exited {words} without connecting{back}"), expected).into())
             }
             () = tokio::time::sleep(self.patience) => {
                 let did = format!("did not connect within {} s{back}", self.patience.as_secs());
@@ -185,7 +185,7 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// The next message of the client.
+    /// Returns the next message of the client.
     async fn next(&mut self, wire: &mut ScriptSocket) -> Go<ReceivedMessage> {
         let patience = if self.over() { LINGERS } else { self.patience };
         let waited = self.waited_for();
@@ -215,7 +215,7 @@ impl<'a> ScriptServer<'a> {
             }
         };
         let did = match ended.await {
-            Some(status) => format!("ended {}", self.program.last_words(status).await),
+            Some(status) => format!("exited {}", self.program.last_words(status).await),
             None => "closed the connection".to_owned(),
         };
         Err(CheckFault::new(self.script.section, did, waited).into())
@@ -241,15 +241,16 @@ impl<'a> ScriptServer<'a> {
         if status.is_some_and(|status| status.success()) {
             return Ok(());
         }
-        let did = format!("ended {} after its match", self.program.last_words(status).await);
+        let did = format!("exited {} after its match", self.program.last_words(status).await);
         Err(CheckFault::new(self.script.section, did, "exit code 0"))
     }
 
-    /// A place in the script: breaks the connection here, if the script says so and has not done it yet.
+    /// Marks a point of the script as reached. Cuts the connection there if the script requires a cut that has not
+    /// happened yet.
     async fn place(&mut self, wire: &mut ScriptSocket, at: String) -> Go<()> {
         let first = self.passed.insert(at.clone());
         if self.over() {
-            // A client may come back or not when its match is over.
+            // After the end of its match, a client may reconnect or not.
             return Ok(());
         }
         let unseen = at == before_turn(SECOND);
@@ -279,7 +280,7 @@ impl<'a> ScriptServer<'a> {
             None => wire.cut().await?,
             Some(close) => wire.close(close).await?,
         };
-        // Messages on their way are lost to the server, but the client has sent them.
+        // Messages in flight are lost to the server, but the client has sent them.
         for (id, message) in rest {
             if let Some(id) = id {
                 self.note(id, &message)?;
@@ -330,20 +331,20 @@ impl<'a> ScriptServer<'a> {
         }
         if wire.uri.contains(TOKEN) {
             return Err(
-                CheckFault::new(2, "put its token into the URL", "the token in `hello` or `Authorization`").into()
+                CheckFault::new(2, "sent its token in the URL", "the token in `hello` or `Authorization`").into()
             );
         }
         let token = hello.token.as_ref().or(wire.bearer.as_ref());
         if let Some(token) = token.filter(|&token| token != TOKEN) {
-            return Err(CheckFault::new(2, format!("showed the token {token:?}"), "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, format!("sent the token {token:?}"), "the token in LUDEX_TOKEN").into());
         }
         if self.has(Disturbance::Token) && token.is_none() {
-            return Err(CheckFault::new(2, "showed no token", "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, "sent no token", "the token in LUDEX_TOKEN").into());
         }
         match &hello.agent {
-            None => return Err(CheckFault::new(2, "said hello without `agent`", "the name that it plays under").into()),
+            None => return Err(CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the name of the client").into()),
             Some(agent) if !ludex_protocol::is_agent_name(&agent.name) => {
-                let did = format!("called itself {:?}", agent.name);
+                let did = format!("sent the agent name {:?}", agent.name);
                 return Err(CheckFault::new(2, did, "1 to 40 of A-Za-z0-9._-").into());
             }
             Some(_) => {}
@@ -365,7 +366,7 @@ impl<'a> ScriptServer<'a> {
                 let id = format!("s_kit{}", self.sessions);
                 let requests = BTreeMap::new();
                 self.session = Some(Session { id, key: key.clone(), old_key: None, last_id: Id::MIN, requests });
-                // A match that is not reclaimed is dropped; those of a run wait.
+                // A match that is not reclaimed is dropped, except in a run, where it waits.
                 if let Some(run) = &mut self.run {
                     run.seated = false;
                 } else if !hello.reclaim {
@@ -403,19 +404,19 @@ impl<'a> ScriptServer<'a> {
         if seated { self.catch_up(wire, cursor).await } else { Ok(()) }
     }
 
-    /// Returns true if the client resumes its session. Fails if the key is wrong.
+    /// Returns true if the client resumes its session. Fails if the session key is wrong.
     fn resumes(&self, hello: &Hello) -> Result<bool, CheckFault> {
         let expected = "`resume` with the session and the key of the last `welcome`";
         match (&hello.resume, &self.session) {
             (_, None) => Ok(false),
             (None, Some(_)) => {
-                let did = format!("came back without `resume`{}", self.since_break());
+                let did = format!("reconnected without `resume`{}", self.since_break());
                 Err(CheckFault::new(7, did, expected))
             }
             (Some(resume), Some(session)) => {
                 let key = resume.key == session.key || session.old_key.as_ref() == Some(&resume.key);
                 if resume.session != session.id || !key {
-                    let did = format!("came back with session {:?} and key {:?}", resume.session, resume.key);
+                    let did = format!("resumed with session {:?} and key {:?}", resume.session, resume.key);
                     return Err(CheckFault::new(7, did, format!("{:?} and {:?}", session.id, session.key)));
                 }
                 let forgotten = self.has(Disturbance::Forgotten) && session.id == "s_kit1";
@@ -424,7 +425,7 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// After a `welcome`: sends what the client has not seen, and the waiting turn.
+    /// Sends the frames that the client has not seen and the pending turn, after a `welcome`.
     async fn catch_up(&mut self, wire: &mut ScriptSocket, seen: Option<u64>) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let whole =
@@ -446,7 +447,7 @@ impl<'a> ScriptServer<'a> {
         Ok(())
     }
 
-    /// Sends the frames of the match from a number on.
+    /// Sends the frames of the match from sequence number `from` on.
     async fn frames(&mut self, wire: &mut ScriptSocket, from: u64) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let id = table.id.clone();
@@ -464,7 +465,7 @@ impl<'a> ScriptServer<'a> {
                         self.place(wire, before_turn(turn.turn)).await?;
                     }
                     let at = name_of(&frame);
-                    // A turn is sent as it is now: refusals may have come since.
+                    // The turn is sent in its current state, since a move may have been refused meanwhile.
                     let frame = match (frame, self.table.as_ref().and_then(|table| table.open.clone())) {
                         (MatchFrame::Turn(old), Some(open)) if old.turn == open.turn => {
                             MatchFrame::Turn(Box::new(open))
@@ -485,7 +486,7 @@ impl<'a> ScriptServer<'a> {
         Ok(wire.send(re, &message, self.has(Disturbance::Extras)).await?)
     }
 
-    /// Delays the first reply of each kind, if the script says so.
+    /// Delays the first reply of each kind if the script requires slow replies.
     async fn slow(&mut self, kind: &str) {
         if let Disturbance::Slow(pause) = self.script.trouble
             && self.passed.insert(format!("slow {kind}"))
@@ -495,7 +496,7 @@ impl<'a> ScriptServer<'a> {
     }
 }
 
-/// The places before turns; they are not messages.
+/// Prefix of the points of a script that precede a turn. They are not messages.
 const BEFORE: &str = "before turn ";
 
 fn before_turn(turn: u32) -> String {
@@ -514,7 +515,7 @@ fn name_of(frame: &MatchFrame) -> String {
     }
 }
 
-/// The `type` of a message.
+/// Returns the `type` of a message.
 fn kind(message: &ClientMessage) -> String {
     type_of(&serde_json::to_value(message).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The client under test: a process.
+//! Process of the client under test.
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -10,30 +10,31 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 
-/// Token and agent name in the client's environment.
+/// Token in the client's environment.
 pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
 pub(super) const GAME: &str = "tic_tac_toe";
 pub(super) const SUITE: &str = "quick";
 pub(super) const RUN: &str = "check";
 
-/// A running client; it is ended when this is dropped, with all that it started.
+/// Running client. Dropping this value kills the client and all processes that it started.
 pub(super) struct Program {
     child: Child,
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
-    /// The last line of its standard error.
+    /// Last line of the client's standard error.
     complaint: Arc<Mutex<String>>,
     reader: JoinHandle<()>,
 }
 
 impl Program {
-    /// Starts the command with the address of the server and the game, and with the names of a run if it is to play one.
+    /// Starts the command with the server's address and the game in its environment, and with the names of suite and
+    /// run if `run` is true.
     pub fn start(command: &[String], url: &str, game: &str, run: bool) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
-        let program = words.next().context("the command to check is missing")?;
+        let program = words.next().context("expected the command of the client to check")?;
         let mut command = Command::new(&program);
-        // A wrapper, such as `npm start` or a script, starts programs of its own.
+        // A wrapper, such as `npm start` or a script, starts child processes.
         #[cfg(unix)]
         command.process_group(0);
         let child = command
@@ -69,12 +70,12 @@ impl Program {
         })
     }
 
-    /// Waits for its end. Nothing is lost when the future is dropped.
+    /// Waits for the process to exit. Cancel safe.
     pub async fn ended(&mut self) -> Option<ExitStatus> {
         self.child.wait().await.ok()
     }
 
-    /// Returns the end of the program as text, with its last lines of output.
+    /// Describes the exit of the process, with its last lines of output.
     pub async fn last_words(&mut self, status: Option<ExitStatus>) -> String {
         // The last lines may still be in the pipe.
         let _ = tokio::time::timeout(Duration::from_millis(500), &mut self.reader).await;
@@ -88,7 +89,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(group) = self.group {
-            // No process of the group may survive.
+            // Kills all processes of the group.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

@@ -1,19 +1,19 @@
-//! The scripts.
+//! Scripts of the client check.
 
 use std::time::Duration;
 
 use super::program::GAME;
 
-/// The level that a client claims (`docs/protocol.md`, section 11).
+/// Level of support that a client claims (`docs/protocol.md`, section 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
     /// Plays matches over a stable connection.
     Bot,
-    /// Plays matches over connections that break.
+    /// Plays matches over connections that are cut.
     Resumable,
-    /// Also replies with documents in games that accept them.
+    /// Also sends documents in games that accept them.
     Documents,
-    /// Plays a suite too, if LUDEX_SUITE names one.
+    /// Also plays a suite if LUDEX_SUITE names one.
     Runs,
 }
 
@@ -24,44 +24,45 @@ impl Level {
     }
 }
 
-/// A disturbance of the match.
+/// Disturbance of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disturbance {
-    /// A match without any disturbance.
+    /// Undisturbed match, for comparison.
     None,
-    /// The token is required.
+    /// The server requires a token.
     Token,
-    /// The client sits on the second seat.
+    /// The client plays the second seat.
     Second,
-    /// Fields, kinds and types that this version of the protocol does not know.
+    /// Messages contain fields, kinds and types that are not in this version of the protocol.
     Extras,
-    /// The second turn is refused this many times; `legal` says whether the refusals list the legal actions.
+    /// The second turn is refused `times` times; if `legal` is true, the refusals list the legal actions.
     Refusals { times: u32, legal: bool },
     /// The first document of the second turn is refused with two issues.
     Flaws,
-    /// The first reply of each kind is late.
+    /// The first reply of each kind is delayed by this time.
     Slow(Duration),
-    /// The connection is cut after every message, sent or received, once.
+    /// The connection is cut once after every message, sent or received.
     Cuts,
-    /// The second act is lost with the connection.
+    /// The second act is lost when the connection is cut.
     LostAct,
-    /// The connection is cut before the second turn is sent; then one `resync` contains the turn.
+    /// The connection is cut before the second turn is sent; after that, one `resync` contains the turn.
     Resync,
     /// The connection is cut before the second turn is sent, and the server forgets the session.
     Forgotten,
-    /// The server announces that it drains, and closes with 1012 when the second act comes.
+    /// The server announces that it is draining, and closes with 1012 on the second act.
     Drain,
-    /// The match ends while the client is away; the end comes as events or in a `resync`.
+    /// The match ends while the client is disconnected. The end arrives as events or, if `resync` is true, in a
+    /// `resync`.
     Ended { resync: bool },
 }
 
-/// A script: one check of a client.
+/// One scripted check of a client.
 pub(super) struct Script {
     pub section: u32,
     pub name: &'static str,
     pub level: Level,
     pub trouble: Disturbance,
-    /// Game string of the matches.
+    /// Game string of the matches in this script.
     pub game: &'static str,
     /// True if the client plays a run instead of one match.
     pub run: bool,
@@ -78,7 +79,8 @@ const fn script(section: u32, level: Level, name: &'static str, trouble: Disturb
     Script { section, name, level, trouble, game: GAME, run: false }
 }
 
-/// Four in line, by rules that are a document: each ply may be said as `{"move": "c3"}`.
+/// Creates a script in which every turn requires a document. The game is four in a row with written rules; a move is a
+/// document such as `{"move": "c3"}`.
 const fn document_script(section: u32, name: &'static str, trouble: Disturbance) -> Script {
     Script { game: "free_style(rules=F0)", ..script(section, Level::Documents, name, trouble) }
 }
@@ -87,12 +89,12 @@ const fn run(name: &'static str, trouble: Disturbance) -> Script {
     Script { run: true, ..script(12, Level::Runs, name, trouble) }
 }
 
-/// In the order of their lines.
+/// All scripts, in the order of the report.
 pub(super) const SCRIPTS: &[Script] = &[
     script(5, Level::Bot, "plays a match", Disturbance::None),
-    script(2, Level::Bot, "shows its token", Disturbance::Token),
+    script(2, Level::Bot, "sends its token", Disturbance::Token),
     script(5, Level::Bot, "plays the second seat", Disturbance::Second),
-    script(1, Level::Bot, "ignores what it does not know", Disturbance::Extras),
+    script(1, Level::Bot, "ignores unknown fields and messages", Disturbance::Extras),
     script(5, Level::Bot, "acts again when refused", Disturbance::Refusals { times: 2, legal: true }),
     script(5, Level::Bot, "acts again when refused without a list", Disturbance::Refusals { times: 1, legal: false }),
     script(1, Level::Bot, "waits for slow replies", Disturbance::Slow(Duration::from_millis(700))),

@@ -1,4 +1,4 @@
-//! The match: real rules, a weak opponent, and a log that can be sent again.
+//! Match of a script: real rules, a weak opponent, and a log of frames that can be sent again.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use serde_json::Value;
 use super::program::AGENT;
 use ludex_env::message_views::{legal_of, view_of};
 
-/// Illegal moves in one turn that lose the match.
+/// Number of illegal moves in one turn that forfeit the match.
 pub(super) const TRIES: u32 = 3;
 
-/// A message to the client, with its number.
+/// Message to the client, with its sequence number.
 #[derive(Clone)]
 pub(super) enum ScriptFrame {
-    /// A frame of the match.
+    /// Frame of the match.
     Known(MatchFrame),
-    /// An event of a kind that the protocol does not have, under a number.
+    /// Event of an unknown kind, with this sequence number.
     Unknown(u64),
 }
 
@@ -37,7 +37,7 @@ impl ScriptFrame {
     }
 }
 
-/// A match of a script, with the frames that were sent.
+/// Match of a script, with the frames that were sent.
 pub(super) struct ScriptMatch {
     pub id: String,
     pub seat: Seat,
@@ -46,16 +46,16 @@ pub(super) struct ScriptMatch {
     join: Join,
     extras: bool,
     pub log: Vec<ScriptFrame>,
-    /// The turn that waits for the client.
+    /// Pending turn of the client.
     pub open: Option<TurnFrame>,
     turns: u32,
     pub over: bool,
-    /// Legal moves of the waiting turn that were refused all the same.
+    /// Moves of the pending turn that were refused although they are legal.
     refused: BTreeSet<Action>,
 }
 
 impl ScriptMatch {
-    /// Begins the match that a join asked for.
+    /// Starts the match for a join.
     pub fn new(join: &Join, join_id: &str, seat: Seat, number: u32, extras: bool) -> Result<Self, String> {
         let game = ludex_games::load_with(&join.game, &join.params).map_err(|e| e.message)?;
         let spec = game.spec();
@@ -101,7 +101,7 @@ impl ScriptMatch {
         Ok(table)
     }
 
-    /// The number of the next frame.
+    /// Returns the sequence number of the next frame.
     fn next(&self) -> u64 {
         self.log.last().map_or(0, |frame| frame.seq() + 1)
     }
@@ -128,7 +128,7 @@ impl ScriptMatch {
         }
     }
 
-    /// A move that does not end the game, if there is one.
+    /// Returns a move of `seat` that does not end the game, if one exists.
     fn mild(&self, seat: Seat) -> Option<Action> {
         let legal = self.state.legal_list(seat);
         let lasts = |&&action: &&Action| {
@@ -177,21 +177,21 @@ impl ScriptMatch {
         self.open = Some(turn);
     }
 
-    /// The game with its parameters.
+    /// Returns the game string, with parameters.
     pub fn game_string(&self) -> &str {
         &self.game.spec().string
     }
 
-    /// The action that a move means here, or why it is not legal.
+    /// Converts a move to an action. Fails with the reason if the move is not legal in this position.
     pub fn read(&self, given: &Move) -> Result<Action, String> {
         match self.state.parse_move(self.seat, given) {
             Ok(ParsedMove::Action(action)) => Ok(action),
-            Ok(ParsedMove::Document(_)) => Err("the game has no speech".into()),
+            Ok(ParsedMove::Document(_)) => Err("expected an action or a text; the game accepts no documents".into()),
             Err(refusal) => Err(refusal.message),
         }
     }
 
-    /// Plays the client's move, and what follows.
+    /// Plays the client's move and the opponent's reply.
     pub fn accept(&mut self, action: Action) -> ServerMessage {
         self.refused.clear();
         let text = self.state.view(Viewer::Seat(self.seat)).action_text(self.seat, action);
@@ -201,25 +201,25 @@ impl ScriptMatch {
         ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
     }
 
-    /// Returns true if this move of the open turn was refused before.
+    /// Returns true if this action was already refused in the pending turn.
     pub fn was_refused(&self, action: Action) -> bool {
         self.refused.contains(&action)
     }
 
-    /// Refuses a legal move, which the list of legal moves leaves out from now on.
+    /// Refuses a legal move; later lists of legal moves omit it.
     pub fn refuse_legal(&mut self, action: Action, legal: bool) -> ServerMessage {
         self.refused.insert(action);
-        self.refuse("this is a check: the move is refused; send another one".into(), None, legal)
+        self.refuse("this check refuses the move; send a different one".into(), None, legal)
     }
 
-    /// Refuses a document, whatever it says.
+    /// Refuses a document regardless of its content.
     pub fn refuse_document(&mut self, said: &Value) -> ServerMessage {
-        let why = "this is a check: the document is refused; send it again, or another one";
+        let why = "this check refuses the document; send it again or send a different one";
         let flaw = |path: &str| Issue::new(path, said, "a ply", why).code("illegal");
         self.refuse(why.into(), Some(vec![flaw("/move"), flaw("/say")]), true)
     }
 
-    /// Refuses the client's move; the last refusal loses the match.
+    /// Refuses the client's move. The last allowed refusal forfeits the match.
     pub fn refuse(&mut self, message: String, issues: Option<Vec<Issue>>, legal: bool) -> ServerMessage {
         let (mut turn, mut attempt) = (0, 0);
         if let Some(open) = &mut self.open {
@@ -287,7 +287,7 @@ impl ScriptMatch {
         ResumedMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
     }
 
-    /// Everything so far in one message.
+    /// Returns a `resync` with the complete state of the match.
     pub fn resync(&self) -> ServerMessage {
         let mut resync = Resync {
             seq: self.log.last().map_or(0, ScriptFrame::seq),

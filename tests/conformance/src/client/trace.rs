@@ -1,4 +1,4 @@
-//! What went over the wire in a check, for those who look for a mistake.
+//! Decoded frames of a check, for finding the cause of a fault.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ludex_protocol::Encoding;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// The lines of one check; copies share them.
+/// Trace of one check; clones share its lines.
 #[derive(Clone)]
 pub(super) struct Trace {
     check: &'static str,
@@ -18,13 +18,13 @@ impl Trace {
         Trace { check, lines: Arc::default() }
     }
 
-    /// A frame that `from` sent, decoded.
+    /// Records a frame that `from` sent, decoded.
     pub fn frame(&mut self, from: &str, encoding: Encoding, bytes: &[u8]) {
         let frame = decoded(encoding, bytes).unwrap_or_else(|| frame_text(encoding, bytes).into());
         self.push(json!({ "check": self.check, "from": from, "frame": frame }));
     }
 
-    /// Something other than a frame.
+    /// Records an occurrence other than a frame.
     pub fn note(&mut self, note: &str) {
         self.push(json!({ "check": self.check, "note": note }));
     }
@@ -33,7 +33,7 @@ impl Trace {
         self.lines.lock().push(line);
     }
 
-    /// All of it, one JSON object per line.
+    /// Returns the whole trace, one JSON object per line.
     pub fn text(&self) -> String {
         self.lines.lock().iter().map(|line| format!("{line}\n")).collect()
     }
@@ -46,7 +46,7 @@ fn decoded(encoding: Encoding, bytes: &[u8]) -> Option<Value> {
     }
 }
 
-/// A frame as text that a terminal can show.
+/// Returns a frame as printable text.
 pub(super) fn frame_text(encoding: Encoding, bytes: &[u8]) -> String {
     match (decoded(encoding, bytes), encoding) {
         (Some(value), _) => value.to_string(),

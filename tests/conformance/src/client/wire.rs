@@ -1,4 +1,4 @@
-//! The server's end of a connection, with everything that a script may do to it.
+//! Server side of a WebSocket connection, including the faults that a script injects.
 
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::trace::{self, Trace};
 use crate::CheckFault;
 
-/// Longest time in which a client must notice a cut connection.
+/// Time limit for a client to notice that its connection was cut.
 const LETS_GO: Duration = Duration::from_secs(1);
 
-/// A message of the client, with its `id`.
+/// Message of the client, with its `id`.
 pub(super) type ReceivedMessage = (Option<Id>, ClientMessage);
 
-/// A connection with the client.
+/// WebSocket connection to the client.
 pub(super) struct ScriptSocket {
     ws: WebSocketStream<TcpStream>,
     encoding: Encoding,
-    /// The token of the `Authorization` header.
+    /// Token from the `Authorization` header.
     pub bearer: Option<String>,
-    /// The requested path, with its query.
+    /// Requested path, including the query.
     pub uri: String,
     trace: Trace,
 }
@@ -53,21 +53,22 @@ impl ScriptSocket {
         };
         let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
         let ws =
-            accepted.map_err(|e| CheckFault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
+            accepted.map_err(|e| CheckFault::new(1, format!("sent no valid WebSocket upgrade ({e})"), "an upgrade"))?;
         trace.note(&format!("connected to {uri}, {}", encoding.subprotocol()));
         Ok(ScriptSocket { ws, encoding, bearer, uri, trace })
     }
 
-    /// Returns true for JSON, in which views with tensors can be decorated; bins cannot.
+    /// Returns true for JSON. Unknown fields can be added to views with tensors in JSON only, since MessagePack sends
+    /// tensors as bins.
     fn is_text(&self) -> bool {
         self.encoding == Encoding::Json
     }
 
-    /// Sends a message; with `extras`, unknown fields are added everywhere. A client that is gone is noticed when it is
-    /// read from.
+    /// Sends a message; with `extras`, unknown fields are added to all maps. A disconnected client is detected at the
+    /// next read.
     pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), CheckFault> {
         let internal =
-            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work");
+            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error");
         if !extras {
             let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
             return self.frame(frame).await;
@@ -78,13 +79,13 @@ impl ScriptSocket {
         self.value(&message).await
     }
 
-    /// Sends a message that this version of the protocol does not have.
+    /// Sends a message that is not in this version of the protocol.
     pub async fn value(&mut self, message: &Value) -> Result<(), CheckFault> {
         let frame = match self.encoding {
             Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
             Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
         };
-        let frame = frame.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work"))?;
+        let frame = frame.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error"))?;
         self.frame(frame).await
     }
 
@@ -98,7 +99,7 @@ impl ScriptSocket {
         Ok(())
     }
 
-    /// The next message; `None` when the client is gone. Nothing is lost when the future is dropped.
+    /// Returns the next message, or `None` if the client disconnected. Cancel safe.
     pub async fn read(&mut self) -> Result<Option<ReceivedMessage>, CheckFault> {
         loop {
             let frame = match self.ws.next().await {
@@ -136,7 +137,7 @@ impl ScriptSocket {
         }
     }
 
-    /// Returns the client's fault, if it ended the connection. A cut connection is not the client's fault.
+    /// Returns a fault if the client caused the connection to end. A cut connection is not the client's fault.
     fn broken(&self, error: &Error) -> Option<CheckFault> {
         let name = self.encoding.subprotocol();
         Some(match error {
@@ -152,19 +153,19 @@ impl ScriptSocket {
                 "UTF-8 in text frames, MessagePack in binary ones",
             ),
             Error::Protocol(error) => CheckFault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
-            Error::Capacity(error) => CheckFault::new(1, format!("sent too much: {error}"), "shorter messages"),
+            Error::Capacity(error) => CheckFault::new(1, format!("sent an oversized message: {error}"), "shorter messages"),
             _ => return None,
         })
     }
 
-    /// Cuts the line, and returns what was on its way.
+    /// Cuts the connection and returns the messages that were in flight.
     pub async fn cut(&mut self) -> Result<Vec<ReceivedMessage>, CheckFault> {
         self.trace.note("the kit cuts the line");
         let _ = self.ws.get_mut().shutdown().await;
         self.rest().await
     }
 
-    /// Closes the connection as a server does, and returns what was on its way.
+    /// Sends a close frame and returns the messages that were in flight.
     pub async fn close(&mut self, close: Close) -> Result<Vec<ReceivedMessage>, CheckFault> {
         self.trace.note(&format!("the kit closes with {} {}", close.code, close.name));
         let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
@@ -184,7 +185,7 @@ impl ScriptSocket {
     }
 }
 
-/// Puts unknown fields into every map of a message, except parameters, which are data of the game.
+/// Adds unknown fields to every map of a message, except to parameters, which belong to the game.
 fn decorate(value: &mut Value, tensors: bool) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! Answers: a move with text around it, or a content fault.
+//! Answers of the stub: a move with text around it, or an injected fault.
 
 use ludex_env::Stream;
 use serde_json::{Map, Value, json};
@@ -21,20 +21,20 @@ pub(super) enum Finish {
 pub(super) struct StubAnswer {
     pub(super) text: String,
     pub(super) finish: Finish,
-    /// Arguments of the tool call, if any.
+    /// Arguments of the tool call, if the request forces a tool.
     pub(super) input: Option<Value>,
 }
 
-/// Text that reasoning repeats; no game parses it as a move.
+/// Sentence that fills the reasoning; no game parses it as a move.
 const REASONING: &str = "I look at what each choice leads to, think about what the others could do then, and weigh what \
                          is gained against what is given away. ";
 const PROSE: &str = "This is a position that I would like to think about some more before saying anything about it.";
 const REFUSAL: &str = "I cannot help with that.";
 
-/// Text of thoughts and critiques.
+/// Value of a schema property for thoughts or critiques.
 const THOUGHT: &str = "I would keep what is safe and look for what gains most after that.";
 
-/// Schema properties that hold reasoning.
+/// Names of schema properties that are filled with reasoning.
 const REASONS: [&str; 7] = ["reason", "reasoning", "analysis", "thought", "thoughts", "critique", "explanation"];
 
 /// Returns choice `k` of the reply to a request whose body has this hash.
@@ -81,7 +81,7 @@ pub(super) fn answer(
     })
 }
 
-/// Returns reasoning of about this many characters, in whole words.
+/// Returns reasoning of about this many characters, made of whole words.
 fn reasoning(chars: usize) -> String {
     let text: String = REASONING.chars().cycle().take(chars).collect();
     match text.rfind(' ') {
@@ -90,18 +90,19 @@ fn reasoning(chars: usize) -> String {
     }
 }
 
-/// Sources of the parts of an answer.
+/// Inputs from which an answer is composed.
 struct AnswerParts<'a> {
     moves: &'a MoveSource,
     request: &'a StubRequest,
     name: &'a str,
     luck: Stream,
-    /// Share of documents to damage.
+    /// Probability that a document is damaged.
     damage: f64,
 }
 
 impl AnswerParts<'_> {
-    /// Chooses a move from the position, else from the list in the prompt; `None` if the request has neither.
+    /// Chooses a move for the position if the request includes it, otherwise from the list of moves in the prompt.
+    /// `None` if the request has neither.
     fn choose_move(&mut self) -> Result<Option<Value>, StubError> {
         if let Some(about) = &self.request.about {
             let chosen = self.moves.choose(about, self.name)?;
@@ -117,7 +118,7 @@ impl AnswerParts<'_> {
         (!of.is_empty()).then(|| of[self.luck.below(of.len())])
     }
 
-    /// Picks one of the ids in the prompt; 1 if it has none.
+    /// Picks a random choice id of the prompt, or 1 if the prompt has none.
     fn vote(&mut self) -> &str {
         let ids = choice_ids(&self.request.question);
         self.pick(&ids).unwrap_or("1")
@@ -158,7 +159,7 @@ impl AnswerParts<'_> {
         Ok(if reasoning.is_empty() { last } else { format!("{reasoning}\n{last}") })
     }
 
-    /// Returns an object with every property of the schema; reasoning fills the first property that holds it.
+    /// Returns an object with every property of the schema; the first suitable property is filled with reasoning.
     fn object(mut self, form: &JsonForm, room: usize) -> Result<Map<String, Value>, StubError> {
         let none = Map::new();
         let properties = form.schema["properties"].as_object().unwrap_or(&none);
@@ -197,7 +198,8 @@ impl AnswerParts<'_> {
     }
 }
 
-/// Damages a document the way weak models do: truncated, a field renamed or added, a wrong type, deep nesting, or embedded in text.
+/// Damages a document as weak models do: truncates it, renames or adds a field, changes a type, nests it deeply, or
+/// embeds it in text.
 fn damage(document: Value, luck: &mut Stream) -> Value {
     let text = document.to_string();
     let mut fields = document.as_object().cloned().unwrap_or_default();
@@ -223,9 +225,10 @@ fn damage(document: Value, luck: &mut Stream) -> Value {
     }
 }
 
-/// Returns the moves after `Legal moves` in a prompt: on the same line or the next one, separated by commas or semicolons, or one
-/// per line up to an empty line. Brackets behind a move are dropped if the prompt says that they explain it. A range of moves on
-/// one line (`with every whole number A from ..`) gives its first and last move.
+/// Returns the moves listed after `Legal moves` in a prompt. The list is on the same line or the next one, separated by
+/// commas or semicolons, or has one move per line and ends at an empty line. Text in brackets after a move is dropped
+/// if the prompt declares it an explanation. A range of moves on one line (`with every whole number A from ..`) gives
+/// the first and the last move of the range.
 fn listed_moves(prompt: &str) -> Vec<String> {
     let mut lines =
         prompt.lines().skip_while(|line| !line.trim_start_matches(['#', '*', ' ']).starts_with("Legal moves"));
@@ -240,7 +243,7 @@ fn listed_moves(prompt: &str) -> Vec<String> {
             moves.extend(ends(pattern, numbers));
         } else if line.contains("; ") {
             moves.extend(line.split("; ").map(str::to_owned));
-        // A line that ends like a sentence is one move with a comma in it, as in nim.
+        // A line that ends like a sentence is one move that contains a comma, as in nim.
         } else if one && !line.ends_with([';', ')']) {
             moves.extend(line.split(',').map(str::to_owned));
         } else {
@@ -255,8 +258,8 @@ fn listed_moves(prompt: &str) -> Vec<String> {
 /// Marker of a range of moves in a prompt.
 const MANY: &str = " with every whole number ";
 
-/// Returns the first and the last move of a range such as `A,B` with `A from 0 to 4 and every B from 0 to 9, but not 0,0`, unless
-/// excluded.
+/// Returns the first and the last move of a range such as `A,B` with `A from 0 to 4 and every B from 0 to 9, but not
+/// 0,0`, except for excluded moves.
 fn ends(pattern: &str, numbers: &str) -> Vec<String> {
     let (ranges, but) = numbers.split_once(", but not ").unwrap_or((numbers, ""));
     let (ranges, last) = ranges.split_once(", up to ").map_or((ranges, None), |(ranges, last)| (ranges, Some(last)));
@@ -272,7 +275,8 @@ fn ends(pattern: &str, numbers: &str) -> Vec<String> {
     all.into_iter().filter(|text| !but.split("; ").any(|not| not == text)).collect()
 }
 
-/// Returns the ids in a prompt: the numbers of its choices (`Choice 2:`), else the numbers at the start of lines (`2.`).
+/// Returns the choice ids in a prompt: the numbers of lines such as `Choice 2:`, otherwise the numbers at the start of
+/// lines (`2.`).
 fn choice_ids(prompt: &str) -> Vec<&str> {
     const WORDS: [&str; 5] = ["choice", "candidate", "option", "proposal", "idea"];
     let (mut named, mut bare) = (Vec::new(), Vec::new());
@@ -294,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listed_moves_reads_all_forms_of_prompts() {
+    fn move_list_is_parsed_from_all_prompt_formats() {
         assert_eq!(listed_moves("Board\nLegal moves: a1, b2,c3\nGo on."), ["a1", "b2", "c3"]);
         assert_eq!(listed_moves("**Legal moves:**\n\n- a1\n- take 2, leave 1\n\nOther"), ["a1", "take 2, leave 1"]);
         assert_eq!(listed_moves("Legal moves (2):\na1, b2\n"), ["a1", "b2"]);
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn choice_ids_reads_choices_and_numbered_lines() {
+    fn choice_ids_are_parsed_from_choices_and_numbered_lines() {
         assert_eq!(choice_ids("Which is best?\n1. go\n2) stay\n[3] leave"), ["1", "2", "3"]);
         assert_eq!(choice_ids("Moves:\n1. a\n2. b\n\n## Choice 7: x\nChoice 8:\ny"), ["7", "8"]);
         assert!(choice_ids("There are 3. It is 12 o'clock\n3 moves").is_empty());

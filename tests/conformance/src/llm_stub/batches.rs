@@ -19,7 +19,7 @@ use super::{Api, App, Stub};
 
 /// Maximum size of a batch in bytes.
 const MAX_BODY: usize = 256 << 20;
-/// Endpoint of the items in OpenAI's batches.
+/// Endpoint that items of an OpenAI batch must name.
 const CHAT: &str = "/v1/chat/completions";
 /// Maximum length of an item's id in bytes.
 const MAX_ID: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct BatchStore {
     batches: Mutex<BTreeMap<String, Batch>>,
 }
 
-/// Batch in any state.
+/// Batch that is pending, failed or done.
 struct Batch {
     api: Api,
     total: usize,
@@ -131,11 +131,11 @@ impl Stub {
         self.admit(headers)?;
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let mark = kind.strip_prefix("multipart/form-data").and_then(|rest| rest.split_once("boundary="));
-        let (_, mark) = mark.ok_or_else(|| StubError::bad("expected a form with the file (multipart/form-data)"))?;
-        let text = std::str::from_utf8(body).map_err(|_| StubError::bad("the form: expected UTF-8 text"))?;
+        let (_, mark) = mark.ok_or_else(|| StubError::bad("expected a multipart/form-data body with the input file"))?;
+        let text = std::str::from_utf8(body).map_err(|_| StubError::bad("form: expected UTF-8 text"))?;
         let part = |name: &str| field(text, mark.trim_matches('"'), name);
         if part("purpose") != Some("batch") {
-            return Err(StubError::bad("purpose: expected batch"));
+            return Err(StubError::bad("purpose: expected \"batch\""));
         }
         let file = part("file").ok_or_else(|| StubError::bad("file: missing"))?;
         let mut files = self.batch_store.files();
@@ -167,7 +167,7 @@ impl Stub {
     fn create_anthropic(self: &Arc<Self>, headers: &HeaderMap, body: &[u8]) -> Result<Value, StubError> {
         let request: Value = serde_json::from_slice(body).map_err(|e| StubError::bad(format!("the body: {e}")))?;
         let requests = request["requests"].as_array().filter(|all| !all.is_empty());
-        let requests = requests.ok_or_else(|| StubError::bad("requests: expected at least one"))?;
+        let requests = requests.ok_or_else(|| StubError::bad("requests: expected at least one request, got none"))?;
         let all = requests.iter().map(|request| (request["custom_id"].clone(), request["params"].clone()));
         let questions = check_ids(all.collect()).map_err(StubError::bad)?;
         if self.too_many(questions.len()).is_some() {
@@ -176,7 +176,7 @@ impl Stub {
         Ok(self.create_batch(Api::Anthropic, String::new(), questions, BatchState::Pending, headers))
     }
 
-    /// Returns an error message if this number of further items exceeds the limit.
+    /// Returns an error message if `more` additional items would exceed the limit of pending items.
     fn too_many(&self, more: usize) -> Option<String> {
         let most = self.options.batch_most?;
         let batches = self.batch_store.batches();
@@ -185,7 +185,7 @@ impl Stub {
         (waiting + more > most).then(|| format!("expected at most {most} pending items, got {waiting} and {more} more"))
     }
 
-    /// Stores a batch and answers it in the background.
+    /// Stores a batch and starts a background task that answers the items.
     fn create_batch(
         self: &Arc<Self>,
         api: Api,
@@ -329,12 +329,12 @@ impl Batch {
     }
 }
 
-/// Returns the name of a batch's file of answers (`good`) or of errors.
+/// Returns the file name of a batch's answers (`good`) or of its errors.
 fn file_name(batch: &str, good: bool) -> String {
     format!("file-{batch}-{}", if good { "output" } else { "error" })
 }
 
-/// Returns the text of a batch's file of answers (`good`) or of errors.
+/// Returns the content of a batch's file of answers (`good`) or of errors.
 fn file(entries: &[(String, ItemState)], good: bool) -> String {
     let line = |(question, entry): &(String, ItemState)| {
         let (response, error) = match entry {
@@ -353,7 +353,7 @@ fn file(entries: &[(String, ItemState)], good: bool) -> String {
     entries.iter().filter_map(line).collect()
 }
 
-/// Parses the items of OpenAI's input file.
+/// Parses the items of an OpenAI input file.
 fn lines(text: &str) -> Result<Vec<(String, Value)>, String> {
     let line = |(k, line): (usize, &str)| {
         let line: Value = serde_json::from_str(line).map_err(|e| format!("line {}: {e}", k + 1))?;
@@ -364,7 +364,7 @@ fn lines(text: &str) -> Result<Vec<(String, Value)>, String> {
     };
     let all = text.lines().enumerate().map(line).collect::<Result<Vec<_>, String>>()?;
     if all.windows(2).any(|two| two[0].1["model"] != two[1].1["model"]) {
-        return Err("expected one model per batch".into());
+        return Err("model: expected the same model in all items of a batch".into());
     }
     check_ids(all)
 }
@@ -389,7 +389,7 @@ fn check_ids(all: Vec<(Value, Value)>) -> Result<Vec<(String, Value)>, String> {
     all.into_iter().map(check).collect()
 }
 
-/// Returns a field of a multipart form.
+/// Returns the field `name` of a multipart form with the boundary `mark`.
 fn field<'t>(form: &'t str, mark: &str, name: &str) -> Option<&'t str> {
     let wanted = format!("name=\"{name}\"");
     let parts = form.split(&format!("--{mark}")).filter_map(|part| part.split_once("\r\n\r\n")).collect::<Vec<_>>();
@@ -397,7 +397,7 @@ fn field<'t>(form: &'t str, mark: &str, name: &str) -> Option<&'t str> {
     content.strip_suffix("\r\n")
 }
 
-/// Returns a name that depends on content and number.
+/// Returns an id derived from content and number.
 fn item_name(content: &str, number: usize) -> String {
     hex::encode(&Sha256::digest(format!("{number}:{content}"))[..8])
 }

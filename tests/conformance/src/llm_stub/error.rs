@@ -34,7 +34,7 @@ impl StubError {
         Self::new(StatusCode::NOT_FOUND, Some("model_not_found"), message)
     }
 
-    /// Returns the error of an unknown id.
+    /// Creates the error for an unknown id.
     pub(super) fn missing(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, None, message)
     }
@@ -77,7 +77,7 @@ impl StubError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, None, "the stub is down (--down-after)")
     }
 
-    /// Returns the reply in the form of the API.
+    /// Converts the error to an HTTP response in the form of the API.
     pub(super) fn response(self, api: Api) -> Response {
         let (status, body) = self.document(api);
         let mut response = (status, Json(body)).into_response();
@@ -87,7 +87,7 @@ impl StubError {
         response
     }
 
-    /// Returns the status and the body of the error.
+    /// Returns the HTTP status and the body of the error.
     pub(super) fn document(&self, api: Api) -> (StatusCode, Value) {
         let StubError { status, code, message, .. } = self;
         let body = match api {

@@ -1,4 +1,4 @@
-//! Moves for answers, chosen by an agent.
+//! Agent that chooses the moves in the stub's answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::error::StubError;
 use super::request::PositionMetadata;
 
-/// Maximum number of cached games.
+/// Maximum number of games for which an agent is cached.
 const MAX_GAMES: usize = 64;
 
-/// Agent that is built once for each requested game.
+/// Agent that is built once per requested game.
 pub(super) struct MoveSource {
     spec: AgentSpec,
     agents: Mutex<HashMap<String, GameAgent>>,
@@ -44,7 +44,7 @@ impl MoveSource {
         Ok((loaded, agent))
     }
 
-    /// Returns the agent's move, a text or a document; `name` seeds its randomness.
+    /// Returns the agent's move as text or document; `name` seeds the agent's randomness.
     pub(super) fn choose(&self, about: &PositionMetadata, name: &str) -> Result<Value, StubError> {
         let wrong = |why: &str| StubError::bad(format!("metadata.ludex: {why}"));
         let (game, agent) = self.agent(&about.game)?;
@@ -57,10 +57,10 @@ impl MoveSource {
             )));
         }
         let view = game.read_view(&about.view).map_err(|e| wrong(&format!("view: {e}")))?;
-        // Agents trust their request, but this one comes from outside.
+        // Agents trust their input, but this position comes from a client.
         let world = view.world(&mut Stream::from_text(name));
         if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
-            return Err(wrong("legal: expected the actions that the view allows"));
+            return Err(wrong("legal: expected at least one action id, all legal in the view"));
         }
         let mut legal = about.legal.clone();
         legal.sort_unstable();

@@ -18,7 +18,7 @@ pub(super) fn document(api: Api, request: &StubRequest, answers: &[StubAnswer], 
             "usage": { "prompt_tokens": question, "completion_tokens": out, "total_tokens": question + out },
         }),
         Api::Anthropic => {
-            // This API has one choice.
+            // The messages API has exactly one choice.
             let (content, reason) = answers.first().map_or((Vec::new(), "end_turn"), |a| blocks(request, a, id));
             json!({
                 "id": format!("msg_{id}"), "type": "message", "role": "assistant", "model": request.model,
@@ -42,7 +42,7 @@ fn choice(request: &StubRequest, answer: &StubAnswer, k: usize) -> Value {
     };
     if answer.finish == Finish::Refused {
         message["content"] = Value::Null;
-        // With a schema, a refusal has its own field and counts as complete.
+        // If the request has a schema, a refusal has a field of its own and the finish reason of a complete answer.
         if request.form.is_some() {
             message["refusal"] = answer.text.clone().into();
             reason = "stop";

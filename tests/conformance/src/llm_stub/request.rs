@@ -19,21 +19,21 @@ pub(super) struct StubRequest {
     pub(super) question: String,
     /// Number of requested choices.
     pub(super) n: usize,
-    /// Maximum tokens of an answer.
+    /// Maximum number of tokens in an answer.
     pub(super) limit: Option<u64>,
     /// Requested JSON form; plain text if absent.
     pub(super) form: Option<JsonForm>,
-    /// Position, if the client sends it.
+    /// Position, if the client includes it in the metadata.
     pub(super) about: Option<PositionMetadata>,
 }
 
 pub(super) struct JsonForm {
     pub(super) schema: Value,
-    /// Tool to call with the object as arguments; `None`: the object is the content of the message.
+    /// Tool that must be called with the object as arguments. `None`: the object is the content of the message.
     pub(super) tool: Option<String>,
 }
 
-/// Content of `metadata.ludex`: the move request as an agent receives it, without hidden information.
+/// Content of `metadata.ludex`: the move request as an agent receives it, without hidden information of other seats.
 #[derive(Deserialize)]
 pub(super) struct PositionMetadata {
     pub(super) game: String,
@@ -77,7 +77,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "content is text, or a list of parts with text")]
+#[serde(untagged, expecting = "content: expected text or a list of parts with text")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
@@ -102,7 +102,7 @@ impl StubRequest {
     pub(super) fn read(api: Api, body: &[u8]) -> Result<Self, StubError> {
         let body: Body = serde_json::from_slice(body).map_err(|e| StubError::bad(format!("the body: {e}")))?;
         if body.messages.is_empty() {
-            return Err(StubError::bad("messages: expected at least one"));
+            return Err(StubError::bad("messages: expected at least one message, got none"));
         }
         if body.model.starts_with("missing") {
             return Err(StubError::model(&body.model));
@@ -139,12 +139,13 @@ impl StubRequest {
         Ok(StubRequest { model: body.model, texts, question, n: n as usize, limit, form, about })
     }
 
-    /// Returns the tokens of the prompt, four characters each.
+    /// Returns the number of tokens in the prompt, at four characters per token.
     pub(super) fn tokens(&self) -> u64 {
         tokens(self.texts.iter().map(|t| t.chars().count()).sum())
     }
 
-    /// Returns the labels of the lines that the prompt requests (`Answer: <your move>`), preferably from the last message.
+    /// Returns the labels of the lines that the prompt requests (`Answer: <your move>`). Labels in the last message
+    /// take precedence.
     pub(super) fn labels(&self) -> Vec<&str> {
         let in_text = |text| labels(text).collect::<Vec<_>>();
         let own = in_text(&self.question);
@@ -161,19 +162,19 @@ impl StubRequest {
     }
 }
 
-/// Returns the words before `: <` at the start of lines.
+/// Returns the labels that precede `: <` at the start of a line.
 fn labels(text: &str) -> impl Iterator<Item = &str> {
     let label = |line: &'_ str| line.split_once(": <").map(|(label, _)| label.len());
     let found = text.lines().filter_map(move |line| label(line).map(|n| &line[..n]));
     found.filter(|label| label.starts_with(char::is_uppercase) && label.chars().all(char::is_alphabetic))
 }
 
-/// Returns the tokens of a text with this many characters.
+/// Converts a number of characters to a number of tokens.
 pub(super) fn tokens(chars: usize) -> u64 {
     chars.div_ceil(4) as u64
 }
 
-/// Returns the requested form: a schema, any object, or a forced tool.
+/// Returns the requested JSON form: a schema, any object, or a forced tool.
 fn form(api: Api, body: &Body) -> Result<Option<JsonForm>, StubError> {
     let object = |schema: Value, tool: Option<&str>| Ok(Some(JsonForm { schema, tool: tool.map(str::to_owned) }));
     if let (Some(format), Api::OpenAi) = (&body.response_format, api) {
@@ -191,7 +192,7 @@ fn form(api: Api, body: &Body) -> Result<Option<JsonForm>, StubError> {
     }
     let choice = body.tool_choice.as_ref().unwrap_or(&Value::Null);
     let tools = body.tools.as_deref().unwrap_or_default();
-    // Both APIs name one tool or allow any.
+    // Both APIs either name one tool or allow any tool.
     let name_of = |tool: &Value| match api {
         Api::OpenAi => tool["function"]["name"].as_str().map(str::to_owned),
         Api::Anthropic => tool["name"].as_str().map(str::to_owned),

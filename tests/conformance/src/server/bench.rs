@@ -1,4 +1,4 @@
-//! What all laws share: the server's address, our name, the server's games.
+//! Context that all laws share: the server's address, the client's name, the server's games.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,29 +15,29 @@ use tokio_tungstenite::tungstenite::http::Uri;
 use super::link::Link;
 use super::{LawFailure, LawResult, ServerCheckOptions, wrong};
 
-/// The name without a token.
+/// Agent name of a client without a token.
 const NAME: &str = "conformance";
 
-/// The context of the laws: the server's address, and its games and scopes.
+/// Context of the laws: the server's address, games and scopes.
 pub(super) struct LawContext {
-    /// The address without its path.
+    /// Address of the server without its path.
     base: Uri,
-    /// The path, if the user gave one of their own.
+    /// Path that the user gave, if any.
     path: Option<String>,
     pub token: Option<String>,
     agent: Option<String>,
     pub patience: Duration,
     tls: Option<Arc<rustls::ClientConfig>>,
-    /// Scopes of the first `welcome`; `None` without one.
+    /// Scopes of the first `welcome`; `None` if no `welcome` arrived.
     scopes: Option<Vec<Scope>>,
     games: OnceCell<Vec<(GameEntry, Spec)>>,
 }
 
 impl LawContext {
-    /// Connects once, to see whether there is a server.
+    /// Connects once, to check that a server is running.
     ///
     /// # Errors
-    /// An invalid address, or one where no WebSocket can be opened.
+    /// The address is invalid, or no WebSocket can be opened there.
     pub async fn new(plan: &ServerCheckOptions) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
@@ -58,40 +58,40 @@ impl LawContext {
             Err(LawFailure::Fault(fault)) => anyhow::bail!("{url}: {}", fault.did),
             Err(LawFailure::Skip(why)) => anyhow::bail!("{url}: {why}"),
         };
-        // Faults of the handshake are reported by its own laws.
+        // Handshake faults are reported by the laws of the handshake.
         bench.scopes = bench.greet(&mut link).await.ok().map(|welcome| welcome.scopes);
         Ok(bench)
     }
 
-    /// Returns true if a law that needs the scope can be checked.
+    /// Returns true if the token grants the scope that a law needs.
     pub fn grants(&self, needs: Option<Scope>) -> bool {
         let (Some(needs), Some(scopes)) = (needs, &self.scopes) else { return true };
         scopes.contains(&needs) || scopes.contains(&Scope::Admin)
     }
 
-    /// Returns true if the user gave no path, so that both paths of the protocol must work.
+    /// Returns true if the user gave no path, so that the server must accept both paths of the protocol.
     pub fn has_both_paths(&self) -> bool {
         self.path.is_none()
     }
 
-    /// The address of the WebSocket, with `path` if the user gave none.
+    /// Returns the address of the WebSocket, with `path` unless the user gave a path.
     pub fn url(&self, path: &str) -> String {
         let scheme = self.base.scheme_str().unwrap_or("ws");
         let host = self.base.authority().map_or("", |authority| authority.as_str());
         format!("{scheme}://{host}{}", self.path.as_deref().unwrap_or(path))
     }
 
-    /// A connection that has said nothing yet.
+    /// Opens a connection without sending `hello`.
     pub async fn mute(&self, offer: &[Encoding]) -> LawResult<Link> {
         self.mute_at("/ws", offer).await
     }
 
-    /// The same at another path.
+    /// Opens a connection at `path` without sending `hello`.
     pub async fn mute_at(&self, path: &str, offer: &[Encoding]) -> LawResult<Link> {
         Link::open(&self.url(path), offer, self.patience, self.tls.clone()).await
     }
 
-    /// Returns the first message of every connection.
+    /// Returns the first message that a client sends on each connection.
     pub fn hello(&self) -> Hello {
         Hello {
             protocol: vec![VERSION],
@@ -102,24 +102,24 @@ impl LawContext {
         }
     }
 
-    /// Says hello on a connection.
+    /// Sends `hello` on a connection and returns the `welcome`.
     pub async fn greet(&self, link: &mut Link) -> LawResult<Box<Welcome>> {
         link.greet(self.hello()).await
     }
 
-    /// A connection after `hello`, and its `welcome`.
+    /// Opens a connection, sends `hello`, and returns the connection with its `welcome`.
     pub async fn link_in(&self, encoding: Encoding) -> LawResult<(Link, Box<Welcome>)> {
         let mut link = self.mute(&[encoding]).await?;
         let welcome = self.greet(&mut link).await?;
         Ok((link, welcome))
     }
 
-    /// A connection after `hello` that speaks MessagePack.
+    /// Opens a MessagePack connection and sends `hello`.
     pub async fn link(&self) -> LawResult<Link> {
         Ok(self.link_in(Encoding::MsgPack).await?.0)
     }
 
-    /// The games with their default parameters, each as it is listed and as it is described.
+    /// Returns the games with their default parameters: entry of the list and spec of each.
     pub async fn games(&self) -> LawResult<&[(GameEntry, Spec)]> {
         let games = self.games.get_or_try_init(|| async {
             let mut link = self.link().await?;
@@ -134,13 +134,13 @@ impl LawContext {
         Ok(games.await?)
     }
 
-    /// The first game of the list.
+    /// Returns the first game of the list.
     pub async fn a_game(&self) -> LawResult<&Spec> {
         let first = self.games().await?.first();
         first.map(|(_, spec)| spec).ok_or_else(|| wrong("listed no game", "at least one"))
     }
 
-    /// The shortest sequential game for two, without chance, in which each seat moves several times.
+    /// Returns the shortest sequential game for two without chance in which each seat moves several times.
     pub async fn game_of_turns(&self) -> LawResult<&Spec> {
         let games = self.games().await?.iter().map(|(_, spec)| spec);
         let fits = games.filter(|spec| {
@@ -149,10 +149,10 @@ impl LawContext {
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
         fits.min_by_key(|spec| spec.max_length)
-            .ok_or_else(|| LawFailure::Skip("the list has no sequential game of perfect information for two".into()))
+            .ok_or_else(|| LawFailure::Skip("the server lists no sequential game of perfect information for two players".into()))
     }
 
-    /// Tries a law on every game of the list. Skipped if every game skips it.
+    /// Runs a law on every game of the list. Skips the law if every game skips it.
     pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> LawResult) -> LawResult {
         let (mut link, mut tried, mut skipped) = (self.link().await?, false, Ok(()));
         for (_, spec) in self.games().await? {
@@ -160,7 +160,7 @@ impl LawContext {
                 Ok(()) => tried = true,
                 Err(skip @ LawFailure::Skip(_)) => {
                     skipped = Err(skip);
-                    // A fault may leave environments open.
+                    // The failed law may have left environments open.
                     link = self.link().await?;
                 }
                 Err(stop) => return Err(stop.of(&spec.string)),
@@ -169,17 +169,17 @@ impl LawContext {
         if tried { Ok(()) } else { skipped }
     }
 
-    /// A page over plain HTTP: its status and body.
+    /// Fetches a page over plain HTTP and returns its status and body.
     pub async fn page(&self, path: &str) -> LawResult<(u16, String)> {
         if self.base.scheme_str() != Some("ws") {
-            return Err(LawFailure::Skip("pages are read over plain HTTP only".into()));
+            return Err(LawFailure::Skip("pages are checked over plain HTTP only".into()));
         }
         let read = async {
             let host = self.base.host().unwrap_or_default();
             let bare = host.trim_matches(['[', ']']);
             let mut stream = TcpStream::connect((bare, self.base.port_u16().unwrap_or(80))).await?;
             let bearer = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
-            // With version 1.0 the answer comes in one piece.
+            // With HTTP 1.0, the body is not chunked.
             let head = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{}\r\n", bearer.unwrap_or_default());
             stream.write_all(head.as_bytes()).await?;
             let mut answer = String::new();
@@ -189,11 +189,11 @@ impl LawContext {
         let answer = tokio::time::timeout(self.patience, read).await;
         let answer =
             answer.map_err(|_| "no answer in time".to_owned()).and_then(|read| read.map_err(|e| e.to_string()));
-        let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an answer over HTTP"))?;
+        let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an HTTP response"))?;
         let parts = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
             let status = head.split(' ').nth(1)?.parse().ok()?;
             Some((status, body.to_owned()))
         });
-        parts.ok_or_else(|| wrong(format!("GET {path}: {}", super::short(&answer)), "an answer over HTTP"))
+        parts.ok_or_else(|| wrong(format!("GET {path}: {}", super::short(&answer)), "an HTTP response"))
     }
 }

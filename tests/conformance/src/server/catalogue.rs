@@ -15,7 +15,7 @@ use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(3, "describes every game that it lists", None, |b| listed(b).boxed_local()),
-    law(3, "describes games completely", None, |b| complete(b).boxed_local()),
+    law(3, "describes games with all fields", None, |b| complete(b).boxed_local()),
     law(3, "filters its games", None, |b| filters(b).boxed_local()),
     law(3, "accepts its own canonical game strings and parameters", None, |b| {
         b.each(async |link, spec| strings(link, spec).await).boxed_local()
@@ -24,10 +24,10 @@ pub(super) const LAWS: &[Law] = &[
         b.each(async |link, spec| pages(link, spec).await).boxed_local()
     }),
     law(6, "suggests known games for an unknown one", None, |b| unknown_games(b).boxed_local()),
-    law(6, "says what a wrong parameter may be", None, |b| wrong_params(b).boxed_local()),
+    law(6, "lists the allowed values of a wrong parameter", None, |b| wrong_params(b).boxed_local()),
 ];
 
-/// Fields of a spec that have no `?` on the page, with those of its views.
+/// Fields of a spec and of its views that are required (no `?` in the protocol page).
 const FIELDS: [&str; 20] = [
     "game",
     "params",
@@ -59,16 +59,16 @@ async fn listed(b: &LawContext) -> LawResult {
     for (entry, spec) in games {
         let of = |stop: LawFailure| stop.of(&entry.game);
         same(&spec.game, &entry.game, || "spec.game".into()).map_err(of)?;
-        same(&spec.rules, &entry.rules, || "spec.rules, beside the list".into()).map_err(of)?;
+        same(&spec.rules, &entry.rules, || "spec.rules, compared with the list".into()).map_err(of)?;
         let kinds = (spec.dynamics, spec.chance, spec.information);
-        same(&kinds, &(entry.dynamics, entry.chance, entry.information), || "what kind it is".into()).map_err(of)?;
+        same(&kinds, &(entry.dynamics, entry.chance, entry.information), || "dynamics, chance and information of the spec, compared with the list".into()).map_err(of)?;
         let [low, high] = entry.players;
         let within = (low..=high).contains(&spec.players) && low > 0;
-        law_holds(within, || format!("{} players, listed with {low} to {high}", spec.players), "as listed")
+        law_holds(within, || format!("the spec has {} players, but the list has {low} to {high}", spec.players), "a number within the listed range")
             .map_err(of)?;
         let (told, described): (BTreeSet<_>, BTreeSet<_>) =
             (entry.presets.iter().collect(), spec.presets.keys().collect());
-        same(&described, &told, || "presets, beside the list".into()).map_err(of)?;
+        same(&described, &told, || "presets of the spec, compared with the list".into()).map_err(of)?;
     }
     Ok(())
 }
@@ -80,7 +80,7 @@ async fn complete(b: &LawContext) -> LawResult {
         let missing = |of: &Value, fields: &[&'static str]| fields.iter().copied().find(|field| of[*field].is_null());
         let missing = missing(&raw["spec"], &FIELDS).or_else(|| missing(&raw["spec"]["views"], &VIEW_FIELDS));
         let found = match missing {
-            Some(field) => Err(wrong(format!("described without `{field}`"), "every field of the table")),
+            Some(field) => Err(wrong(format!("the spec has no `{field}`"), "every required field")),
             None => sane(spec),
         };
         found.map_err(|stop| stop.of(&entry.game))?;
@@ -88,33 +88,33 @@ async fn complete(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks what every spec must have.
+/// Checks the properties that every spec must have.
 fn sane(spec: &Spec) -> LawResult {
     same(&spec.seats.len(), &(spec.players as usize), || "names of seats".into())?;
     law_holds(
         spec.min_return < spec.max_return,
-        || format!("returns {}..{}", spec.min_return, spec.max_return),
-        "a range",
+        || format!("the spec's returns are {}..{}", spec.min_return, spec.max_return),
+        "a range with minimum <= maximum",
     )?;
-    law_holds(spec.actions > 0 || spec.proposals.is_some(), || "no actions".into(), "actions or proposals")?;
-    law_holds(spec.max_length > 0, || "max_length 0".into(), "a bound on the moves")?;
+    law_holds(spec.actions > 0 || spec.proposals.is_some(), || "the spec has no actions".into(), "actions or proposals")?;
+    law_holds(spec.max_length > 0, || "spec.max_length is 0".into(), "a maximum number of moves")?;
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
-    law_holds(hex(&spec.hash), || format!("hash {:?}", spec.hash), "lower-case hex")?;
+    law_holds(hex(&spec.hash), || format!("spec.hash is {:?}", spec.hash), "lower-case hex")?;
     let chance = spec.chance != ChanceMode::Deterministic;
-    law_holds(chance || spec.max_chance == 0, || format!("max_chance {}", spec.max_chance), "0 without chance")?;
+    law_holds(chance || spec.max_chance == 0, || format!("spec.max_chance is {}", spec.max_chance), "0 in a game without chance")?;
     let arrays = [&spec.views.tensor, &spec.views.info].into_iter().flatten().flatten();
     for (name, array) in arrays {
         law_holds(array.low <= array.high, || format!("{name}: {}..{}", array.low, array.high), "low <= high")?;
         let mut at = 0;
         for part in &array.parts {
-            same(&part.at, &at, || format!("views: where part {} of {name} begins", part.name))?;
+            same(&part.at, &at, || format!("start of part {} of the view {name}", part.name))?;
             at += part.len;
         }
         let first = array.s.first().copied().unwrap_or_default();
         law_holds(
             array.parts.is_empty() || at == first,
-            || format!("parts of {name} end at {at}"),
-            "the first axis's end",
+            || format!("the parts of the view {name} end at {at}"),
+            "the length of the first axis",
         )?;
     }
     Ok(())
@@ -151,11 +151,11 @@ async fn filters(b: &LawContext) -> LawResult {
         let wanted: Vec<&str> = games.iter().map(|g| &g.0).filter(|e| fits(e)).map(|e| e.game.as_str()).collect();
         let got = list(&mut link, filter.clone()).await?;
         let got: Vec<&str> = got.iter().map(|entry| entry.game.as_str()).collect();
-        same(&got, &wanted, || format!("list_games with the filter {}", json!(filter)))?;
+        same(&got, &wanted, || format!("reply to `list_games` with the filter {}", json!(filter)))?;
     }
     let name = &b.a_game().await?.game;
     let found = list(&mut link, GameFilter { text: Some(name.clone()), ..none() }).await?;
-    law_holds(found.iter().any(|e| e.game == *name), || format!("did not find {name} by its name"), "it")
+    law_holds(found.iter().any(|e| e.game == *name), || format!("listed no game with the name filter {name}"), "that game")
 }
 
 async fn describe(link: &mut Link, game: &str, params: &Params) -> LawResult<Spec> {
@@ -180,9 +180,9 @@ async fn strings(link: &mut Link, spec: &Spec) -> LawResult {
         law_holds(
             equal.0 == equal.1,
             || format!("{} for {}", with.string, json!(with.params)),
-            "one string for equal parameters",
+            "the same string for equal parameters",
         )?;
-        law_holds(!equal.0 || equal.2, || of("another hash"), "equal hashes for equal parameters")?;
+        law_holds(!equal.0 || equal.2, || of("a different hash"), "equal hashes for equal parameters")?;
     }
     Ok(())
 }
@@ -191,15 +191,15 @@ async fn pages(link: &mut Link, spec: &Spec) -> LawResult {
     let describe = Describe { game: spec.game.clone(), rules_text: true, ..Describe::default() };
     let text = link.call(ClientMessage::Describe(describe)).await?.spec()?.text;
     law_holds(text.is_some_and(|text| !text.trim().is_empty()), || "sent no rules page".into(), "`text`")?;
-    law_holds(spec.text.is_none(), || "sent a rules page without being asked".into(), "no `text`")
+    law_holds(spec.text.is_none(), || "sent a rules page that was not requested".into(), "no `text`")
 }
 
-/// Checks that an error about a name says the name, the known names, and the most similar one.
+/// Checks that an error about an unknown name contains the name, the known names, and the most similar name.
 fn instead(error: &Refusal, got: &str, nearest: &str) -> LawResult {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
-    law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?} in it"))?;
-    // Another name may be as similar.
+    law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list that contains {nearest:?}"))?;
+    // Several names may be equally similar.
     let edits = |word: &str| strsim::osa_distance(got, word);
     let near = error.nearest.as_deref().is_some_and(|word| edits(word) <= edits(nearest));
     law_holds(near, || format!("`nearest` to {got:?} is {:?}", error.nearest), &format!("{nearest:?}"))
@@ -235,7 +235,7 @@ async fn wrong_params(b: &LawContext) -> LawResult {
             let error = link.demand(beyond).await?.error_at(ErrorCode::BadParams, &format!("params.{name}"));
             let error = error.map_err(of)?;
             same(&error.got.as_deref(), &Some(&json!(most + 1)), || format!("`got` of {name}")).map_err(of)?;
-            law_holds(error.allowed.is_some(), || format!("no `allowed` for {name}"), "what it may be").map_err(of)?;
+            law_holds(error.allowed.is_some(), || format!("the error about {name} has no `allowed`"), "`allowed` with the valid values").map_err(of)?;
         }
     }
     if tried > 0 { Ok(()) } else { Err(LawFailure::Skip("no game has parameters".into())) }

@@ -1,4 +1,4 @@
-//! Laws of moves that are documents, tried on every game of the list that takes some.
+//! Laws of moves that are documents, checked with every game of the list that accepts documents.
 
 use futures_util::FutureExt as _;
 use ludex_protocol::error::Issue;
@@ -15,29 +15,29 @@ use super::matches::terms::join;
 use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(4, "hears documents in environments", Some(Scope::Gym), |b| b.each(in_environments).boxed_local()),
-    law(5, "hears documents in matches", Some(Scope::Play), |b| {
+    law(4, "accepts documents in environments", Some(Scope::Gym), |b| b.each(in_environments).boxed_local()),
+    law(5, "accepts documents in matches", Some(Scope::Play), |b| {
         let law = async |_: &mut Link, spec: &Spec| in_matches(b, spec).await;
         async move { b.each(law).await }.boxed_local()
     }),
 ];
 
-/// The seed of the episodes.
+/// Seed of the checked episodes.
 const SEED: u64 = 20_261_122;
-/// Turns of an episode that are looked at.
+/// Maximum number of turns checked per episode.
 const TURNS: usize = 12;
 
 fn speaks(spec: &Spec) -> LawResult {
     let some = spec.proposals.as_ref().is_some_and(|all| !all.is_empty());
-    if some { Ok(()) } else { Err(LawFailure::Skip("no game of the list takes documents".into())) }
+    if some { Ok(()) } else { Err(LawFailure::Skip("no listed game accepts documents".into())) }
 }
 
-/// A document that no game understands.
+/// Returns a document that is invalid in every game.
 fn nonsense() -> Value {
     json!({ "conformance": { "is": ["no", "move"] } })
 }
 
-/// Returns the smallest document that the plain keywords of a schema allow.
+/// Returns the smallest document that the basic keywords of a schema allow, if any.
 fn smallest(schema: &Value) -> Option<Value> {
     if let Some(value) = schema.get("const").or_else(|| schema.get("enum")?.get(0)) {
         return Some(value.clone());
@@ -66,26 +66,26 @@ fn smallest(schema: &Value) -> Option<Value> {
     })
 }
 
-/// Flaws say where they are, in order.
+/// Checks that issues have JSON pointers in order and messages.
 fn explained(issues: &[Issue]) -> LawResult {
     let paths: Vec<&str> = issues.iter().map(|issue| issue.path.as_str()).collect();
     let pointers = paths.iter().all(|path| path.is_empty() || path.starts_with('/'));
     let good = !issues.is_empty() && issues.len() <= 64 && paths.is_sorted() && pointers;
-    law_holds(good, || format!("sent issues at {paths:?}"), "1 to 64 JSON pointers in order")?;
-    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "an issue has no message".into(), "a message")
+    law_holds(good, || format!("sent issues with the paths {paths:?}"), "1 to 64 JSON pointers in ascending order")?;
+    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "sent an issue without `message`".into(), "a message")
 }
 
-/// The schema of a turn, by the key that it names.
+/// Returns the schema that a turn names by `key`.
 fn schema_of<'a>(spec: &'a Spec, key: &str, phase: Option<&str>) -> LawResult<&'a Value> {
     let stem = key.split('/').next();
-    same(&stem, &phase, || format!("the phase, beside the schema {key:?}"))?;
+    same(&stem, &phase, || format!("phase of the turn, compared with its schema {key:?}"))?;
     let found = spec.proposals.as_ref().and_then(|all| all.get(key));
-    found.ok_or_else(|| wrong(format!("named the schema {key:?}"), "one of the spec's `proposals`"))
+    found.ok_or_else(|| wrong(format!("the turn names the schema {key:?}"), "a key of spec.proposals"))
 }
 
 // ---- environments ---------------------------------------------------------------------------------------------------
 
-/// An environment of a game with documents.
+/// Environment of a game that accepts documents.
 struct Room<'a> {
     link: &'a mut Link,
     h: CheckedHandle,
@@ -97,7 +97,7 @@ impl Room<'_> {
         Ok(*self.link.call(ClientMessage::View(view)).await?.viewed()?)
     }
 
-    /// Moves by ids, but one seat says a document.
+    /// Plays a step with one seat's move as a document and the other moves as ids.
     async fn say(&mut self, ids: &[i32], column: usize, said: Value) -> LawResult<IncomingMessage> {
         let id = |id: &i32| if *id < 0 { None } else { Some(Move::Id((*id).into())) };
         let mut moves: Vec<Option<Move>> = ids.iter().map(id).collect();
@@ -106,8 +106,9 @@ impl Room<'_> {
         self.link.call(ClientMessage::Step(step)).await
     }
 
-    /// In a turn with documents: nonsense is refused with its flaws and moves nothing; a document is refused so too, or is
-    /// played, and then a snapshot brings the same state again.
+    /// Plays a turn that accepts documents. An invalid document must be refused with issues and leave the state
+    /// unchanged. A schema-conforming document must be refused in the same way or be played; after that, a snapshot
+    /// must restore the same state.
     async fn turn(&mut self, batch: &Batch, ids: &[i32]) -> LawResult<bool> {
         let mut spoken = false;
         for (seat, _) in self.h.acting(batch, 0) {
@@ -134,10 +135,10 @@ impl Room<'_> {
             let played = self.h.look(self.link).await?;
             self.restore(kept).await?;
             let restored = self.h.look(self.link).await?;
-            same(&self.h.rows(&restored), &self.h.rows(&before), || "the state of a snapshot".into())?;
+            same(&self.h.rows(&restored), &self.h.rows(&before), || "the state restored from a snapshot".into())?;
             self.restore(said).await?;
             let again = self.h.look(self.link).await?;
-            same(&self.h.rows(&again), &self.h.rows(&played), || "the state of a snapshot with a document".into())?;
+            same(&self.h.rows(&again), &self.h.rows(&played), || "the state restored from a snapshot after a document".into())?;
             return Ok(true);
         }
         if !spoken {
@@ -172,21 +173,22 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
         }
         if room.turn(&batch, &ids).await? {
             tried = true;
-            // Further, by ids: the turns after this one may have other schemas.
+            // The episode continues with ids, since later turns may have other schemas.
             let batch = room.h.look(room.link).await?;
             if let Some(ids) = room.h.choose(&batch, SEED) {
                 room.h.step(room.link, &ids).await?;
             }
         }
     }
-    law_holds(tried, || format!("asked for no document in {TURNS} turns"), "a `schema`, as the spec has `proposals`")?;
+    law_holds(tried, || format!("requested no document in {TURNS} turns"), "a turn with `schema`, since the spec has `proposals`")?;
     let Room { link, h } = room;
     h.close(link).await
 }
 
 // ---- matches --------------------------------------------------------------------------------------------------------
 
-/// Refused with all its flaws, refused as unparsed, then an id: each costs what the page says.
+/// Sends a document that is refused with issues, a text that is refused as unparsed, then an id. Each must cost what
+/// the protocol page specifies.
 async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
     speaks(spec)?;
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
@@ -207,16 +209,16 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         let refused = table.act(&flawed).await?.refusal()?;
         same(&refused.code, &ErrorCode::IllegalAction, || "refused.code of a flawed document".into())?;
         explained(refused.issues.as_deref().unwrap_or_default())?;
-        same(&table.act(&flawed).await?.refusal()?, &refused, || "the answer to the same document again".into())?;
+        same(&table.act(&flawed).await?.refusal()?, &refused, || "the reply to a repeated document".into())?;
         let answer = table.act(&words).await?;
         if answer.raw["type"] == "accepted" {
-            // In some games everything that is said is a move.
+            // In some games, every text is a legal move.
             table.note_document(turn.turn);
             continue;
         }
         let refused = answer.refusal()?;
         let codes = [ErrorCode::Unparsed, ErrorCode::IllegalAction];
-        law_holds(codes.contains(&refused.code), || format!("refused words with {}", refused.code), "`unparsed`")?;
+        law_holds(codes.contains(&refused.code), || format!("refused a text with the code {}", refused.code), "`unparsed`")?;
         same(&refused.tries_left, &1, || "refused.tries_left".into())?;
         if smallest.is_none() {
             let turn = ludex_protocol::message::TurnFrame { attempt: 2, ..turn };
@@ -237,5 +239,5 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
     }
     table.ending().await?;
-    law_holds(tried, || "asked for no document".into(), "a `schema`, as the spec has `proposals`")
+    law_holds(tried, || "requested no document".into(), "a turn with `schema`, since the spec has `proposals`")
 }

@@ -10,35 +10,35 @@ use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::{Law, LawResult, law, law_holds, same};
 
-/// Requests that are sent at once, if the window allows.
+/// Number of requests sent at once, if the server's window allows.
 const MANY: usize = 64;
 
 pub(super) const LAWS: &[Law] = &[
-    law(1, "ignores fields that it does not know", None, |b| both(b, unknown_fields).boxed_local()),
+    law(1, "ignores unknown fields", None, |b| both(b, unknown_fields).boxed_local()),
     law(1, "reads null as absent", None, |b| both(b, nulls).boxed_local()),
     law(1, "accepts fields in any order", None, |b| field_order(b).boxed_local()),
-    law(1, "refuses types that it does not know", None, |b| both(b, unknown_types).boxed_local()),
+    law(1, "refuses unknown message types", None, |b| both(b, unknown_types).boxed_local()),
     law(6, "names the field that is wrong", None, |b| both(b, wrong_fields).boxed_local()),
     law(6, "refuses requests without a valid id", None, |b| both(b, wrong_ids).boxed_local()),
     law(1, "answers each of many requests once", None, |b| both(b, many).boxed_local()),
-    law(1, "answers nothing to messages without an id", None, |b| both(b, no_reply).boxed_local()),
+    law(1, "sends no reply to messages without an id", None, |b| both(b, no_reply).boxed_local()),
 ];
 
-/// Values for the fields of requests.
+/// Values for the fields of sample requests.
 struct Sample {
-    /// A game of the list.
+    /// Game from the server's list.
     game: String,
-    /// Requests that may be unanswered.
+    /// Maximum number of unanswered requests.
     window: usize,
 }
 
-/// Tries a law in both encodings.
+/// Checks a law in JSON and in MessagePack.
 async fn both(b: &LawContext, law: impl AsyncFn(&mut Link, &Sample) -> LawResult) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let (mut link, welcome) = b.link_in(encoding).await?;
         let sample = Sample { game: b.a_game().await?.game.clone(), window: welcome.limits.window as usize };
         law(&mut link, &sample).await?;
-        // Nothing came that was not asked for, and the connection still works.
+        // No unsolicited message has arrived, and the connection still works.
         link.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     }
     Ok(())
@@ -49,18 +49,18 @@ async fn unknown_fields(link: &mut Link, sample: &Sample) -> LawResult {
     link.demand(json!({"type": "ping", "x_later": odd})).await?.pong()?;
     let plain = link.demand(json!({"type": "describe", "game": sample.game})).await?;
     let more = link.demand(json!({"type": "describe", "game": sample.game, "x_later": odd, "rules": 3})).await?;
-    same(&more.message, &plain.message, || "describe with unknown fields".into())
+    same(&more.message, &plain.message, || "reply to `describe` with unknown fields".into())
 }
 
 async fn nulls(link: &mut Link, sample: &Sample) -> LawResult {
     let plain = link.demand(json!({"type": "describe", "game": sample.game})).await?;
     let nulls = json!({"type": "describe", "game": sample.game, "params": null, "rules_text": null});
     let nulls = link.demand(nulls).await?;
-    same(&nulls.message, &plain.message, || "describe with nulls".into())?;
+    same(&nulls.message, &plain.message, || "reply to `describe` with nulls".into())?;
     let plain = link.demand(json!({"type": "list_games"})).await?;
     for filter in [Value::Null, json!({"information": null, "players": null, "text": null})] {
         let nulls = link.demand(json!({"type": "list_games", "filter": filter})).await?;
-        same(&nulls.message, &plain.message, || "list_games with nulls".into())?;
+        same(&nulls.message, &plain.message, || "reply to `list_games` with nulls".into())?;
     }
     link.demand(json!({"type": "list_matches", "game": null, "live": null, "limit": null})).await?.matches().map(drop)
 }
@@ -102,7 +102,7 @@ async fn wrong_fields(link: &mut Link, sample: &Sample) -> LawResult {
         (json!({"type": "list_matches", "game": {}}), "game"),
     ] {
         let error = link.demand(message.clone()).await?.error_at(ErrorCode::BadField, path)?;
-        law_holds(!error.message.is_empty(), || format!("answered {message} without a message"), "`message`")?;
+        law_holds(!error.message.is_empty(), || format!("answered {message} with an error without `message`"), "`message`")?;
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ async fn many(link: &mut Link, sample: &Sample) -> LawResult {
         json!({"type": "unspectate", "match": "m_conformance"}),
     ];
     let mut asked = Vec::new();
-    // Ids rise, but may have gaps.
+    // Ids must increase, but gaps are allowed.
     for (at, mut message) in kinds.iter().cycle().take(MANY.min(sample.window)).cloned().enumerate() {
         let id = link.last + 1 + at as i64 % 3;
         message["id"] = id.into();

@@ -1,4 +1,4 @@
-//! The golden frames: the server understands each client message as it is written there, alike in both encodings.
+//! Laws of the golden frames: the server accepts each recorded client message, in JSON and in MessagePack.
 
 use futures_util::FutureExt as _;
 use ludex_protocol::message::{
@@ -15,14 +15,15 @@ use super::link::Link;
 use super::{Law, LawResult, law, law_holds, same, short, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(11, "understands the golden frames, alike in both encodings", None, |b| frames(b).boxed_local()),
-    law(1, "answers the same in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
+    law(11, "accepts the golden frames in both encodings", None, |b| frames(b).boxed_local()),
+    law(1, "gives equal replies in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
 ];
 
-/// Every message in JSON and, as hex, in MessagePack. `tests/data/frames/make.py` wrote them without any code of Ludex.
+/// Every message in JSON and in MessagePack (as hex), written by `tests/data/frames/make.py` without any code of this
+/// project.
 const FRAMES: &str = include_str!("../../../../tests/data/frames/frames.jsonl");
 
-/// The errors for a message whose form was not understood.
+/// Error codes for a malformed message.
 const FORM: [ErrorCode; 6] = [
     ErrorCode::BadFrame,
     ErrorCode::BadMessage,
@@ -32,13 +33,13 @@ const FORM: [ErrorCode; 6] = [
     ErrorCode::TooDeep,
 ];
 
-/// Frames that ask for more than most games have: a server may refuse these fields.
+/// Golden frames with fields that few games support, each with these fields; a server may refuse them.
 const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
 
-/// A frame that does something once: only the encoding that comes first finds the run.
+/// Golden frame that can succeed only once, so only the first encoding finds the run.
 const ONCE: &str = "withdraw";
 
-/// A frame that would leave something behind on a server that lets us do it.
+/// Golden frame that creates a lasting object; not sent if the token grants the scope `admin`.
 const LASTING: &str = "organise";
 
 async fn frames(b: &LawContext) -> LawResult {
@@ -57,12 +58,12 @@ async fn frames(b: &LawContext) -> LawResult {
         if name == ONCE {
             continue;
         }
-        same(&packed, &json, || "in MessagePack, compared with JSON".into()).map_err(in_frame)?;
+        same(&packed, &json, || "reply in MessagePack, compared with JSON".into()).map_err(in_frame)?;
     }
     Ok(())
 }
 
-/// Sends a golden frame on a connection of its own; the type of the reply, with the code of an error.
+/// Sends a golden frame on a separate connection. Returns the type of the reply, with the code of an error.
 async fn answer(b: &LawContext, encoding: Encoding, frame: &Value) -> LawResult<(String, Option<ErrorCode>)> {
     let message = &frame["json"];
     let bytes = match encoding {
@@ -90,13 +91,13 @@ async fn answer(b: &LawContext, encoding: Encoding, frame: &Value) -> LawResult<
     let a_lot = ASK_A_LOT.iter().find(|(name, _)| frame["name"] == *name);
     let too_much = a_lot.is_some_and(|(_, fields)| fields.iter().any(|field| heard.raw["path"] == *field));
     if code.is_some_and(|code| FORM.contains(&code)) && !too_much {
-        return Err(heard.not("a golden frame to be understood"));
+        return Err(heard.not("a reply other than an error about the message's form"));
     }
     give_up(&mut link, id, &heard, message).await?;
     Ok((heard.raw["type"].as_str().unwrap_or_default().to_owned(), code))
 }
 
-/// Leaves the match that a golden `join` may have begun.
+/// Leaves the match that a golden `join` may have started.
 async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &Value) -> LawResult {
     let ServerMessage::Joined(joined) = &joined.message else { return Ok(()) };
     link.last = id;
@@ -111,7 +112,7 @@ async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &V
     link.reply(leave).await.map(drop)
 }
 
-/// A message without the parts that differ between two sessions.
+/// Removes the parts of a message that differ between two sessions.
 fn bare(heard: IncomingMessage) -> ServerMessage {
     let mut message = heard.message;
     match &mut message {
@@ -144,7 +145,7 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> LawResu
         let [x, y] = &batches;
         let (mut x, mut y) = (x.clone(), y.clone());
         (x.env, y.env) = (0, 0);
-        law_holds(x == y, || format!("a batch in MessagePack is {}, in JSON {}", short(&y), short(&x)), "one batch")?;
+        law_holds(x == y, || format!("a batch in MessagePack is {}, but in JSON {}", short(&y), short(&x)), "equal batches")?;
         let Some(actions) = a.choose(&batches[0], 9) else { break };
         if ply == 3 {
             let bad = vec![i32::MAX; actions.len()];

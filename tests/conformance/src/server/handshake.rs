@@ -12,16 +12,16 @@ use super::link::LinkEnd;
 use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(2, "says welcome in both encodings, and in JSON if none is offered", None, |b| welcome(b).boxed_local()),
+    law(2, "sends welcome in both encodings, and in JSON if the client offers none", None, |b| welcome(b).boxed_local()),
     law(1, "opens its WebSocket at /ws and at /", None, |b| paths(b).boxed_local()),
     law(2, "announces every limit", None, |b| limits(b).boxed_local()),
-    law(2, "gives every session a name and a key of its own", None, |b| own_names(b).boxed_local()),
-    law(2, "wants hello first", None, |b| hello_first(b).boxed_local()),
-    law(2, "refuses protocols that it does not speak", None, |b| versions(b).boxed_local()),
+    law(2, "gives every session a unique name and key", None, |b| own_names(b).boxed_local()),
+    law(2, "requires hello as the first message", None, |b| hello_first(b).boxed_local()),
+    law(2, "refuses unsupported protocol versions", None, |b| versions(b).boxed_local()),
     law(2, "refuses invalid names", None, |b| names(b).boxed_local()),
     law(2, "refuses a wrong token", None, |b| tokens(b).boxed_local()),
-    law(1, "takes hello and the first requests in one go", None, |b| one_go(b).boxed_local()),
-    law(2, "answers ping with a clock that does not go back", None, |b| clock(b).boxed_local()),
+    law(1, "accepts requests that are sent together with hello", None, |b| one_go(b).boxed_local()),
+    law(2, "answers ping with a monotonic clock", None, |b| clock(b).boxed_local()),
 ];
 
 async fn welcome(b: &LawContext) -> LawResult {
@@ -36,11 +36,11 @@ async fn welcome(b: &LawContext) -> LawResult {
         same(&(welcome.envs.len(), welcome.matches.len()), &(0, 0), || "envs and matches of a new session".into())?;
         law_holds(
             !welcome.session.is_empty() && !welcome.key.is_empty(),
-            || "gave no session or no key".into(),
+            || "sent a `welcome` without `session` or `key`".into(),
             "both",
         )?;
-        law_holds(!welcome.scopes.is_empty(), || "granted no scope".into(), "at least one of them")?;
-        law_holds(!welcome.server.is_empty(), || "gave no name of its own".into(), "`server`")?;
+        law_holds(!welcome.scopes.is_empty(), || "welcome.scopes is empty".into(), "at least one scope")?;
+        law_holds(!welcome.server.is_empty(), || "welcome.server is empty".into(), "`server`")?;
         if let Some(name) = name {
             same(&welcome.agent, &name, || "welcome.agent".into())?;
         }
@@ -50,7 +50,7 @@ async fn welcome(b: &LawContext) -> LawResult {
 
 async fn paths(b: &LawContext) -> LawResult {
     if !b.has_both_paths() {
-        return Err(LawFailure::Skip("the address has a path of its own".into()));
+        return Err(LawFailure::Skip("the address names a path, so the default paths are not checked".into()));
     }
     for path in ["/", "/ws"] {
         let mut link = b.mute_at(path, &[Encoding::Json]).await?;
@@ -72,16 +72,16 @@ async fn limits(b: &LawContext) -> LawResult {
         law_holds(fits, || format!("limits.{name} is {}", announced[name]), "a number of at least 1")?;
     }
     let (kept, window) = (limits.replies_kept, limits.window);
-    law_holds(kept >= window, || format!("keeps {kept} replies and has a window of {window}"), "at least `window`")
+    law_holds(kept >= window, || format!("stores {kept} replies with a window of {window} requests"), "at least `window` replies")
 }
 
 async fn own_names(b: &LawContext) -> LawResult {
     let ((_a, one), (_b, two)) = (b.link_in(Encoding::Json).await?, b.link_in(Encoding::Json).await?);
-    law_holds(one.session != two.session, || format!("two sessions are called {:?}", one.session), "two names")?;
-    law_holds(one.key != two.key, || "two sessions have the same key".into(), "a key of its own for each")
+    law_holds(one.session != two.session, || format!("two sessions have the name {:?}", one.session), "a unique name for each")?;
+    law_holds(one.key != two.key, || "two sessions have the same key".into(), "a unique key for each session")
 }
 
-/// Sends a wrong first message, and returns the error that comes before the connection is closed.
+/// Sends a wrong first message and returns the error that precedes the close frame.
 async fn turned_away(b: &LawContext, first: &Value, code: ErrorCode, with: Close) -> LawResult<IncomingMessage> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.say(first).await;
@@ -114,7 +114,7 @@ async fn hello_first(b: &LawContext) -> LawResult {
 async fn versions(b: &LawContext) -> LawResult {
     let first = hello(b, |hello| hello.protocol = vec![998, 999]);
     let told = turned_away(b, &first, ErrorCode::ProtocolVersion, close::PROTOCOL).await?;
-    law_holds(told.raw["allowed"] == json!([VERSION]), || format!("says {}", told.raw), "`allowed`: [1]")?;
+    law_holds(told.raw["allowed"] == json!([VERSION]), || format!("error is {}", told.raw), "`allowed`: [1]")?;
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.greet(Hello { protocol: vec![999, VERSION], ..b.hello() }).await.map(drop)
 }
@@ -131,7 +131,7 @@ async fn names(b: &LawContext) -> LawResult {
 }
 
 async fn tokens(b: &LawContext) -> LawResult {
-    let Some(token) = &b.token else { return Err(LawFailure::Skip("no token was given".into())) };
+    let Some(token) = &b.token else { return Err(LawFailure::Skip("no token was given with --token".into())) };
     let first = hello(b, |hello| hello.token = Some(format!("{token}0")));
     turned_away(b, &first, ErrorCode::Unauthorized, close::UNAUTHORIZED).await.map(drop)
 }
@@ -139,7 +139,7 @@ async fn tokens(b: &LawContext) -> LawResult {
 async fn one_go(b: &LawContext) -> LawResult {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let mut link = b.mute(&[encoding]).await?;
-        // The ids of a session begin where its client likes. The id of hello is not one of them.
+        // Ids of a session start at any number. The id of `hello` does not count.
         link.ask_as(Some(1_000), &ClientMessage::Hello(Box::new(b.hello()))).await?;
         for id in [-3, -2, 5] {
             link.ask_as(Some(id), &ClientMessage::Ping(Ping {})).await?;
@@ -157,7 +157,7 @@ async fn clock(b: &LawContext) -> LawResult {
     let mut before = 0;
     for _ in 0..20 {
         let now = link.call(ClientMessage::Ping(Ping {})).await?.pong()?;
-        law_holds(now >= before, || format!("pong.now_ms went from {before} to {now}"), "a monotonic clock")?;
+        law_holds(now >= before, || format!("pong.now_ms decreased from {before} to {now}"), "a monotonic clock")?;
         before = now;
     }
     Ok(())

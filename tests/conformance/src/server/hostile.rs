@@ -1,5 +1,5 @@
-//! Frames that no client should send. The server answers them with a coded error, or closes their connection with a named
-//! code, and serves all others as before.
+//! Laws of frames that no client should send. The server must answer them with an error code or close the connection
+//! with a documented code, and serve all other connections normally.
 
 use futures_util::FutureExt as _;
 use ludex_protocol::error::{Close, close};
@@ -13,17 +13,17 @@ use super::link::{Link, LinkEnd};
 use super::{Law, LawFailure, LawResult, law, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(6, "survives garbage", None, |b| garbage(b).boxed_local()),
-    law(1, "refuses messages nested too deep, and no others", None, |b| nesting(b).boxed_local()),
+    law(6, "survives invalid bytes", None, |b| garbage(b).boxed_local()),
+    law(1, "refuses only messages that are nested too deeply", None, |b| nesting(b).boxed_local()),
     law(6, "closes with a named code on frames of the wrong kind", None, |b| kinds(b).boxed_local()),
     law(6, "closes with a named code on invalid UTF-8", None, |b| no_text(b).boxed_local()),
     law(6, "closes with a named code on frames that are too large", None, |b| too_large(b).boxed_local()),
 ];
 
-/// The longest frame that is sent to see whether it is refused.
+/// Length of the largest frame sent in these checks, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Checks that other connections, and new ones, work as before.
+/// Checks that existing connections and new ones still work.
 async fn still_serves(b: &LawContext, bystander: &mut Link, after: &str) -> LawResult {
     let well = async {
         bystander.call(ClientMessage::Ping(Ping {})).await?.pong()?;
@@ -63,7 +63,7 @@ async fn garbage(b: &LawContext) -> LawResult {
                 Encoding::Json => format!("the text {:?}", String::from_utf8_lossy(bytes)),
                 Encoding::MsgPack => format!("the bytes {}", hex::encode(bytes)),
             };
-            // The bytes after the message make it invalid, but its `id` may have been read.
+            // The trailing bytes make the message invalid, but its `id` may have been parsed.
             link.expect(1, &what);
             link.bytes(bytes.to_vec()).await;
             answered_or_closed(&mut link).await.map_err(|stop| stop.of(&what))?;
@@ -73,7 +73,7 @@ async fn garbage(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// A coded error, after which the connection works as before, or a close that the page names.
+/// Expects an error with a code, after which the connection still works, or a close frame with a documented code.
 async fn answered_or_closed(link: &mut Link) -> LawResult {
     let expected = "a coded error, or a close that section 6 names";
     match link.hear_or_end().await? {
@@ -87,10 +87,10 @@ async fn answered_or_closed(link: &mut Link) -> LawResult {
     }
 }
 
-/// A ping with lists and maps nested to this depth, counting the message itself.
+/// Returns a ping with lists and maps nested to this depth, including the message itself.
 fn nested(depth: u32) -> Value {
     let inner = (1..depth).fold(Value::Null, |inner, _| json!([inner]));
-    // The `id`, which is filled in, comes before the part that may not be read.
+    // The `id`, which is filled in later, precedes the part that is nested too deeply.
     json!({ "type": "ping", "id": 0, "x_deep": inner })
 }
 
@@ -108,7 +108,7 @@ async fn nesting(b: &LawContext) -> LawResult {
     still_serves(b, &mut bystander, "deep nesting").await
 }
 
-/// Sends a frame that must end its connection with this code.
+/// Sends a frame and expects the connection to end with this close code.
 async fn ends(b: &LawContext, encoding: Encoding, frame: Message, with: Close) -> LawResult {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(encoding).await?;
@@ -133,7 +133,7 @@ async fn kinds(b: &LawContext) -> LawResult {
 async fn no_text(b: &LawContext) -> LawResult {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(Encoding::Json).await?;
-    // A whole text frame of two bytes that are not UTF-8, masked with zeros.
+    // A complete text frame of two bytes that are not UTF-8, with a zero mask.
     link.beneath(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).await;
     is_closed(&mut link, close::NOT_UTF8).await?;
     still_serves(b, &mut bystander, "invalid UTF-8").await

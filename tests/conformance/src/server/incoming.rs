@@ -1,4 +1,4 @@
-//! A message of the server, and what a law expects of it.
+//! Messages of the server, with the expectations of laws.
 
 use ludex_protocol::error::truncate_text;
 use ludex_protocol::message::{
@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use super::{LawFailure, LawResult, wrong};
 
-/// A message of the server.
+/// Message of the server.
 #[derive(Clone, Debug)]
 pub(super) struct IncomingMessage {
-    /// The message as received; bins are marked.
+    /// Message as received; bins are marked.
     pub raw: Value,
     pub re: Option<Id>,
-    /// The message after strict decoding.
+    /// Message after strict decoding.
     pub message: ServerMessage,
-    /// The request that it answers, in a few words.
+    /// Short description of the request that the message answers.
     pub asked: String,
 }
 
 impl IncomingMessage {
-    /// The fault that it is not what it should be.
+    /// Creates the fault for a message that differs from the expectation.
     pub fn not(&self, expected: &str) -> LawFailure {
         let raw = truncate_text(&self.raw.to_string());
         match self.asked.as_str() {
@@ -102,7 +102,7 @@ impl IncomingMessage {
         self.only("ok", |m| if let ServerMessage::Ok(_) = m { Some(()) } else { None })
     }
 
-    /// An error of one of these codes.
+    /// Expects an error with one of these codes.
     pub fn expect_error(self, codes: &[ErrorCode]) -> LawResult<Box<Refusal>> {
         let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
         let name = format!("error {}", names.join(" or "));
@@ -110,12 +110,12 @@ impl IncomingMessage {
         self.only(&name, pick)
     }
 
-    /// An error of this code.
+    /// Expects an error with this code.
     pub fn error(self, code: ErrorCode) -> LawResult<Box<Refusal>> {
         self.expect_error(&[code])
     }
 
-    /// An error of this code about this field.
+    /// Expects an error with this code about this field.
     pub fn error_at(self, code: ErrorCode, path: &str) -> LawResult<Box<Refusal>> {
         let otherwise = self.not(&format!("error {code} with path {path:?}"));
         match self.error(code) {

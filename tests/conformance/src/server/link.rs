@@ -1,4 +1,4 @@
-//! A connection that trusts nothing: every frame is read strictly, and every request must have exactly one reply.
+//! Connection with strict checks: every frame is decoded strictly, and every request must have exactly one reply.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_asyn
 use super::incoming::IncomingMessage;
 use super::{LawFailure, LawResult, strict, wrong};
 
-/// Batches may be large; what a server sends is the server's decision.
+/// Maximum size of a received message in bytes. Batches may be large, and the server chooses their size.
 const LARGEST: usize = 1 << 30;
 
-/// The end of a connection.
+/// Way in which a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LinkEnd {
-    /// With a close frame.
+    /// The server sent a close frame with this code and reason.
     Closed(u16, String),
-    /// Without a close frame.
+    /// The socket closed without a close frame.
     Lost,
 }
 
-/// A connection to the server, with checks of every frame.
+/// Connection to the server that checks every frame.
 pub(super) struct Link {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     pub encoding: Encoding,
     patience: Duration,
-    /// The `id` of the last request.
+    /// Id of the last request.
     pub last: Id,
-    /// Requests without a reply, in a few words each.
+    /// Requests without a reply, each with a short description.
     waiting: BTreeMap<Id, String>,
-    /// Replies and events that came while another message was waited for.
+    /// Replies and events that arrived while the client waited for another message.
     early: VecDeque<IncomingMessage>,
 }
 
@@ -56,12 +56,12 @@ impl Link {
         let offered: Vec<&str> = offer.iter().map(|encoding| encoding.subprotocol()).collect();
         let offered = offered.join(", ");
         let expected = || format!("a WebSocket at {url} for the sub-protocols [{offered}]");
-        let failed = |why: String| wrong(format!("refused to open a WebSocket: {why}"), expected());
+        let failed = |why: String| wrong(format!("refused the WebSocket upgrade: {why}"), expected());
         let mut request = url.into_client_request().map_err(|e| failed(e.to_string()))?;
         if let (false, Ok(offered)) = (offer.is_empty(), HeaderValue::from_str(&offered)) {
             request.headers_mut().insert("sec-websocket-protocol", offered);
         }
-        // If the program has installed another provider, that one is used.
+        // If another provider is already installed, it is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
         let connector = tls.filter(|_| url.starts_with("wss:")).map(Connector::Rustls);
@@ -81,12 +81,12 @@ impl Link {
 
     // ---- out --------------------------------------------------------------------------------------------------------
 
-    /// Sends a frame as it is. A connection that is gone is noticed when it is read from.
+    /// Sends a raw frame. A lost connection is detected at the next read.
     pub async fn frame(&mut self, frame: Message) {
         let _ = self.ws.send(frame).await;
     }
 
-    /// Sends bytes as a frame of the connection's kind.
+    /// Sends bytes as a frame of the connection's type: text for JSON, binary for MessagePack.
     pub async fn bytes(&mut self, bytes: Vec<u8>) {
         let frame = match self.encoding {
             Encoding::MsgPack => Message::binary(bytes),
@@ -95,17 +95,17 @@ impl Link {
         self.frame(frame).await;
     }
 
-    /// Writes to the socket beneath the WebSocket, for what no client does.
+    /// Writes bytes to the socket below the WebSocket layer, to send invalid frames.
     pub async fn beneath(&mut self, bytes: &[u8]) {
         let _ = self.ws.get_mut().write_all(bytes).await;
     }
 
-    /// Expects a reply to a request that was sent by other means.
+    /// Registers a request that was sent by other means, so that its reply is expected.
     pub fn expect(&mut self, id: Id, words: &str) {
         self.waiting.insert(id, truncate_text(words));
     }
 
-    /// Sends a map as it is, and expects a reply to its `id`.
+    /// Sends a map unchanged and expects a reply to its `id`.
     pub async fn say(&mut self, message: &Value) {
         if let Some(id) = message["id"].as_i64() {
             self.expect(id, &message.to_string());
@@ -113,7 +113,7 @@ impl Link {
         self.say_only(message).await;
     }
 
-    /// Sends a map as it is, and expects no reply.
+    /// Sends a map unchanged and expects no reply.
     pub async fn say_only(&mut self, message: &Value) {
         let bytes = match self.encoding {
             Encoding::Json => message.to_string().into_bytes(),
@@ -122,7 +122,7 @@ impl Link {
         self.bytes(bytes).await;
     }
 
-    /// Sends a request under the next `id`, which it returns.
+    /// Sends a request under the next `id` and returns that `id`.
     pub async fn ask(&mut self, message: &ClientMessage) -> LawResult<Id> {
         self.last += 1;
         self.ask_as(Some(self.last), message).await?;
@@ -132,7 +132,7 @@ impl Link {
     /// Sends a message under this `id`.
     pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> LawResult {
         let unwritten =
-            |e: &dyn std::fmt::Display| LawFailure::Skip(format!("one of our own messages cannot be written: {e}"));
+            |e: &dyn std::fmt::Display| LawFailure::Skip(format!("a message of the check cannot be encoded: {e}"));
         let bytes = self.encoding.encode_client(id, message).map_err(|e| unwritten(&e))?;
         if let Some(id) = id {
             let words = Encoding::Json.encode_client(None, message).map_err(|e| unwritten(&e))?;
@@ -148,7 +148,7 @@ impl Link {
         self.reply(id).await
     }
 
-    /// Sends a map as a request under the next `id` and waits for its reply.
+    /// Sends a map as a request under the next `id` and waits for the reply.
     pub async fn demand(&mut self, mut message: Value) -> LawResult<IncomingMessage> {
         self.last += 1;
         message["id"] = self.last.into();
@@ -156,7 +156,7 @@ impl Link {
         self.reply(self.last).await
     }
 
-    /// Says hello. Its `id` does not count among those of the session.
+    /// Sends `hello`, whose `id` is not part of the session's ids, and returns the `welcome`.
     pub async fn greet(&mut self, hello: Hello) -> LawResult<Box<Welcome>> {
         self.ask_as(Some(0), &ClientMessage::Hello(Box::new(hello))).await?;
         self.reply(0).await?.welcome()
@@ -164,10 +164,10 @@ impl Link {
 
     // ---- in ---------------------------------------------------------------------------------------------------------
 
-    /// The reply to a request.
+    /// Waits for the reply to a request.
     pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
-            return self.early.remove(at).ok_or_else(|| wrong("lost a message", "every message"));
+            return self.early.remove(at).ok_or_else(|| wrong("sent no reply to a request", "a reply to every request"));
         }
         loop {
             let heard = self.read().await?;
@@ -196,12 +196,12 @@ impl Link {
         }
     }
 
-    /// Returns true if a received message is not read yet.
+    /// Returns true if messages are buffered.
     pub fn has_early(&self) -> bool {
         !self.early.is_empty()
     }
 
-    /// The next message, or the end of the connection.
+    /// Returns the next message, or the end of the connection.
     pub async fn hear_or_end(&mut self) -> LawResult<Result<IncomingMessage, LinkEnd>> {
         match self.early.pop_front() {
             Some(heard) => Ok(Ok(heard)),
@@ -233,7 +233,7 @@ impl Link {
         }
         let (re, message, raw) = strict::read(encoding, frame).map_err(|(why, came)| {
             let did = format!("sent {}: {why}", truncate_text(&came.to_string()));
-            wrong(did, "messages as the protocol says")
+            wrong(did, "a valid message of the protocol")
         })?;
         let asked = match re {
             None => String::new(),
@@ -252,12 +252,12 @@ impl Link {
         }
     }
 
-    /// Breaks the connection without a word.
+    /// Drops the connection without a close frame.
     pub fn cut(self) {
         drop(self);
     }
 
-    /// Reads until the connection ends, and returns the messages before the end.
+    /// Reads until the connection ends. Returns the kind of end and the messages received before it.
     pub async fn ended(&mut self) -> LawResult<(LinkEnd, Vec<IncomingMessage>)> {
         let mut said = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Laws of the match plane, tried against the server's own agent `random`.
+//! Laws of the match plane, checked against the server's built-in agent `random`.
 
 mod acts;
 mod play;
@@ -19,7 +19,7 @@ const fn of_play(section: u32, name: &'static str, tried: Trial) -> Law {
 
 pub(super) const LAWS: &[Law] = &[
     of_play(5, "plays matches to their end, frame by frame", |b| play::to_the_end(b).boxed_local()),
-    of_play(5, "plays as many matches as a join says", |b| play::count(b).boxed_local()),
+    of_play(5, "plays the number of matches that a join requests", |b| play::count(b).boxed_local()),
     of_play(5, "explains why it refuses a join", |b| play::wrong_joins(b).boxed_local()),
     of_play(5, "accepts one move for each turn and try", |b| acts::acts(b).boxed_local()),
     of_play(5, "forfeits a match after the last try", |b| acts::tries(b).boxed_local()),

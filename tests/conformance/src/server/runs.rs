@@ -1,4 +1,4 @@
-//! Laws of runs: an agent enrols for a suite of the server, plays it, comes back to it, and withdraws from it.
+//! Laws of runs: an agent enrols in a suite of the server, plays it, reconnects, and withdraws.
 
 mod seat;
 
@@ -24,20 +24,20 @@ const fn of_runs(name: &'static str, tried: Trial) -> Law {
 pub(super) const LAWS: &[Law] = &[
     of_runs("lists its suites", |b| suites(b).boxed_local()),
     of_runs("explains why it refuses an enrolment", |b| wrong_enrolments(b).boxed_local()),
-    of_runs("keeps a run as it was begun", |b| settings(b).boxed_local()),
-    of_runs("keeps a run for the agent that began it", |b| strangers(b).boxed_local()),
+    of_runs("refuses to change the settings of a run", |b| settings(b).boxed_local()),
+    of_runs("reserves a run for the agent that started it", |b| strangers(b).boxed_local()),
     of_runs("plays a run to its end", |b| to_the_end(b).boxed_local()),
-    of_runs("continues a run for the agent that comes back", |b| back(b).boxed_local()),
+    of_runs("continues a run for the agent that reconnects", |b| back(b).boxed_local()),
     of_runs("ends a run when its agent withdraws", |b| withdrawal(b).boxed_local()),
 ];
 
-/// The measure of a ladder, which decides as it goes how many matches are due.
+/// Measure of rating ladders, which adjust the number of matches during the run.
 const LEVEL: &str = "level";
 
-/// The share of a suite that is played: one block of each pairing.
+/// Fraction of a suite that is played: one block per pairing.
 const SCALE: f64 = 0.001;
 
-/// A name that no run has.
+/// Returns a name that no run has.
 fn fresh() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros());
@@ -48,7 +48,7 @@ async fn listed(b: &LawContext) -> LawResult<Vec<SuiteEntry>> {
     b.link().await?.call(ClientMessage::Suites(ListSuites {})).await?.suites()
 }
 
-/// A run of the smallest part that one agent can play alone, under a name of its own.
+/// Creates the smallest run that one agent can play alone, with a unique name.
 async fn smallest(b: &LawContext) -> LawResult<Enrol> {
     let suites = listed(b).await?;
     let parts = suites.iter().flat_map(|suite| suite.parts.iter().map(move |part| (suite, part)));
@@ -57,7 +57,7 @@ async fn smallest(b: &LawContext) -> LawResult<Enrol> {
     let (suite, part) = alone
         .filter(|(_, part)| steady(&part.metrics))
         .min_by_key(|(_, part)| part.matches)
-        .ok_or_else(|| LawFailure::Skip("no suite is offered that an agent can play alone".into()))?;
+        .ok_or_else(|| LawFailure::Skip("the server offers no suite that a single agent can play".into()))?;
     Ok(Enrol { scale: SCALE, only: vec![part.part.clone()], ..Enrol::new(&suite.suite, fresh()) })
 }
 
@@ -72,19 +72,19 @@ fn withdraw(run: &str) -> ClientMessage {
 async fn suites(b: &LawContext) -> LawResult {
     let suites = listed(b).await?;
     let names: BTreeSet<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
-    same(&names.len(), &suites.len(), || "different names among the suites".into())?;
+    same(&names.len(), &suites.len(), || "number of distinct suite names".into())?;
     let mut link = b.link().await?;
     for suite in &suites {
         let of = |what: &str| format!("{what} of the suite {:?}", suite.suite);
         let word =
             |text: &str| !text.is_empty() && text.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
-        law_holds(word(&suite.suite), || of("the name"), "small letters, digits, `_` and `-`")?;
+        law_holds(word(&suite.suite), || of("the name"), "lowercase letters, digits, `_` and `-`")?;
         law_holds(!suite.digest.is_empty(), || format!("{} is empty", of("the digest")), "a digest")?;
         let parts: BTreeSet<&str> = suite.parts.iter().map(|part| part.part.as_str()).collect();
-        same(&parts.len(), &suite.parts.len(), || of("different names among the parts"))?;
+        same(&parts.len(), &suite.parts.len(), || of("number of distinct part names"))?;
         law_holds(!parts.is_empty(), || format!("listed no parts of the suite {:?}", suite.suite), "at least one")?;
         let alone: u64 = suite.parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
-        same(&suite.matches, &alone, || format!("{}, beside those of its parts for one agent", of("matches")))?;
+        same(&suite.matches, &alone, || format!("{}, compared with the sum over its parts for one agent", of("matches")))?;
         for part in &suite.parts {
             law_holds(part.candidates >= 1, || of("candidates of a part"), "at least one")?;
             let describe = Describe { game: part.game.clone(), ..Describe::default() };
@@ -116,7 +116,7 @@ async fn wrong_enrolments(b: &LawContext) -> LawResult {
         link.call(request(&enrol)).await?.error_at(code, path)?;
     }
     link.call(withdraw(&run.run)).await?.error(ErrorCode::UnknownRun)?;
-    // A client without a name has no run.
+    // A client without an agent name has no run.
     let mut nobody = b.mute(&[Encoding::Json]).await?;
     let mut hello = b.hello();
     hello.agent = None;
@@ -126,14 +126,14 @@ async fn wrong_enrolments(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// The same enrolment is the same run, and other settings are refused by name.
+/// Checks that a repeated enrolment continues the run, and that changed settings are refused by name.
 async fn settings(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;
     let (join, due) = (seat.join.clone(), seat.due);
     let again = seat.enrol(&run).await?;
-    same(&(again.run, again.join), &(run.run.clone(), join), || "run and join of the same `enrol` again".into())?;
-    same(&(again.due, again.done), &(due, 0), || "due and done of the same `enrol` again".into())?;
+    same(&(again.run, again.join), &(run.run.clone(), join), || "run and join in the reply to a repeated `enrol`".into())?;
+    same(&(again.due, again.done), &(due, 0), || "due and done in the reply to a repeated `enrol`".into())?;
     let suites = listed(b).await?;
     let another = suites.iter().find(|suite| suite.suite != run.suite);
     let more = Enrol { suite: another.map_or_else(String::new, |suite| suite.suite.clone()), ..run.clone() };
@@ -143,7 +143,7 @@ async fn settings(b: &LawContext) -> LawResult {
         (Enrol { candidates: 2, ..run.clone() }, "candidates", json!(1)),
         (more, "suite", json!(run.suite)),
     ] {
-        // Absent, the suite is that of the run.
+        // If the suite is absent, the run's suite is used.
         if enrol.suite.is_empty() {
             continue;
         }
@@ -168,7 +168,7 @@ async fn strangers(b: &LawContext) -> LawResult {
         }
         Err(_) => {
             seat.give_up().await?;
-            return Err(LawFailure::Skip("the token grants one name only".into()));
+            return Err(LawFailure::Skip("the token allows only one agent name".into()));
         }
     }
     seat.give_up().await
@@ -178,29 +178,29 @@ async fn to_the_end(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;
     let due = seat.due;
-    law_holds(due > 0, || "answered `enrol` with nothing due".into(), "the matches of the run")?;
+    law_holds(due > 0, || "sent `enrolled` with `due` 0".into(), "the number of matches in the run")?;
     let over = seat.play().await?;
     same(&over.reason, &RunReason::Done, || "run_end.reason".into())?;
-    same(&seat.begun.len(), &(due as usize), || "matches that were played".into())?;
+    same(&seat.begun.len(), &(due as usize), || "number of matches played".into())?;
     same(&(seat.due, seat.done), &(0, due), || "due and done of the last `progress`".into())?;
     law_holds(!over.report.is_empty(), || "run_end.report is empty".into(), "a path")?;
     law_holds(over.verdict.is_object(), || format!("run_end.verdict is {}", over.verdict), "a map")?;
-    // Nothing follows, and the same enrolment hears the same end.
+    // No frame follows the end, and a repeated enrolment receives the same end.
     let ping = seat.link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = seat.link.hear().await?;
     law_holds(heard.re == Some(ping), || format!("sent {} after `run_end`", heard.raw), "nothing")?;
     let mut again = RunSeat::new(b, &run).await?;
     same(&(&again.join, again.due, again.done), &(&None, 0, due), || {
-        "join, due and done of a run that is over".into()
+        "join, due and done of a finished run".into()
     })?;
-    same(&again.play().await?, &over, || "`run_end`, told again".into())?;
+    same(&again.play().await?, &over, || "the repeated `run_end`".into())?;
     if let Ok((status, _)) = b.page(&over.report).await {
         same(&status, &200, || format!("status of GET {}", over.report))?;
     }
     Ok(())
 }
 
-/// An agent that was cut off finds its run, and its match, in a new session.
+/// Checks that a disconnected agent continues its run and its match in a new session.
 async fn back(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;
@@ -208,19 +208,19 @@ async fn back(b: &LawContext) -> LawResult {
     while seat.done == 0 {
         seat.next().await?;
     }
-    // A match has begun, and waits for us.
+    // A match has started and waits for the client.
     let waits = seat.turn().await?;
     let (begun, done) = (seat.begun.clone(), seat.done);
     seat.link.cut();
     let mut seat = RunSeat::new(b, &run).await?;
-    same(&(seat.due, seat.done), &(due - done, done), || "due and done after the return".into())?;
+    same(&(seat.due, seat.done), &(due - done, done), || "due and done after the reconnect".into())?;
     seat.begun = begun;
     let turn = seat.turn().await?;
     let key = |turn: &ludex_protocol::message::TurnFrame| (turn.match_id.clone(), turn.turn, turn.legal.clone());
-    same(&key(&turn), &key(&waits), || "match, turn and legal after the return".into())?;
+    same(&key(&turn), &key(&waits), || "match, turn and legal after the reconnect".into())?;
     let over = seat.play().await?;
     same(&over.reason, &RunReason::Done, || "run_end.reason".into())?;
-    same(&seat.begun.len(), &(due as usize), || "matches that were played in both sessions".into())
+    same(&seat.begun.len(), &(due as usize), || "number of matches played in both sessions".into())
 }
 
 async fn withdrawal(b: &LawContext) -> LawResult {
@@ -231,9 +231,9 @@ async fn withdrawal(b: &LawContext) -> LawResult {
     seat.reply(id).await?.ok()?;
     let over = seat.over().await?;
     same(&over.reason, &RunReason::Withdrawn, || "run_end.reason".into())?;
-    law_holds(seat.lost > 0, || "did not end the match under way".into(), "`match_end`, and the match lost")?;
+    law_holds(seat.lost > 0, || "did not end the running match".into(), "`match_end` with a loss for the client")?;
     seat.link.call(withdraw(&run.run)).await?.error(ErrorCode::UnknownRun)?;
     let mut again = RunSeat::new(b, &run).await?;
-    same(&again.join, &None, || "join of a run that is over".into())?;
-    same(&again.over().await?, &over, || "`run_end`, told again".into())
+    same(&again.join, &None, || "join of a finished run".into())?;
+    same(&again.over().await?, &over, || "the repeated `run_end`".into())
 }

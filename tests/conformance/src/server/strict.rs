@@ -1,7 +1,7 @@
-//! Reads a server's frame as strictly as the protocol page is written: it must be what our own types would write.
+//! Strict decoder of server frames: a frame must equal what this project's own types would write.
 //!
-//! The types alone are lenient: they accept lists for columns and defaults for absent fields. A client in another language
-//! may not be.
+//! The types alone are lenient: they accept lists for columns and defaults for absent fields. Clients in other
+//! languages may not be.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// JSON readers stop at 127; the limit of `welcome` binds clients only.
+/// Maximum nesting depth of a frame, since many JSON parsers stop at 127. The limit in `welcome` binds clients only.
 const DEPTH: u32 = 127;
 
-/// Maps whose absent fields are checked by laws of their own.
+/// Maps whose absent fields are checked by other laws.
 const ELSEWHERE: [&str; 2] = ["limits", "spec"];
 
-/// Fields of a server that the page gives a default.
+/// Fields of server messages for which the protocol page defines a default.
 const DEFAULTED: [&str; 1] = ["illegal"];
 
-/// A frame as it was understood, and as it came: bins of MessagePack are `{"bin": hex}` in it.
+/// Decoded frame: id, message, and the frame as JSON, with MessagePack bins as `{"bin": hex}`.
 pub(super) type Read = (Option<Id>, ServerMessage, Value);
 
-/// Reads a frame. The error is one sentence, with the part of the frame that could be read.
+/// Decodes a frame. The error is a sentence and the part of the frame that could be decoded.
 pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Value)> {
     let came = plain(encoding, frame).map_err(|why| (why, Value::Null))?;
     let understood = encoding.decode_server(frame, DEPTH);
@@ -36,14 +36,14 @@ pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Va
 
 fn plain(encoding: Encoding, frame: &[u8]) -> Result<Value, String> {
     match encoding {
-        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("it is not JSON: {e}")),
+        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("the frame is not JSON: {e}")),
         Encoding::MsgPack => {
-            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("it is not MessagePack: {e}"))
+            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("the frame is not MessagePack: {e}"))
         }
     }
 }
 
-/// Checks that a frame has what we would write, in the same form. Fields that we do not know are ignored.
+/// Checks that a frame has every field that `ours` has, in the same form. Unknown fields are ignored.
 fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), String> {
     match (ours, came) {
         (Value::Object(ours), Value::Object(came)) => ours.iter().try_for_each(|(name, ours)| {
@@ -60,16 +60,16 @@ fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), Strin
         }
         (Value::Number(a), Value::Number(b)) if near(a.as_f64(), b.as_f64()) => Ok(()),
         _ if ours == came => Ok(()),
-        _ => Err(format!("{path} is {}, but should be {}", value_text(came), value_text(ours))),
+        _ => Err(format!("{path} is {}, expected {}", value_text(came), value_text(ours))),
     }
 }
 
-/// Returns true if two values are equal; 5 equals 5.0.
+/// Returns true if two values are equal, where 5 equals 5.0.
 pub(super) fn alike(a: &Value, b: &Value) -> bool {
     fits(a, b, "", true).and_then(|()| fits(b, a, "", true)).is_ok()
 }
 
-/// Equal, or the same float of four bytes, written with more or fewer digits.
+/// Returns true if two numbers are equal, or are the same 32-bit float with different numbers of digits.
 fn near(a: Option<f64>, b: Option<f64>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a == b || a as f32 == b as f32 && a.fract() != 0.0)
 }
@@ -78,7 +78,7 @@ fn value_text(value: &Value) -> String {
     ludex_protocol::error::truncate_text(&value.to_string())
 }
 
-/// A MessagePack value whose bins are marked, because JSON values cannot hold bins.
+/// MessagePack value whose bins are marked, because JSON values cannot hold bins.
 struct Marked(Value);
 
 impl<'de> Deserialize<'de> for Marked {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_or_mistyped_fields_are_named() {
+    fn missing_and_mistyped_fields_are_reported() {
         let why = |text: &str| json(text).expect_err("a fault").0;
         assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","turn":0,"text":"a"}"#), "bank_ms is missing");
         assert!(why(r#"{"type":"pong","re":1}"#).contains("now_ms"));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_bins_in_messagepack() {
+    fn columns_must_be_bins_in_messagepack() {
         let list = json!({
             "type": "batch", "re": 1, "env": 1, "to_move": [0], "reward": [0, 0], "terminated": [0], "truncated": [0],
             "length": [0], "episode": [0],

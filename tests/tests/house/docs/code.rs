@@ -1,17 +1,17 @@
-//! Code in the pages: every Rust fence is a doctest, the guide for new games names the methods of each trait, and the page
-//! on the architecture names existing files and tests.
+//! Code in the book: every Rust fence is a doctest, the guide for new games names the methods of each trait, and the
+//! architecture page names existing files and tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{files, read, root};
 
-/// The crate root whose doctests compile the pages.
+/// Crate root whose doctests compile the pages.
 const DOCTESTS: &str = "tests/src/lib.rs";
 
-/// The guide for new games.
+/// Guide for new games.
 const GUIDE: &str = "docs/adding-a-game.md";
 
-/// The page on the architecture.
+/// Page on the architecture.
 const ARCHITECTURE: &str = "docs/architecture.md";
 
 #[test]
@@ -31,7 +31,7 @@ fn every_rust_fence_is_a_doctest() {
 }
 
 #[test]
-fn guide_names_all_methods_of_games() {
+fn guide_names_all_methods_of_game_traits() {
     let guide = read(&root().join(GUIDE));
     let (_, methods) = guide.split_once("**The required methods:**").unwrap();
     let (methods, _) = methods.split_once("### Documents").unwrap();

@@ -1,8 +1,8 @@
-//! Links of Markdown pages: `[text](target)` outside of code.
+//! Links of Markdown pages: `[text](target)` outside code.
 
 use std::path::Path;
 
-/// The lines of `text` that are not within a fence.
+/// Returns the lines of `text` that are not inside a code fence.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
@@ -12,16 +12,16 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The targets of all links.
+/// Returns the targets of all links.
 pub fn targets(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
-        // Every other part of a line stands between backticks.
+        // Every second part of a line is code between backticks.
         for part in line.split('`').step_by(2) {
             let after = part.split("](").skip(1);
             found.extend(after.filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())));
         }
-        // A link whose text is code: the split above cut it in two.
+        // If the text of a link is code, the split above divided the link.
         for (at, _) in line.match_indices("`](") {
             found.extend(line[at + 3..].split_once(')').map(|(target, _)| target.to_owned()));
         }
@@ -31,7 +31,7 @@ pub fn targets(text: &str) -> Vec<String> {
     found
 }
 
-/// The names by which the headings of a page can be linked, as mdBook makes them.
+/// Returns the anchors of a page's headings, as mdBook generates them.
 fn anchors(text: &str) -> Vec<String> {
     let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let id = |heading: &str| {
@@ -41,7 +41,7 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(id).collect()
 }
 
-/// Checks that `target`, a link on `page` (relative to `root`), leads to a file and a heading of it. Addresses of other
+/// Checks that `target`, a link on `page` (relative to `root`), refers to an existing file and heading. Links to other
 /// hosts are not checked.
 pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if target.starts_with("https://") {
@@ -53,7 +53,7 @@ pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if !path.exists() {
         return Err("the file does not exist".into());
     }
-    // The book contains nothing from outside its folder.
+    // The book must not link to files outside its folder.
     let book = root.join("docs").canonicalize().unwrap();
     if page.starts_with("docs") && !path.canonicalize().unwrap().starts_with(book) {
         return Err("a page of the book cannot link to a file outside of docs/".into());

@@ -1,4 +1,4 @@
-//! Pages of the book that are made from the program: the games, and the agents.
+//! Generated pages of the book: games and agents.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use ludex_referee::rows::COLUMNS;
 use ludex_report::import::LAYOUTS;
 use serde_json::Value;
 
-/// The random game from which the examples of views are taken, and after how many turns at most.
+/// Seed of the random episode that supplies the examples of views.
 const SEED: u64 = 7;
 const TURNS: usize = 2;
 
 const NOTE: &str = "<!-- Generated: tests/run --bless -->";
 
-/// All generated files but the summary: path below the root and text.
+/// Returns all generated files except the summary, as paths relative to the root with their texts.
 pub fn all() -> Vec<(String, String)> {
     let fixed = [
         ("docs/games/README.md", index()),
@@ -29,7 +29,7 @@ pub fn all() -> Vec<(String, String)> {
     fixed.into_iter().chain(games).collect()
 }
 
-/// The games that the Python client registers with Gymnasium, with their rules versions.
+/// Returns the games that the Python client registers with Gymnasium, with their rules versions.
 fn catalogue() -> String {
     let games: String =
         ludex_games::games().iter().map(|e| format!("    \"{}\": {},\n", e.info.id, e.info.rules)).collect();
@@ -39,7 +39,7 @@ fn catalogue() -> String {
     )
 }
 
-/// The summary with one line for each game, below that of all games.
+/// Returns the summary with one line per game, below the line for all games.
 pub fn with_games(summary: &str) -> String {
     let mut out = String::new();
     for line in summary.lines().filter(|line| !line.contains("](games/") || line.contains("](games/README.md)")) {
@@ -57,7 +57,7 @@ fn spec(e: &RegisteredGame) -> Spec {
     ludex_games::load(e.info.id).expect("a game loads with its defaults").spec().clone()
 }
 
-/// Returns the wire word of an enumeration's value, with spaces.
+/// Returns the wire word of an enum value, with spaces instead of underscores.
 fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| Some(v.as_str()?.replace('_', " "))).unwrap_or_default()
 }
@@ -81,7 +81,7 @@ fn index() -> String {
     page
 }
 
-/// The table of what the rules count, if they count anything.
+/// Returns the table of the quantities that the rules count, or an empty text.
 fn marks(e: &RegisteredGame) -> String {
     let docs = ludex_games::load(e.info.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {
@@ -95,7 +95,7 @@ fn marks(e: &RegisteredGame) -> String {
     )
 }
 
-/// All metrics with their formulas, and the tables that can be imported.
+/// Returns the metrics page: all metrics with their formulas, and the importable tables.
 fn metrics() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Metrics\n\nA suite asks for metrics by id, `metrics = [\"score_rate\", {{ id = \"nra\", form = \"reward\" }}]`. \
@@ -203,7 +203,7 @@ fn game(e: &RegisteredGame) -> String {
     page + &example(e, &s)
 }
 
-/// An example of the structured view, a field in each line.
+/// Returns an example of the structured view, one field per line.
 fn example(e: &RegisteredGame, s: &Spec) -> String {
     let game = ludex_games::load(e.info.id).expect("a game loads with its defaults");
     let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
@@ -256,7 +256,7 @@ fn agents() -> String {
 
 fn upper(text: &str) -> String {
     let mut chars = text.chars();
-    // Lines that begin with a game's id are left as they are.
+    // Lines that start with a game id keep their first letter.
     match chars.next() {
         Some(c) if !text.split(' ').next().is_some_and(|w| w.ends_with(':')) => c.to_uppercase().chain(chars).collect(),
         _ => text.to_owned(),

@@ -1,5 +1,5 @@
-//! The pages of the protocol and of its records: every message has its section, every example is a golden frame, every
-//! golden value follows from its text, every paragraph is short.
+//! Protocol and record pages: every message has a section, every example is a golden frame, every golden value follows
+//! from its text, every paragraph is short.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{read, root};
 
-/// A paragraph of more characters is hard to read.
+/// Maximum number of characters in a paragraph.
 const PARAGRAPH: usize = 600;
 
-/// Maps that examples of the page may show in part.
+/// Maps that examples on the page may abbreviate.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
-/// Returns the page of the protocol and the page with its messages about runs.
+/// Returns the protocol page and the page on messages about runs, joined.
 fn page() -> String {
     ["docs/protocol.md", "docs/runs.md"].map(|path| read(&root().join(path))).join("\n")
 }
@@ -33,7 +33,7 @@ fn golden() -> Vec<Value> {
     text.lines().map(|line| object(line)["json"].take()).collect()
 }
 
-/// Returns true if the example is the frame, or the frame with less in one of its long maps.
+/// Returns true if an example equals a frame, except for entries omitted from the long maps.
 fn shows(example: &Value, frame: &Value) -> bool {
     let mut frame = frame.clone();
     for name in SHORTENED {
@@ -90,7 +90,7 @@ fn paragraphs_are_short() {
 }
 
 #[test]
-fn golden_seed_values_follow_from_text() {
+fn documented_seed_hashes_are_correct() {
     let page = records();
     let key = hex::encode(Sha256::digest(b"ludex.v1:chance:kuhn_poker:42:0"));
     assert!(page.contains(&format!("| key | `{key}` |")), "the chance key of kuhn_poker is {key}");
@@ -100,7 +100,7 @@ fn golden_seed_values_follow_from_text() {
 }
 
 #[test]
-fn golden_digest_chains_following_lines() {
+fn documented_digest_is_correct() {
     let page = records();
     let (_, golden) = page.split_once("Golden: this header").unwrap();
     let mut chain = Vec::new();

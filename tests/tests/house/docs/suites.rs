@@ -1,4 +1,4 @@
-//! The pages of the suites: the target of each row of their tables exists, and every figure is shown.
+//! Pages of the suites: the target of each table row exists, and every figure is shown.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::{files, read, root};
 
 const SUITES: [&str; 5] = ["advgamebench", "botzonebench", "gtbench", "llmarena", "qitown"];
 
-/// The cells of the columns "shown by".
+/// Returns the cells of the columns "shown by".
 fn shown_by(page: &str) -> Vec<&str> {
     let mut inside = false;
     let mut cells = Vec::new();
@@ -26,7 +26,7 @@ fn shown_by(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn row_targets_exist() {
+fn table_row_links_have_targets() {
     let root = root();
     let crates = ["agents", "cli", "env", "games", "play", "protocol", "referee", "report", "server", "tests"];
     let mut source = String::new();
@@ -59,9 +59,10 @@ fn row_targets_exist() {
     assert!(missing.is_empty(), "{missing}");
 }
 
-/// Every figure of a suite is linked from its page, and a stored whole run has its section and its numbers.
+/// Checks that the page of a suite links every figure, and that each stored complete run has a section with its
+/// numbers.
 #[test]
-fn every_figure_is_shown() {
+fn every_suite_figure_is_linked() {
     let root = root();
     for suite in SUITES {
         let page = read(&root.join(format!("docs/suites/{suite}.md")));
@@ -70,7 +71,7 @@ fn every_figure_is_shown() {
             let id = figure.id;
             let section = run.split("\n### ").find_map(|part| part.strip_prefix(&format!("Figure {id}\n")));
             let section = section.unwrap_or_else(|| panic!("{suite}: the run lacks {id}"));
-            // Strips of pictures have no numbers.
+            // Image strips have no numbers.
             let has_numbers = section.contains(&format!("({suite}/{id}.csv)")) || figure.kind == "strip";
             assert!(has_numbers, "{suite}: the numbers of {id} are missing");
             assert!(page.contains(&format!("#figure-{id})")), "{suite}: the page does not link {id}");

@@ -1,4 +1,4 @@
-//! What is more than a client may have is refused at once, and everybody else plays as before.
+//! Requests beyond a client's limits are refused at once, and other clients are served normally.
 
 use ludex_tests::bot::first;
 use ludex_tests::client::ClientEnd;
@@ -11,7 +11,7 @@ fn code(answer: &Value) -> (&str, &str, &Value) {
 }
 
 #[tokio::test]
-async fn searches_are_bounded_and_shared_by_owners() {
+async fn search_quota_is_enforced_and_compute_is_shared_by_owners() {
     let server = Server::start(|config| {
         config.workers = 1;
         config.limits.grace_ms = 200;
@@ -24,7 +24,7 @@ async fn searches_are_bounded_and_shared_by_owners() {
     let join = json!({"game": "gomoku", "against": ["mcts sims=100000"], "slots": 256});
     assert_eq!(code(&hog.call("join", join).await), ("error", "limit", &json!(100_000_000)));
 
-    // As much as is allowed, on a server with one thread for it.
+    // Uses the whole quota, on a server with one compute thread.
     for _ in 0..4 {
         let open = json!({"game": "connect_four", "count": 40, "seats": seats, "views": []});
         let env = hog.call("open", open).await["env"].clone();
@@ -37,14 +37,14 @@ async fn searches_are_bounded_and_shared_by_owners() {
     let opened =
         gym.call("open", json!({"game": "connect_four", "count": 2, "seats": ["mcts sims=10", "agent"]})).await;
     assert_eq!(gym.call("reset", json!({"env": opened["env"]})).await["type"], "batch");
-    // The 160 searches are not done: the good clients did not wait for them.
+    // The 160 searches are not finished: the well-behaved clients did not wait for them.
     assert_eq!(hog.call("ping", json!({})).await["type"], "pong");
     hog.cut();
     server.stop().stopped().await;
 }
 
 #[tokio::test]
-async fn lists_texts_and_views_are_bounded() {
+async fn oversized_lists_texts_and_views_are_refused() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::greet(server.address, Some("ludex.v1.json"), json!({})).await;
     let env = c.call("open", json!({"game": "chess"})).await["env"].clone();
@@ -58,7 +58,7 @@ async fn lists_texts_and_views_are_bounded() {
     let allowed = c.call("view", json!({"env": env, "names": vec![5; 1_024], "views": ["struct", "text"]})).await;
     assert_eq!(allowed["names"].as_array().map(Vec::len), Some(1_024), "{allowed}");
 
-    // A snapshot that is longer than any episode is not read, and nothing after the first bad one is.
+    // An oversized snapshot is not decoded, and neither are the items after the first invalid one.
     let items = c.call("snapshot", json!({"env": env})).await["items"].clone();
     let wide = c.call("open", json!({"game": "tic_tac_toe", "count": 2})).await["env"].clone();
     let bad = c.call("restore", json!({"env": wide, "items": ["A".repeat(4 << 20), items[0]]})).await;
@@ -67,7 +67,7 @@ async fn lists_texts_and_views_are_bounded() {
 }
 
 #[tokio::test]
-async fn joins_and_environments_are_bounded_and_released() {
+async fn join_and_environment_limits_apply_until_release() {
     let server = Server::start(|config| {
         config.limits.joins = 3;
         config.limits.owner_envs = 10;
@@ -99,7 +99,7 @@ async fn joins_and_environments_are_bounded_and_released() {
 }
 
 #[tokio::test]
-async fn input_before_hello_and_connections_are_bounded() {
+async fn input_before_hello_and_connection_count_are_limited() {
     let server = Server::start(|config| config.limits.address_connections = 2).await;
     let mut c = Client::mute(server.address).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "agent": {"name": "x".repeat(70_000)}});
@@ -114,7 +114,7 @@ async fn input_before_hello_and_connections_are_bounded() {
     server.stop().stopped().await;
 }
 
-/// A connection as soon as there is room for it.
+/// Connects as soon as the server has a free connection slot.
 async fn let_in(server: &Server) -> Client {
     loop {
         if let Some(client) = Client::try_greet(server.address, None, json!({})).await {
@@ -125,7 +125,7 @@ async fn let_in(server: &Server) -> Client {
 }
 
 #[tokio::test]
-async fn stored_documents_are_bounded_and_released() {
+async fn stored_document_limit_applies_until_release() {
     let server = Server::start(|config| {
         config.games = own_game::registries().0;
         config.limits.owner_said_bytes = 1_000;
@@ -145,7 +145,7 @@ async fn stored_documents_are_bounded_and_released() {
         assert!(full["message"].as_str().is_some_and(|m| m.contains("bytes of documents")), "{full}");
         assert_eq!(code(&c.call("restore", json!({"env": env, "items": kept})).await).1, "limit");
         assert_eq!(code(&c.call("clone", json!({"env": env})).await).1, "limit");
-        // Ids and looks are still taken.
+        // Steps with ids or -1 still succeed.
         let ids = json!({"env": env, "actions": ([1, -1].repeat(8))});
         assert_eq!(c.call("step", ids).await["type"], "batch");
     }

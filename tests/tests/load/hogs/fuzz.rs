@@ -1,9 +1,9 @@
-//! Valid messages with something changed, in both encodings, on real connections. Every request is answered or its connection is
-//! closed, nothing panics, and a good client plays afterwards.
+//! Mutated valid messages in both encodings on real connections. Every request must be answered or its connection
+//! closed, no server thread may panic, and a well-behaved client must be able to play afterwards.
 //!
-//! A case is one frame. A script is [`CASES`] of them on a few connections, all made from one seed. `LUDEX_TEST_SCALE` multiplies
-//! the number of scripts, `LUDEX_FUZZ_SEED` is the first seed (1 without it), and `LUDEX_FUZZ_ONLY` plays the script of one seed,
-//! as a failure names it.
+//! A case is one frame. A script is a series of [`CASES`] frames on several connections, all derived from one seed.
+//! `LUDEX_TEST_SCALE` multiplies the number of scripts, `LUDEX_FUZZ_SEED` sets the first seed (default 1), and
+//! `LUDEX_FUZZ_ONLY` plays the script of one seed, as named by a failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,25 +28,25 @@ use super::mutate::{self, often, one};
 use super::node::Node;
 use super::sockets::{CONTINUED, FIN, PING, TEXT, frame, strikes, subprotocol};
 
-/// Cases of a script.
+/// Number of cases per script.
 const CASES: usize = 100;
-/// Scripts at scale 1: 100,000 cases.
+/// Number of scripts at scale 1, which gives 100,000 cases.
 const SCRIPTS: u64 = 1_000;
-/// Scripts at the same time.
+/// Number of scripts that run at the same time.
 const AT_ONCE: usize = 4;
-/// Frames that are sent before their answers are read.
+/// Number of frames sent before their replies are read.
 const BURST: usize = 25;
-/// Longer than an answer takes.
+/// Time limit for a reply.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Panics on threads of servers.
+/// Number of panics on server threads.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of replies, by type of the request and of the reply, or the code of an error.
+/// Number of replies by type of the request and type of the reply; for errors, the code replaces the type.
 type Tally = BTreeMap<(String, String), u64>;
 
 #[tokio::test]
-async fn mutated_messages_never_break_the_server() {
+async fn mutated_messages_never_crash_the_server() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();
@@ -56,7 +56,7 @@ async fn mutated_messages_never_break_the_server() {
         usual(info);
     }));
     let server = Server::start(|config| {
-        // Little of everything, so that cases are short and limits are met.
+        // Limits are low, so that cases are short and limits are reached.
         let limits = &mut config.limits;
         (limits.batch, limits.search, limits.matches, limits.joins, limits.grace_ms) = (64, 500, 6, 6, 300);
     })
@@ -101,7 +101,7 @@ async fn mutated_messages_never_break_the_server() {
         });
     }
     let mut tally = Tally::new();
-    // A script that fails names itself; the others continue.
+    // A failed script reports its seed; the other scripts continue.
     let mut failed = 0;
     while let Some(done) = running.join_next().await {
         failed += usize::from(done.is_err());
@@ -115,7 +115,7 @@ async fn mutated_messages_never_break_the_server() {
     assert_eq!(failed, 0, "scripts failed, see above");
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "panics on the server's threads");
     if seeds.end - seeds.start >= 100 {
-        // Each kind of request came through to where it is carried out, and was refused.
+        // Each type of request must have been executed at least once and refused at least once.
         for kind in ClientMessage::TYPES.iter().filter(|kind| !matches!(**kind, "hello" | "pong" | "ack")) {
             let answers: Vec<&str> = tally.keys().filter(|(asked, _)| asked == kind).map(|(_, a)| a.as_str()).collect();
             assert!(answers.iter().any(|a| a.starts_with("error")), "{kind} was never refused: {answers:?}");
@@ -132,7 +132,7 @@ async fn mutated_messages_never_break_the_server() {
     server.stop().stopped().await;
 }
 
-/// Names the script that failed.
+/// Prints the seed of a script that panics.
 struct SeedReporter(u64);
 
 impl Drop for SeedReporter {
@@ -143,7 +143,7 @@ impl Drop for SeedReporter {
     }
 }
 
-/// The golden frames: every message of both sides.
+/// Returns the golden frames: every message of clients and servers.
 fn templates() -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/frames/frames.jsonl");
     let text = std::fs::read_to_string(path).expect("the golden frames");
@@ -151,12 +151,12 @@ fn templates() -> Vec<Value> {
     let kinds: BTreeSet<&str> =
         frames.iter().filter(|f| f["from"] == "client").filter_map(|f| f["json"]["type"].as_str()).collect();
     assert_eq!(kinds, BTreeSet::from(ClientMessage::TYPES), "a template for every message");
-    // What clients send comes more often than what servers do, which is a wrong type here.
+    // Client messages are chosen more often than server messages, which have a type that servers reject.
     let weight = |f: &Value| if f["from"] == "client" { 8 } else { 1 };
     frames.iter().flat_map(|f| vec![f["json"].clone(); weight(f)]).collect()
 }
 
-/// All games, with the names of their parameters.
+/// Returns all games with the names of their parameters.
 fn games() -> Vec<(String, Vec<String>)> {
     let about = |game: &ludex_env::GameRef| {
         let properties = game.spec().params_schema["properties"].as_object();
@@ -166,13 +166,13 @@ fn games() -> Vec<(String, Vec<String>)> {
     games.iter().map(|entry| about(&games.load(entry.info.id).expect("a game"))).collect()
 }
 
-/// Ids from the server's messages, so that requests can name existing things.
+/// Ids from the server's messages, so that requests can refer to existing objects.
 #[derive(Default)]
 struct Live {
     envs: Vec<Value>,
     items: Vec<Vec<u8>>,
     joins: Vec<Value>,
-    /// Match id and turn number of open turns.
+    /// Match id and turn number of pending turns.
     turns: Vec<(Value, Value)>,
     session: Value,
     key: Value,
@@ -215,12 +215,12 @@ struct Script<'a> {
     tally: &'a mut Tally,
     /// Number of remaining cases.
     left: usize,
-    /// The last `id`; they continue in a session that is resumed.
+    /// Last request id; ids continue in a resumed session.
     id: i64,
 }
 
 impl Script<'_> {
-    /// Connections one after another, until all cases are sent.
+    /// Opens one connection after another until all cases are sent.
     async fn play(&mut self, address: std::net::SocketAddr) {
         while self.left > 0 {
             let mut c = Client::open(address, subprotocol(self.packed), &[]).await.expect("an upgrade");
@@ -243,7 +243,7 @@ impl Script<'_> {
                     self.count("first", &message);
                     self.closes(&mut c).await;
                 }
-                // A frame that was too long for a first one, and the like.
+                // The first frame was invalid, for example too long.
                 Ok((None, Message::Close(Some(with)))) if strange => check_code(with.code.into()),
                 other => panic!("strange {strange}: {other:?}"),
             }
@@ -259,7 +259,7 @@ impl Script<'_> {
         if self.packed { 2 } else { TEXT }
     }
 
-    /// A good hello, which often resumes the session before it.
+    /// Returns a valid `hello`, which often resumes the previous session.
     fn hello(&mut self) -> Vec<u8> {
         let mut hello = json!({"protocol": [1], "client": "fuzz/0", "agent": {"name": "fuzz"}});
         if !self.live.key.is_null() && often(&mut self.random, 50) {
@@ -270,7 +270,7 @@ impl Script<'_> {
         headed("hello", 1, &hello).payload(self.packed)
     }
 
-    /// Sends cases until there are enough of them, or one ends the connection.
+    /// Sends cases until none is left or one of them ends the connection.
     async fn converse(&mut self, c: &mut Client) {
         for kind in ["open", "reset", "snapshot", "join"] {
             let id = self.id();
@@ -295,13 +295,13 @@ impl Script<'_> {
                     bytes.extend(strike);
                     self.send(c, &bytes).await;
                     let ended = super::sockets::end(c).await;
-                    // What came before may have been too much already.
+                    // An earlier frame may already have exceeded a limit.
                     let fits = matches!(&ended, ClientEnd::Closed(code, _) if codes.contains(code) || *code == 4000);
                     assert!(fits, "{name}: {ended:?}");
                     *self.tally.entry(("a bad frame".into(), format!("{ended:?}"))).or_default() += 1;
                     return;
                 }
-                // Now and then an id comes again.
+                // Occasionally an id is reused.
                 let id = if often(&mut self.random, 98) { self.id() } else { self.id };
                 let (payload, kind) = self.request(id, |_| None);
                 match kind {
@@ -322,7 +322,7 @@ impl Script<'_> {
         }
     }
 
-    /// A message with something changed, and its type if it must be answered under its `id`.
+    /// Returns a mutated message, and its type if the server must answer its `id`.
     fn request(&mut self, id: i64, choose: fn(&mut Stream) -> Option<&'static str>) -> (Vec<u8>, Option<String>) {
         let chosen = choose(&mut self.random);
         let template = loop {
@@ -346,7 +346,7 @@ impl Script<'_> {
         if often(&mut self.random, 8) {
             mutate::bytes(&mut self.random, &mut payload);
             if !self.packed {
-                // What is not UTF-8 is the business of the WebSocket, and one of the strikes.
+                // Invalid UTF-8 is handled by the WebSocket layer and tested by the strikes.
                 payload = String::from_utf8_lossy(&payload).into_owned().into_bytes();
             }
             good = false;
@@ -354,7 +354,7 @@ impl Script<'_> {
         (payload, good.then_some(kind))
     }
 
-    /// Replaces ids of the template by existing ones.
+    /// Replaces ids in the template by ids of existing objects.
     fn revive(&mut self, fields: &mut Value) {
         let (random, live) = (&mut self.random, &self.live);
         let (game, params) = one(random, self.games);
@@ -393,7 +393,7 @@ impl Script<'_> {
         }
     }
 
-    /// Snapshots, and sometimes actions, are bytes in MessagePack.
+    /// Converts snapshots, and sometimes actions, to bytes, as in MessagePack.
     fn pack(&mut self, message: &mut Node) {
         let Node::Map(entries) = message else { return };
         for (key, node) in entries {
@@ -416,7 +416,7 @@ impl Script<'_> {
         }
     }
 
-    /// The payload in one frame, or in pieces with pings between them.
+    /// Splits a payload into one frame, or into fragments with pings between them.
     fn frames(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         if often(&mut self.random, 95) || payload.is_empty() {
             return out.extend(frame(FIN | self.own(), payload));
@@ -434,11 +434,11 @@ impl Script<'_> {
     }
 
     async fn send(&mut self, c: &mut Client, bytes: &[u8]) {
-        // A connection that was closed meanwhile says so when it is read.
+        // A connection that was closed meanwhile is detected at the next read.
         let _ = c.socket().write_all(bytes).await;
     }
 
-    /// Reads until all that was asked is answered; false if the server closed the connection.
+    /// Reads until all requests have replies. Returns false if the server closed the connection.
     async fn answers(&mut self, c: &mut Client, asked: &BTreeMap<i64, String>) -> bool {
         let mut open = asked.clone();
         while !open.is_empty() {
@@ -484,7 +484,7 @@ impl Script<'_> {
     }
 }
 
-/// A snapshot as the test's client reads it: base64 in JSON, numbers where it was bytes.
+/// Decodes a snapshot as the test's client receives it: base64 in JSON, numbers in place of MessagePack bytes.
 fn snapshot(item: &Value) -> Option<Vec<u8>> {
     match item {
         Value::String(text) => STANDARD.decode(text).ok(),
@@ -492,12 +492,12 @@ fn snapshot(item: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// Often a hello, otherwise anything.
+/// Chooses the type `hello` often, otherwise any type.
 fn often_hello(random: &mut Stream) -> Option<&'static str> {
     often(random, 70).then_some("hello")
 }
 
-/// A message with its head first.
+/// Builds a message whose first fields are `type` and `id`.
 fn headed(kind: &str, id: i64, fields: &Value) -> Node {
     let mut entries = vec![(Node::text("type"), Node::text(kind)), (Node::text("id"), Node::Plain(id.into()))];
     let rest = fields.as_object().expect("a message").iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "id"));
@@ -505,7 +505,7 @@ fn headed(kind: &str, id: i64, fields: &Value) -> Node {
     Node::Map(entries)
 }
 
-/// Closes have the codes that the protocol lists, or the WebSocket's own.
+/// Checks that a close code is listed in the protocol or defined by RFC 6455.
 fn check_code(code: u16) {
     assert!(code == 1002 || close::of(code).is_some(), "closed with {code}");
 }

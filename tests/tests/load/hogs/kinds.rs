@@ -1,4 +1,5 @@
-//! The kinds of hogs. Each asks for as much as it may and for more, until its time is over, and counts how often it was refused.
+//! Kinds of misbehaving clients ("hogs"). Each uses its limits fully and exceeds them until its time is over, and
+//! counts refusals.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::long;
 use super::sockets::{TEXT, frame};
 
-/// A misbehaving client; returns the number of its requests.
+/// Misbehaving client, given the server's address and an end time; returns the number of its refused requests.
 pub type Hog = fn(SocketAddr, Instant) -> Pin<Box<dyn Future<Output = usize>>>;
 
 /// All misbehaving clients, by name.
@@ -28,15 +29,15 @@ pub const HOGS: [(&str, Hog); 9] = [
     ("mirror matches", |address, until| Box::pin(endless(address, until, long::mirrors, "join", mirror_of_all()))),
 ];
 
-/// Longest time past its end for which a hog waits for a refusal.
+/// Maximum time after its end that a hog waits for a refusal.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns true if the time is over and the hog was refused, which a busy machine may delay.
+/// Returns true if the time is over and the hog was refused at least once; a busy machine may delay the refusal.
 fn is_over(until: Instant, refused: usize) -> bool {
     Instant::now() >= if refused == 0 { until + PATIENCE } else { until }
 }
 
-/// Returns 1 if a reply is a refusal with this code, else 0. Panics on other refusals.
+/// Returns 1 if a reply is a refusal with this code, otherwise 0. Panics on refusals with other codes.
 fn count_refusal(reply: &Value, code: &str) -> usize {
     assert!(reply["type"] != "error" || reply["code"] == code, "{reply}");
     usize::from(reply["type"] == "error")
@@ -96,7 +97,7 @@ async fn searches(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// Lists as long as they may be, and longer.
+/// Sends lists of the maximum length and longer ones.
 async fn lists(address: SocketAddr, until: Instant) -> usize {
     let mut count = 0;
     let mut hog = Client::greet(address, Some("ludex.v1.msgpack"), json!({})).await;
@@ -117,7 +118,7 @@ async fn lists(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// Five sessions with as many joins as each may have, which leave and come again.
+/// Runs five sessions that repeatedly send the maximum number of joins and leave them.
 async fn joins(address: SocketAddr, until: Instant) -> usize {
     let mut count = 0;
     let mut hogs = Vec::new();
@@ -139,7 +140,7 @@ async fn joins(address: SocketAddr, until: Instant) -> usize {
             }
         }
     }
-    // Where the time was too short for all of them.
+    // The time may have been too short for all joins.
     for (hog, held) in &mut hogs {
         while held.len() < 256 {
             queue += 1;
@@ -150,13 +151,13 @@ async fn joins(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// Connections that send as much as they may before hello and say none, and some that send more.
+/// Opens connections that send as much as is allowed before `hello`, and connections that send more.
 async fn silent(address: SocketAddr, until: Instant) -> usize {
     let mut count = 0;
     let mut held = Vec::new();
     let piece = frame(TEXT, &[b' '; 60_000]);
     while !is_over(until, count) {
-        // More than the address may have: one that comes in such a moment is closed before its upgrade.
+        // While the address has too many connections, a new one is closed before its upgrade.
         match Client::open(address, None, &[]).await {
             Ok(mut c) => {
                 let _ = c.socket().write_all(&piece).await;
@@ -175,7 +176,8 @@ async fn silent(address: SocketAddr, until: Instant) -> usize {
     count
 }
 
-/// The page of all ratings, and that of a game, by four clients that do nothing else. Nothing of it is refused: it counts answers.
+/// Fetches the page of all ratings and that of a game with four clients. Nothing is refused, so replies are counted
+/// instead.
 async fn ratings(address: SocketAddr, until: Instant) -> usize {
     let polls = |path: &'static str| async move {
         let mut count = 0;
@@ -190,14 +192,14 @@ async fn ratings(address: SocketAddr, until: Instant) -> usize {
     a + b + c + d
 }
 
-/// Snapshots that are longer than any episode, and as many long ones as a handle takes.
+/// Restores snapshots that are longer than any episode, and as many long snapshots as a handle accepts.
 async fn bombs(address: SocketAddr, until: Instant) -> usize {
     const ROWS: usize = 500;
     let mut count = 0;
     let mut hog = Client::hello(address).await;
     let env = hog.call("open", json!({"game": "chess", "views": ["returns"]})).await["env"].clone();
     hog.call("reset", json!({"env": env})).await;
-    // Knights go out and home.
+    // Knights move out and back.
     for text in ["Nf3", "Nf6", "Ng1", "Ng8"].iter().cycle().take(300) {
         hog.call("step", json!({"env": env, "moves": [text]})).await;
     }

@@ -1,12 +1,12 @@
-//! What is changed in a valid message, and in the bytes of a frame.
+//! Mutations of valid messages and of the bytes of frames.
 
 use ludex_env::Stream;
 use serde_json::{Value, json};
 
 use super::node::Node;
 
-/// Bytes outside JSON or usual MessagePack: numbers that are not finite or too long, lists and maps without end, text
-/// that is not UTF-8, types that do not exist.
+/// Invalid or unusual JSON and MessagePack values: numbers that are not finite or too long, lists and maps without end,
+/// text that is not UTF-8, unknown types.
 const RAW: &[(&str, &[u8])] = &[
     ("NaN", b"\xcb\x7f\xf8\0\0\0\0\0\0"),
     ("-Infinity", b"\xcb\xff\xf0\0\0\0\0\0\0"),
@@ -23,11 +23,11 @@ const RAW: &[(&str, &[u8])] = &[
     ("nul", b"\xd8\x01"),
 ];
 
-/// Bytes that mean something in JSON or MessagePack.
+/// Bytes with a special meaning in JSON or MessagePack.
 const NASTY: &[u8] =
     b"\x00\x7f\x80\x8f\x90\x9f\xa0\xc0\xc1\xc4\xc6\xc7\xc9\xca\xcb\xcf\xd3\xd4\xd8\xdb\xdd\xdf\xe0\xff{}[]\",:\\-.eE9n";
 
-/// One of a list.
+/// Returns a random element of a list.
 pub fn one<'a, T>(random: &mut Stream, of: &'a [T]) -> &'a T {
     &of[random.below(of.len())]
 }
@@ -37,12 +37,12 @@ pub fn often(random: &mut Stream, n: usize) -> bool {
     random.below(100) < n
 }
 
-/// Changes one thing in a message, a map that begins with `type` and `id`. False if a server may not find these two any more, or
-/// cannot read the message at all.
+/// Changes one thing in a message, which is a map that starts with `type` and `id`. Returns false if a server may be
+/// unable to find these two fields or to decode the message.
 pub fn message(random: &mut Stream, message: &mut Node, others: &[Value]) -> bool {
     let Node::Map(entries) = message else { return false };
     if often(random, 3) || entries.len() <= 2 && often(random, 50) {
-        // The head itself, or all.
+        // Changes the first two fields or replaces the whole message.
         match random.below(4) {
             0 => {
                 let at = random.below(entries.len());
@@ -66,7 +66,7 @@ pub fn message(random: &mut Stream, message: &mut Node, others: &[Value]) -> boo
             good
         }
         2 => {
-            // A field of another message, or of none.
+            // Inserts a field of another message type, or an unknown field.
             let other = one(random, others).as_object().expect("a message");
             let at = random.below(other.len() + 1);
             let key = other.keys().nth(at).filter(|key| !matches!(key.as_str(), "type" | "id" | "re"));
@@ -83,7 +83,7 @@ pub fn message(random: &mut Stream, message: &mut Node, others: &[Value]) -> boo
     }
 }
 
-/// Changes a node or something in it; false if the frame cannot be read any more.
+/// Changes a node or one of its descendants. Returns false if the frame can no longer be decoded.
 fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
     let inside = often(random, 70);
     match node {
@@ -94,7 +94,7 @@ fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
         Node::Map(entries) if inside && !entries.is_empty() => {
             let at = random.below(entries.len());
             let entry = &mut entries[at];
-            // Keys of JSON are texts.
+            // Keys must be strings in JSON.
             return match often(random, 20) {
                 true => change(random, &mut entry.0, others) && matches!(entry.0, Node::Plain(Value::String(_))),
                 false => change(random, &mut entry.1, others),
@@ -150,14 +150,14 @@ fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
     true
 }
 
-/// Something that is seldom right, and whether a frame with it can be read.
+/// Returns a value that is rarely valid, and true if a frame that contains the value can be decoded.
 fn value(random: &mut Stream, others: &[Value]) -> (Node, bool) {
     match random.below(12) {
         0 => {
             let (json, packed) = *one(random, RAW);
             (Node::Raw(json, packed), false)
         }
-        // Depth is refused before the `id` is looked at.
+        // Excessive depth is refused before the `id` is read.
         1 => {
             let deep = (0..random.below(90)).fold(Node::List(vec![]), |inner, at| match at % 2 {
                 0 => Node::List(vec![inner]),
@@ -202,7 +202,7 @@ fn value(random: &mut Stream, others: &[Value]) -> (Node, bool) {
     }
 }
 
-/// Changes bytes: cuts, inserts, flips, removes, repeats.
+/// Mutates bytes: truncates, inserts, flips, removes or repeats some of them.
 pub fn bytes(random: &mut Stream, frame: &mut Vec<u8>) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(frame.len() + 1);

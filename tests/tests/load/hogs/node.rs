@@ -1,18 +1,19 @@
-//! Messages as trees that can hold what no value of a program can: a key twice, numbers that are not finite, lists without end.
+//! Messages as trees that can hold values no parser returns: duplicate keys, numbers that are not finite, lists without
+//! end.
 
 use base64::Engine as _;
 use serde_json::Value;
 
-/// A part of a message.
+/// Part of a message.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// Null, a truth value, a number or a text.
+    /// Null, boolean, number or string.
     Plain(Value),
-    /// Bytes; in JSON their base64.
+    /// Bytes, written as base64 in JSON.
     Bytes(Vec<u8>),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
-    /// Literal bytes in JSON and in MessagePack.
+    /// Raw bytes to write in JSON and in MessagePack.
     Raw(&'static str, &'static [u8]),
 }
 
@@ -31,7 +32,7 @@ impl Node {
         Node::Plain(text.into())
     }
 
-    /// The payload of a frame.
+    /// Encodes the payload of a frame, in MessagePack if `packed`, otherwise in JSON.
     pub fn payload(&self, packed: bool) -> Vec<u8> {
         let mut out = Vec::new();
         if packed {
@@ -100,7 +101,7 @@ impl Node {
     }
 }
 
-/// The head of a list or map of `n` entries: in a byte, or with a length of two or four bytes.
+/// Writes the header of a MessagePack list or map of `n` entries, with a length of 4, 16 or 32 bits.
 fn length(out: &mut Vec<u8>, short: u8, long: u8, n: usize) {
     if n < 16 {
         out.push(short | n as u8);

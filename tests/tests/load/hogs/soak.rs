@@ -1,9 +1,11 @@
-//! Good clients for minutes, alone and beside each kind of hog in turn: no rated match is lost, no connection is closed, and what
-//! the hogs ask for too much is refused. How long the good clients waited is printed.
+//! Soak test: well-behaved clients run for minutes, alone and then with each kind of hog in turn. No rated match may be
+//! lost, no connection closed, and excessive requests of hogs must be refused. The waits of the well-behaved clients
+//! are printed.
 //!
-//! Two minutes at `LUDEX_TEST_SCALE` 1, a few seconds below that. By hand: `LUDEX_SOAK_SECONDS=1800` says how long, and
-//! `LUDEX_SOAK_P99=5` that the p99 of a turn beside a hog must stay under 5 times the p99 alone. Server and clients share the machine's
-//! cores, so run nothing else then. `LUDEX_BIN` names another program than that of the tests, which is not optimised.
+//! The test takes two minutes at `LUDEX_TEST_SCALE` 1, a few seconds at lower scales. `LUDEX_SOAK_SECONDS=1800` sets
+//! the duration. With `LUDEX_SOAK_P99=5`, the p99 of a turn next to a hog must stay below 5 times the p99 without one.
+//! Server and clients share the machine's cores, so run nothing else at the same time. `LUDEX_BIN` names the program to
+//! test; the default is the debug build of the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -22,14 +24,15 @@ use serde_json::{Value, json};
 use super::kinds::{HOGS, Hog};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
-/// Kinds of measured waits.
+/// Measured wait for the next turn of a match from a queue.
 const QUEUE: &str = "turn in a queue";
 const AGENT: &str = "turn against mcts";
 const STEP: &str = "step of a batch";
-/// Time that a good client takes for a move.
+/// Time that a well-behaved client takes per move.
 const THINKS: Duration = Duration::from_millis(5);
 
-/// The current phase: 1 plus the index in [`HOGS`], 0 while the good clients are alone; the rest of a hog; and the end.
+/// Current phase: 0 while the well-behaved clients are alone, 1 plus the index in [`HOGS`] while a hog runs, then a
+/// phase for a hog's remaining work, then the end.
 struct Now(AtomicUsize);
 
 const SETTLES: usize = usize::MAX - 1;
@@ -41,7 +44,7 @@ impl Now {
     }
 }
 
-/// Waits by what was waited for and what was happening when it began.
+/// Waits by kind and by the phase in which they started.
 type WaitTimes = Mutex<BTreeMap<(&'static str, usize), Vec<Duration>>>;
 
 #[derive(Clone)]
@@ -56,7 +59,7 @@ impl Soak {
         self.waits.lock().entry((what, during)).or_default().push(from.elapsed());
     }
 
-    /// Plays rated matches until the end; the matches.
+    /// Plays rated matches until the end and returns their ids.
     async fn play(self, name: &str, what: &'static str, join: Value) -> BTreeSet<String> {
         let mut bot = Bot::new(self.address, name).await;
         let join = bot.join(join).await;
@@ -69,7 +72,8 @@ impl Soak {
                 let answer = bot.call("leave", json!({"join": join})).await;
                 assert_eq!(answer["type"], "ok", "{answer}");
             }
-            // No frame arrives between matches; the end is noticed all the same. A match may have started just before the join was left.
+            // No frame arrives between matches, so the end of the test is detected by a timeout. A match may have
+            // started just before the client left the join.
             let Ok(message) = tokio::time::timeout(Duration::from_secs(1), bot.next()).await else {
                 if left && bot.over() == bot.matches.len() {
                     break;
@@ -78,7 +82,8 @@ impl Soak {
             };
             let kind = message["type"].as_str().unwrap_or_default();
             assert!(!matches!(kind, "error" | "refused" | "resync"), "{message}");
-            // Against an agent the next turn is waited for; in a queue that would be the other client's time.
+            // Against an agent, the client waits for its next turn. In a queue, that time would include the other
+            // client's.
             let answered = if what == AGENT { "turn" } else { "accepted" };
             if kind == answered || kind == "match_end" {
                 asked.take().into_iter().for_each(|(during, from)| self.waited(what, during, from));
@@ -102,7 +107,7 @@ impl Soak {
         bot.matches.into_keys().collect()
     }
 
-    /// Steps a batch until the end.
+    /// Steps a batch of environments until the end of the test.
     async fn step(self) {
         const ROWS: usize = 64;
         let mut c = Client::hello(self.address).await;
@@ -134,7 +139,7 @@ fn seconds() -> f64 {
 }
 
 #[tokio::test]
-async fn good_clients_lose_no_match_next_to_hogs() {
+async fn misbehaving_clients_cost_others_no_match() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=64"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());
@@ -150,7 +155,7 @@ async fn good_clients_lose_no_match_next_to_hogs() {
     let slice = Duration::from_secs_f64(seconds() / (2 * HOGS.len()) as f64);
     let mut refused = Vec::new();
     for (at, (name, hog)) in HOGS.iter().enumerate() {
-        // Searches of the last hog may still run. Waits of this time are not kept.
+        // Searches of the last hog may still run. Waits in this phase are not recorded.
         now.0.store(SETTLES, Ordering::Relaxed);
         tokio::time::sleep((slice / 4).min(Duration::from_secs(2))).await;
         now.0.store(0, Ordering::Relaxed);
@@ -173,7 +178,7 @@ async fn good_clients_lose_no_match_next_to_hogs() {
     server.has_not_panicked();
 }
 
-/// A hog on a thread of its own, for a while; how often it was refused.
+/// Runs a hog on a separate thread for the duration `slice` and returns the number of its refusals.
 async fn run_hog(hog: Hog, address: SocketAddr, slice: Duration) -> usize {
     let until = Instant::now() + slice;
     let runs = move || {
@@ -183,7 +188,7 @@ async fn run_hog(hog: Hog, address: SocketAddr, slice: Duration) -> usize {
     tokio::task::spawn_blocking(runs).await.expect("a hog that is refused and not broken")
 }
 
-/// Prints the waits, and checks them if that is wanted.
+/// Prints the waits, and checks them if `LUDEX_SOAK_P99` is set.
 fn report(waits: &BTreeMap<(&'static str, usize), Vec<Duration>>) {
     let most: Option<f64> = std::env::var("LUDEX_SOAK_P99").ok().map(|text| text.parse().expect("a factor"));
     let mut slow = Vec::new();
@@ -210,7 +215,7 @@ fn report(waits: &BTreeMap<(&'static str, usize), Vec<Duration>>) {
     assert!(slow.is_empty(), "p99 beside a hog over p99 alone: {slow:?}");
 }
 
-/// Each record is on the server, counts, and verifies.
+/// Checks that each record is on the server, is counted, and verifies.
 async fn verified(address: SocketAddr, matches: &BTreeSet<String>) {
     assert!(!matches.is_empty());
     let mut lines = String::new();
@@ -224,7 +229,7 @@ async fn verified(address: SocketAddr, matches: &BTreeSet<String>) {
         Verifier::new(ludex_games::builtin()).verify_all(&read_lines("server", lines.as_bytes()).found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), matches.len());
-    // And a match more.
+    // Plays one more match.
     let mut bot = Bot::new(address, "good").await;
     bot.join(json!({"game": "tic_tac_toe", "against": ["random"]})).await;
     bot.play(1, first).await;

@@ -1,4 +1,4 @@
-//! WebSockets by hand: frames that RFC 6455 forbids, handshakes that it forbids, and clients that are slow or half gone.
+//! Hand-written WebSocket traffic: frames and handshakes that RFC 6455 forbids, and slow or half-closed clients.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub const CLOSE: u8 = 8;
 pub const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// A masked frame; the first byte says whether it is the last of its message, the reserved bits, and what it is.
+/// Returns a masked frame; the first byte has the FIN flag, the reserved bits and the opcode.
 pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = announced(first, payload.len() as u64, true);
     let mask = [0x5a, 0x11, 0xc3, 0x07];
@@ -26,7 +26,7 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The head of a frame without its mask.
+/// Returns the header of a frame, without its mask.
 fn announced(first: u8, length: u64, masked: bool) -> Vec<u8> {
     let mut out = vec![first];
     let mask = u8::from(masked) << 7;
@@ -44,10 +44,10 @@ fn announced(first: u8, length: u64, masked: bool) -> Vec<u8> {
     out
 }
 
-/// An attack that ends a connection: a name, the bytes, and the allowed close codes.
+/// Attack that ends a connection: name, bytes, allowed close codes.
 pub type Strike = (&'static str, Vec<u8>, &'static [u16]);
 
-/// Everything that ends a connection which speaks JSON, or MessagePack (`packed`).
+/// Returns all attacks on a MessagePack connection (`packed`) or a JSON connection.
 pub fn strikes(packed: bool) -> Vec<Strike> {
     const WRONG: &[u16] = &[1002];
     let own = if packed { BINARY } else { TEXT };
@@ -65,7 +65,7 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
         ("a message within a message", with(&[(own, b"{"), (FIN | own, b"}")]), WRONG),
         ("a close of one byte", with(&[(FIN | CLOSE, &[3])]), WRONG),
     ];
-    // Lengths that are only announced: a head and its mask.
+    // Headers that announce a length, without the payload.
     for (length, codes) in
         [(17 << 20, &[1009][..]), (1 << 32, &[1009]), (1 << 63, &[1002, 1009]), (u64::MAX, &[1002, 1009])]
     {
@@ -100,7 +100,7 @@ pub fn subprotocol(packed: bool) -> Option<&'static str> {
     Some(if packed { "ludex.v1.msgpack" } else { "ludex.v1.json" })
 }
 
-/// Returns the server's end of a connection; skips earlier frames.
+/// Reads until the server ends the connection, and returns the kind of end.
 pub async fn end(client: &mut Client) -> ClientEnd {
     loop {
         match client.next_frame().await {
@@ -134,7 +134,7 @@ async fn forbidden_frames_close_the_connection() {
 }
 
 #[tokio::test]
-async fn odd_but_allowed_frames_are_read() {
+async fn unusual_but_valid_frames_are_accepted() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let mut ping = |id: i64| {
@@ -142,7 +142,7 @@ async fn odd_but_allowed_frames_are_read() {
         json!({"type": "ping", "id": id}).to_string().into_bytes()
     };
     let mut bytes = Vec::new();
-    // A message in pieces of a byte, with empty pieces and a ping after each.
+    // Sends a message in one-byte fragments, with an empty fragment and a ping after each.
     let whole = ping(1);
     for (at, byte) in whole.iter().enumerate() {
         bytes.extend(frame(if at == 0 { TEXT } else { CONTINUED }, &[*byte]));
@@ -150,10 +150,10 @@ async fn odd_but_allowed_frames_are_read() {
         bytes.extend(frame(FIN | PING, &[*byte; 125]));
     }
     bytes.extend(frame(FIN | CONTINUED, &[]));
-    // Unrequested pongs, and a flood of pings.
+    // Sends unsolicited pongs and a flood of pings.
     bytes.extend(frame(FIN | PONG, b"?").repeat(100));
     bytes.extend(frame(FIN | PING, &[7; 125]).repeat(2_000));
-    // A mask of zeros, and a length in eight bytes where one would do.
+    // Sends a zero mask, and a length in eight bytes where one byte is enough.
     let whole = ping(2);
     bytes.extend([&[FIN | TEXT, 0xff][..], &(whole.len() as u64).to_be_bytes(), &[0; 4], &whole].concat());
     c.socket().write_all(&bytes).await.expect("a connection");
@@ -161,7 +161,7 @@ async fn odd_but_allowed_frames_are_read() {
         assert_eq!(c.reply(id).await["type"], "pong");
     }
 
-    // A client that closes one half of its socket, and one that answers nothing and reads nothing.
+    // One client closes one half of its socket; another one neither replies nor reads.
     let mut half = Client::hello(server.address).await;
     half.ask("ping", json!({})).await;
     half.socket().shutdown().await.expect("a connection");
@@ -174,10 +174,10 @@ async fn odd_but_allowed_frames_are_read() {
     server.stop().stopped().await;
 }
 
-/// The status of the answer to these bytes; `None` if the connection ends without one.
+/// Sends these bytes and returns the HTTP status of the response; `None` if the connection ends without a response.
 async fn status(server: &Server, bytes: &[u8]) -> Option<u16> {
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
-    // The server may have answered and closed before all is sent.
+    // The server may respond and close before all bytes are sent.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let mut piece = [0; 1_024];
@@ -191,7 +191,7 @@ async fn status(server: &Server, bytes: &[u8]) -> Option<u16> {
 }
 
 #[tokio::test]
-async fn bad_handshakes_are_refused() {
+async fn invalid_handshakes_are_refused() {
     let server = Server::start(|config| config.limits.hello_ms = 300).await;
     let host = format!("Host: {}\r\n", server.address);
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
@@ -234,12 +234,12 @@ async fn bad_handshakes_are_refused() {
     ];
     for (name, bytes, statuses) in cases {
         let status = status(&server, &bytes).await;
-        // Where nothing of HTTP was understood, there may be no answer.
+        // Without a valid HTTP request, there may be no response.
         let fits = status.map_or(statuses == [400], |status| statuses.contains(&status));
         assert!(fits, "{name}: {status:?}");
     }
 
-    // A head that never ends is not waited for, in whatever pieces it comes; nor is a hello.
+    // The server does not wait for a header that never ends, in any fragments, or for a `hello` that never arrives.
     let mut slow = TcpStream::connect(server.address).await.expect("a connection");
     while slow.write_all(b"G").await.is_ok() && slow.try_read(&mut [0; 9]).is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;

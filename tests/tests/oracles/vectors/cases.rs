@@ -1,4 +1,4 @@
-//! How each file of recorded games is compared.
+//! Comparison settings for each file of recorded games.
 
 use super::texts::*;
 use super::{Case, Text};

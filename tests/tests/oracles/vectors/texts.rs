@@ -1,4 +1,4 @@
-//! OpenSpiel's strings made from what our views show, game by game.
+//! OpenSpiel's strings, built from our views, by game.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub fn text(s: &dyn DynState, seat: usize) -> String {
     s.view(Viewer::Seat(seat)).text()
 }
 
-/// The board as OpenSpiel's mnk draws it.
+/// Returns the board as OpenSpiel's mnk prints it.
 pub fn mnk_board(s: &dyn DynState, seat: usize) -> String {
     let v = view(s, seat);
     let rows: Vec<&str> = v["board"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -24,7 +24,7 @@ pub fn fen(s: &dyn DynState, seat: usize) -> String {
     view(s, seat)["fen"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Our text up to the letters below the board; a line on the ko or the end may follow.
+/// Returns our text up to the column letters below the board, without any following line about ko or the end.
 pub fn go_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     let rest = text.match_indices("\n\n").nth(1);
@@ -52,13 +52,13 @@ pub fn kuhn_state(s: &dyn DynState, _seat: usize) -> String {
     parts.join(" ")
 }
 
-/// Our text without its last line.
+/// Returns our text without its last line.
 pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()
 }
 
-/// The player to move in Leduc poker, or who moved last; -1 is chance.
+/// Returns the player to move in Leduc poker, or after the end the player who moved last; -1 is chance.
 pub fn leduc_player(s: &dyn DynState) -> i64 {
     let v = view(s, 0);
     if s.turn() != ToMove::Over {
@@ -79,7 +79,7 @@ pub fn leduc_player(s: &dyn DynState) -> i64 {
     seat
 }
 
-/// Moves of Leduc poker by round, each under its name in `names`.
+/// Returns the moves of Leduc poker by round, each under its name in `names`.
 pub fn leduc_moves(s: &dyn DynState, names: [&str; 3], between: &str) -> [String; 2] {
     let v = view(s, 0);
     [0, 1].map(|round| {
@@ -136,7 +136,7 @@ pub fn leduc_state(s: &dyn DynState, _seat: usize) -> String {
     )
 }
 
-/// A seat's dice in OpenSpiel's form: those that are not rolled yet are -1.
+/// Returns a seat's dice in OpenSpiel's form, with -1 for dice not rolled yet.
 pub fn liars_dice(s: &dyn DynState, seat: usize) -> String {
     let dice = view(s, seat)["dice"].as_array().unwrap().clone();
     let each = s.spec().params["numdice"].as_u64().unwrap() as usize;
@@ -183,7 +183,7 @@ pub fn auction_state(s: &dyn DynState, _seat: usize) -> String {
     format!("{};{}{winner}", all("value"), all("bid"))
 }
 
-/// Cards as OpenSpiel lists them: the highest first, of equals the higher suit.
+/// Returns cards in OpenSpiel's order: by descending rank, then by descending suit.
 pub fn holdem_cards(list: &Value) -> String {
     let order = |c: &&str| c.chars().map(|c| "cdhs23456789TJQKA".find(c)).collect::<Vec<_>>();
     let mut cards: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -191,7 +191,8 @@ pub fn holdem_cards(list: &Value) -> String {
     cards.into_iter().rev().collect()
 }
 
-/// Returns the start of OpenSpiel's two strings: its pot is the highest bet times the active players.
+/// Returns the start of both of OpenSpiel's strings. OpenSpiel defines the pot as the highest bet times the active
+/// players.
 pub fn holdem_head(s: &dyn DynState, v: &Value) -> String {
     let spent: Vec<u64> = v["spent"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let players = spent.len() as u64 - v["folded"].as_array().map_or(0, Vec::len) as u64;
@@ -249,7 +250,7 @@ pub fn ipd_observation(s: &dyn DynState, seat: usize) -> String {
     letters(0).into_iter().zip(letters(1)).take(recall).map(|(a, b)| [name(a), name(b)].concat()).collect()
 }
 
-/// The ranks of card numbers in OpenSpiel's names, low to high.
+/// Returns the ranks of cards in OpenSpiel's names, in ascending order.
 pub fn ranks(cards: impl Iterator<Item = u64>) -> String {
     let mut ranks: Vec<u64> = cards.map(|c| c / 4 + c / 53).collect();
     ranks.sort_unstable();
@@ -268,7 +269,7 @@ pub fn dou_dizhu_observation(s: &dyn DynState, seat: usize) -> String {
     let played = numbers(&v["plays"]).into_iter().flat_map(|p| cards(&p["cards"]));
     let face_up = v["face_up"]["card"].as_i64();
     let first = face_up.and_then(|_| v["face_up"]["position"].as_i64()).map(|p| p % 3);
-    // The last bidder counts as the landlord; -3: no bidder.
+    // OpenSpiel counts the last bidder as the landlord; -3 means no bidder.
     let bids = cards(&v["bids"]);
     let last = (0..).zip(&bids).filter(|(_, b)| **b > 0).last();
     let landlord = first.zip(last).map_or(-3, |(first, (k, _)): (i64, (i64, _))| (first + k) % 3);
@@ -282,14 +283,15 @@ pub fn dou_dizhu_observation(s: &dyn DynState, seat: usize) -> String {
     )
 }
 
-/// A position as the Hanabi Learning Environment writes it: hands from `seat` on, the first one hidden or not.
+/// Returns a position as the Hanabi Learning Environment prints it: hands from `seat` on; `hidden` conceals the first
+/// hand.
 pub fn hanabi_text(s: &dyn DynState, seat: usize, hidden: bool) -> String {
     let v = view(s, seat);
     let all = |v: &Value| v.as_array().cloned().unwrap_or_default();
     let word = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
     let n = s.spec().players as usize;
     let minimal = hidden && s.spec().params["observation_type"] == "minimal";
-    // There, a player is to move even after the end, unless a card had to be dealt.
+    // There, a player is to move even after the end, unless a card was still to be dealt.
     let after_end = (s.turn() == ToMove::Over && v["deck"] == 0).then(|| all(&v["moves"]).len() % n);
     let next = v["to_move"].as_u64().map(|p| p as usize).or(after_end);
     let fireworks: String = "RYGWB".chars().zip(all(&v["fireworks"])).map(|(c, h)| format!("{c}{h} ")).collect();
@@ -325,7 +327,7 @@ pub fn hanabi_state(s: &dyn DynState, _seat: usize) -> String {
     hanabi_text(s, 0, false)
 }
 
-/// Numbers as OpenSpiel lists them, with a separator.
+/// Returns numbers in OpenSpiel's form, joined by a separator.
 pub fn numbers(v: &Value, separator: &str) -> String {
     v.as_array().into_iter().flatten().map(Value::to_string).collect::<Vec<_>>().join(separator)
 }
@@ -356,7 +358,7 @@ pub fn negotiation_state(s: &dyn DynState, _seat: usize) -> String {
     let v = view(s, 0);
     let list = |field: &str| v[field].as_array().cloned().unwrap_or_default();
     let (proposals, utterances, agreed) = (list("proposals"), list("utterances"), v["agreed"] == true);
-    // After the end: the player who would be next. An agreement counts as a move if nothing follows it.
+    // After the end, this is the player who would move next. An agreement counts as a move if no utterance follows it.
     let silent = s.spec().params["enable_utterances"] == false;
     let next = (proposals.len() + usize::from(agreed && silent)) % 2;
     let mut text = negotiation_head(s, &[0, 1], v["to_move"].as_i64().unwrap_or(next as i64));
@@ -372,7 +374,7 @@ pub fn bargaining_items(v: &Value) -> String {
     format!("Book: {}, Hat: {}, Basketball: {}", v[0], v[1], v[2])
 }
 
-/// Offers from the one with number `from` on, after what there is to say before them.
+/// Appends to `head` the offers with index `from` and above, preceded by the utterances.
 pub fn bargaining_text(s: &dyn DynState, head: String, number: bool, from: usize) -> String {
     if s.turn() == ToMove::Chance {
         return "Initial chance node".to_owned();

@@ -22,7 +22,7 @@ fn packed(path: &Path, files: &BTreeMap<String, Vec<u8>>) {
     tar.into_inner().unwrap().finish().unwrap();
 }
 
-/// The faults that `verify` finds.
+/// Returns the faults that `verify` finds.
 fn wrong(at: &Path, what: &str) -> Vec<String> {
     let ran = ludex(at, &["verify", what, "--json"]);
     assert_eq!(ran.code, 1, "{}", ran.out);
@@ -52,7 +52,7 @@ fn bundle_verifies_without_other_files() {
     let text = ludex(alone.path(), &["verify", "b.tar.gz"]).well();
     let ends = "12 episodes verified\ncomplete: all 12 matches of the plan\n";
     assert!(text.contains("all checksums of SHA256SUMS match") && text.ends_with(ends), "{text}");
-    // Runs of earlier builds did not bind calls, and that is said.
+    // Runs of earlier versions did not bind calls to records, and `verify` reports it.
     assert!(text.contains("calls are not bound to the records: the run was begun by an older build"), "{text}");
     let files = unpacked(&alone.path().join("b.tar.gz"));
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
@@ -72,7 +72,7 @@ fn bundle_verifies_without_other_files() {
     for name in ["run.json", "suite.toml", "episodes.jsonl", "calls.jsonl", "log.jsonl"] {
         assert_eq!(files[name], std::fs::read(run.join(name)).unwrap(), "{name}");
     }
-    // Unpacked, it is a run again. All commands read it packed and unpacked.
+    // The unpacked bundle is a run again. All commands read it packed and unpacked.
     let folder = alone.path().join("unpacked");
     std::fs::create_dir(&folder).unwrap();
     files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
@@ -88,7 +88,7 @@ fn bundle_verifies_without_other_files() {
 }
 
 #[test]
-fn verify_names_changed_bundle() {
+fn verify_reports_changed_bundle() {
     let at = one();
     ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
     let mut files = unpacked(&at.path().join("one.tar.gz"));
@@ -124,7 +124,7 @@ fn bundle_records_must_match_settings() {
     change(at.path(), "run.json", |text| text.replace("model-z", "model-a"));
     ludex(at.path(), &["verify", "one"]).well();
 
-    // A match twice, one of another run, and a forged one.
+    // One match is duplicated, one belongs to another run, and one is forged.
     change(at.path(), "episodes.jsonl", |text| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.push(lines[0].clone());
@@ -158,14 +158,14 @@ fn bundle_calls_must_match_records() {
     {
         assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
     }
-    // What a killed run leaves is allowed: a cut line, and calls of a match that has not ended.
+    // Leftovers of a killed run are allowed: a truncated line, and calls of an unfinished match.
     let fresh = one();
     change(fresh.path(), "log.jsonl", |text| text.lines().next().unwrap().to_owned() + "\n");
     change(fresh.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 50].to_owned());
     let verdict = ludex(fresh.path(), &["verify", "one", "--json"]).json();
     assert_eq!((&verdict["verified"], &verdict["unfinished"]), (&json!(11), &json!(["one.kuhn.0-2.2.1"])));
     assert_eq!(verdict["cut"].as_array().unwrap().len(), 1);
-    // The bundle leaves the cut line out.
+    // The bundle omits the truncated line.
     ludex(fresh.path(), &["export", "one", "--bundle", "b.tar.gz"]).well();
     let verdict = ludex(fresh.path(), &["verify", "b.tar.gz", "--json"]).json();
     assert_eq!((&verdict["verified"], &verdict["cut"]), (&json!(11), &json!([])));

@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 use super::{change, failed, ludex, one};
 
 #[test]
-fn run_equals_itself() {
+fn run_compared_with_itself_shows_no_difference() {
     let at = one();
     let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
     assert_eq!((&same["all"]["pairs"], &same["unpaired"]), (&json!(12), &json!([0, 0])));
     assert_eq!((&same["all"]["score"]["value"], &same["all"]["mcnemar"]["p"]), (&json!(0.0), &json!(1.0)));
-    // Equal runs have no interval.
+    // Two equal runs have no confidence interval.
     assert_eq!(same["all"]["score"]["low"], Value::Null);
     assert_eq!(same["games"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn differences_follow_from_records() {
+fn differences_are_computed_from_records() {
     let at = one();
     let data = at.path().join("ludex-data");
     let parts = &[("ttt", "tic_tac_toe", "random")];
@@ -55,7 +55,7 @@ fn p_at_least(p: f64, games: &[Value]) -> usize {
 }
 
 #[test]
-fn several_games_are_corrected_and_long_names_shortened() {
+fn p_values_of_several_games_are_corrected() {
     let at = one();
     let data = at.path().join("ludex-data");
     let long = "connect_four(columns=6,rows=5)";
@@ -67,7 +67,7 @@ fn several_games_are_corrected_and_long_names_shortened() {
     let games = got["games"].as_array().unwrap();
     let p: Vec<f64> = games.iter().map(|g| g["p"].as_f64().unwrap()).collect();
     for (game, own) in games.iter().zip(&p) {
-        // Each p counts as often as there are tests that are not smaller.
+        // Each p-value has a rank equal to the number of tests whose p-value is not smaller.
         let smaller = p.iter().filter(|p| *p <= own);
         let holm = smaller.map(|p| p * p_at_least(*p, games) as f64).fold(0.0, f64::max).min(1.0);
         assert!((game["holm"].as_f64().unwrap() - holm).abs() < 1e-12, "{got}");
@@ -82,7 +82,7 @@ fn several_games_are_corrected_and_long_names_shortened() {
 }
 
 #[test]
-fn comparison_without_interval_has_reason() {
+fn comparison_names_reason_for_missing_interval() {
     let at = one();
     let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
     let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
@@ -115,10 +115,10 @@ fn agents_of_one_run_are_compared() {
     assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
     let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "stranger"]).fails();
     assert!(err.contains("in one, got \"stranger\""), "{err}");
-    // They have only met each other, so there are no matches to compare on equal terms.
+    // The two agents met only each other, so no opponent is common to both.
     let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
     assert!(err.contains("random has no match that counts"), "{err}");
-    // Records that do not verify do not count.
+    // Records that do not verify are ignored.
     change(at.path(), "episodes.jsonl", |text| text.replacen("\"win\",\"loss\"", "\"loss\",\"win\"", 1));
     let ran = ludex(at.path(), &["compare", "one", "one", "--json"]);
     assert!(ran.err.contains("refused: ") && ran.err.contains("got loss/win"), "{}", ran.err);
@@ -126,9 +126,9 @@ fn agents_of_one_run_are_compared() {
 }
 
 #[test]
-fn comparison_without_pairs_has_reason() {
+fn comparison_names_reason_for_missing_pairs() {
     let at = one();
-    // The same games in other parts: there are no pairs.
+    // Both runs have the same games but in different parts, so no matches can be paired.
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
     Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["compare", "one", "two"]).well();
@@ -140,7 +140,7 @@ fn comparison_without_pairs_has_reason() {
 fn discarded_matches_are_not_compared() {
     let at = one();
     change(at.path(), "episodes.jsonl", |text| text.lines().map(failed).collect());
-    // They are due again, so the run is not done.
+    // The discarded matches must be played again, so the run is incomplete.
     change(at.path(), "log.jsonl", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
     assert_eq!(ludex(at.path(), &["verify", "one", "--json"]).json()["verified"], 12);
     let err = ludex(at.path(), &["compare", "one", "one"]).fails();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ludex, one};
 
-/// The rows of a parquet file.
+/// Returns the rows of a Parquet file.
 fn rows(path: &Path) -> Vec<Value> {
     let file = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let row = |row: parquet::record::Row| {
@@ -32,7 +32,7 @@ fn parsed(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn exported_tables_read_back_equal() {
+fn exported_tables_are_read_back_unchanged() {
     let at = one();
     for what in ["episodes", "decisions", "calls"] {
         let file = format!("{what}.parquet");
@@ -40,7 +40,7 @@ fn exported_tables_read_back_equal() {
         let read = rows(&at.path().join(&file));
         let lines = parsed(&ludex(at.path(), &["export", "one", "--table", what]).well());
         if what == "episodes" {
-            // As lines these are the records themselves.
+            // As JSON lines, the export equals the records.
             let records: Vec<Value> =
                 read.iter().map(|r| serde_json::from_str(r["record"].as_str().unwrap()).unwrap()).collect();
             assert_eq!(records, lines);
@@ -57,7 +57,7 @@ fn exported_episodes_equal_records() {
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
     assert_eq!(parsed(&ludex(at.path(), &["export", "one"]).well()), records);
-    // A run may also be given by its folder, and --game chooses one of its games.
+    // A run can also be named by its folder, and --game selects one of its games.
     let some = ludex(at.path(), &["export", "ludex-data/runs/one", "--game", "kuhn_poker", "--out", "k.jsonl"]).well();
     assert_eq!(some, "");
     let kuhn: Vec<Value> = records.iter().filter(|r| r["game"] == "kuhn_poker").cloned().collect();
@@ -86,7 +86,7 @@ fn decision_row_has_prompt_reply_and_verdict() {
         assert_eq!(d["level"], if d["part"] == "kuhn" { json!(1) } else { Value::Null });
         assert!(d["output"].as_str().unwrap().ends_with(&format!("Answer: {}", d["move"].as_str().unwrap())), "{d}");
         assert_eq!(d["response"], d["move"]);
-        // The first answer of every match was refused, so this is a later one.
+        // The first reply of every match was refused, so this decision is a second attempt.
         let refused: Value = serde_json::from_str(d["refused"].as_str().unwrap()).unwrap();
         let first = d["decision"] == 0;
         assert_eq!(refused.as_array().unwrap().len(), usize::from(first), "{d}");
@@ -136,7 +136,7 @@ fn stone_games_export_as_sgf() {
     {
         assert!(text.contains(said), "{said}: {text}");
     }
-    // A counted board has its score in halves of a point with this komi.
+    // With this komi, an area-scored board has a score in half points.
     let go = text.split("(;").find(|game| game.contains("GM[1]")).unwrap();
     let result = go.split("RE[").nth(1).unwrap().split(']').next().unwrap();
     assert!(result.ends_with(".5") && (result.starts_with("B+") || result.starts_with("W+")), "{result}");

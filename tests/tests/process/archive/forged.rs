@@ -1,4 +1,5 @@
-//! A run of a language model is bundled, changed and packed again with every sum computed anew. The changes are found.
+//! Forged bundles: a run of a language model is bundled, edited and packed again with new checksums. `verify` must find
+//! each edit.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -36,7 +37,7 @@ opponents = ["anchor level=1"]
 blocks = 2
 "#;
 
-/// A stand-in for a model; ends with this.
+/// Process of the LLM stub; dropping this value kills the process.
 struct Stub(Child);
 
 impl Drop for Stub {
@@ -61,7 +62,7 @@ fn bundled(folder: &Path, more: &[&str]) -> Files {
     bundle::read(&folder.join("r.tar.gz")).unwrap()
 }
 
-/// Returns the result of `verify`.
+/// Returns the result of `verify` on these files.
 fn verdict(files: &Files) -> Audit {
     let place = Path::new("b");
     let mut audit = match Archive::of_files(place, files.clone()) {
@@ -84,21 +85,21 @@ fn put(files: &mut Files, name: &str, text: String) {
     files.insert(name.to_owned(), text.into_bytes());
 }
 
-/// Changes one JSON document of the files.
+/// Edits a JSON file.
 fn document(files: &mut Files, name: &str, with: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_str(&text(files, name)).unwrap();
     with(&mut value);
     put(files, name, format!("{value:#}\n"));
 }
 
-/// Changes the lines of a file.
+/// Edits the list of lines of a file.
 fn lines(files: &mut Files, name: &str, with: impl FnOnce(&mut Vec<String>)) {
     let mut all: Vec<String> = text(files, name).lines().map(str::to_owned).collect();
     with(&mut all);
     put(files, name, all.into_iter().map(|line| line + "\n").collect());
 }
 
-/// Changes one line, which is a document. A record gets its digest anew.
+/// Edits line `k` of a file as JSON. If the line is a record, its digest is recomputed.
 fn line(files: &mut Files, name: &str, k: usize, with: impl FnOnce(&mut Value)) {
     lines(files, name, |all| {
         let mut value: Value = serde_json::from_str(&all[k]).unwrap();
@@ -113,12 +114,12 @@ fn sealed(mut record: Value) -> String {
     record.to_string()
 }
 
-/// The first event of a record that a model answered, and where it is.
+/// Returns the first event of a record that a model decided.
 fn answered(record: &mut Value) -> &mut Value {
     record["events"].as_array_mut().unwrap().iter_mut().find(|e| e["notes"]["calls_sha256"].is_string()).unwrap()
 }
 
-/// Computes the sums, and the sizes of the card, anew, as a forger does.
+/// Recomputes the checksums, as a forger would.
 fn summed(files: &mut Files) {
     files.remove("SHA256SUMS");
     let sum = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
@@ -226,7 +227,7 @@ const CHANGES: &[Change] = &[
 ];
 
 #[test]
-fn forged_files_with_new_sums_are_found() {
+fn forged_files_with_new_checksums_are_found() {
     let at = tempfile::tempdir().unwrap();
     let files = bundled(at.path(), &[]);
     let whole = verdict(&files);
@@ -245,7 +246,8 @@ fn forged_files_with_new_sums_are_found() {
     assert_eq!(missed.map(|(name, _)| *name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Data that cannot be recomputed is bound by digests; forged digests are found by the signature.
+/// Checks that data which cannot be recomputed is protected by digests, and that forged digests are found by the
+/// signature.
 #[test]
 fn signature_binds_data_that_cannot_be_recomputed() {
     let at = tempfile::tempdir().unwrap();
@@ -256,7 +258,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
     std::fs::write(at.path().join("key.pub"), public).unwrap();
     let check = |what: &str| ludex(at.path(), &["verify", what, "--public-key", "key.pub"]);
     assert!(check("r.tar.gz").fails().contains("the bundle is not signed"));
-    // The form of minisign: the signature of the file, and one of that signature with the comment.
+    // The signature has the form of minisign: one signature of the file, and one of that signature with the comment.
     let own = key.sign(&std::fs::read(at.path().join("r.tar.gz")).unwrap());
     let both = key.sign(&[own.as_ref(), b"by me"].concat());
     let lines = [STANDARD.encode([b"Ed12345678", own.as_ref()].concat()), STANDARD.encode(both.as_ref())];
@@ -265,7 +267,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
     let told = check("r.tar.gz").well();
     assert!(told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches of the plan\n"), "{told}");
 
-    // Forged reasoning, with new digests of the calls and the record, and new sums.
+    // Forges reasoning, with new digests of the calls and of the record, and new checksums.
     line(&mut files, CALLS, 0, |v| v["call"]["reasoning"] = json!("I am sure."));
     let call: Value = serde_json::from_str(text(&files, CALLS).lines().next().unwrap()).unwrap();
     let digest = Sha256::digest(ludex_env::recording::canonical(&call["call"]).unwrap());
@@ -287,7 +289,7 @@ fn signature_binds_data_that_cannot_be_recomputed() {
 }
 
 #[test]
-fn only_whole_run_is_complete() {
+fn only_finished_run_is_reported_complete() {
     let at = tempfile::tempdir().unwrap();
     bundled(at.path(), &["--budget", "games=5", "--jobs", "1"]);
     let told = ludex(at.path(), &["verify", "r"]).well();
@@ -300,13 +302,13 @@ fn only_whole_run_is_complete() {
     assert_eq!(json["whole"]["missing"].as_array().unwrap().len(), 4);
     assert!(!told.contains("complete: all"), "{told}");
 
-    // A run that says that it is done and is not.
+    // A run that claims to be done but is not.
     let at = one();
     change(at.path(), EPISODES, |text| text.lines().skip(1).map(|line| format!("{line}\n")).collect());
     let ran = ludex(at.path(), &["verify", "one"]);
     let lost = "one.ttt.0-1.0: missing: 1 of its matches, although the log says that the run is done";
     assert!(ran.code == 1 && ran.out.contains(lost), "{}", ran.out);
-    // A match that the infrastructure ended twice is named, and the run is not complete.
+    // A match that was ended twice by infrastructure failures is reported, and the run is incomplete.
     let at = one();
     change(at.path(), EPISODES, |text| {
         let mut all: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();

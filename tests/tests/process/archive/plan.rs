@@ -4,10 +4,10 @@ use serde_json::json;
 use super::{Ran, ludex, one};
 
 #[test]
-fn plan_without_run_uses_kind_of_game() {
+fn plan_without_run_uses_variance_of_game_kind() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let plan = |args: &[&str]| ludex(at.path(), &[&["power", "--json", "--game"], args].concat());
-    // The deviation of a block of two independent matches is 1600 / ln 10 / sqrt(8) = 245.67 points:
+    // The standard deviation of a block of two independent matches is 1600 / ln 10 / sqrt(8) = 245.67 points:
     // (1.96 * 245.67 / 30)^2 = 257.6, and (2.80 * 245.67 / 30)^2 = 526.3.
     let pig = plan(&["pig"]).json();
     assert_eq!(
@@ -20,7 +20,7 @@ fn plan_without_run_uses_kind_of_game() {
     assert_eq!(two["plans"][0]["difference"]["unpaired"], json!({"blocks": 1053, "matches": 2106}));
     let sure = plan(&["pig", "--difference", "30", "--power", "0.95"]).json();
     assert!(sure["plans"][0]["difference"]["meeting"]["blocks"].as_u64() > Some(800), "{sure}");
-    // Draws leave less to vary: two of three games of tic-tac-toe between equals are drawn.
+    // Draws reduce the variance: equal players of tic-tac-toe draw two of three games.
     assert!(plan(&["tic_tac_toe"]).json()["plans"][0]["width"]["blocks"].as_u64() < Some(120));
     let text = ludex(at.path(), &["power", "--game", "pig", "--difference", "30"]).well();
     for said in
@@ -31,7 +31,7 @@ fn plan_without_run_uses_kind_of_game() {
 }
 
 #[test]
-fn plan_uses_variance_of_run() {
+fn plan_with_run_uses_variance_of_run() {
     let at = tempfile::tempdir().expect("a temporary folder");
     let models = &[("good", "mcts sims=20"), ("poor", "random")];
     let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
@@ -49,7 +49,7 @@ fn plan_uses_variance_of_run() {
         assert_eq!(plan["width"], json!({"blocks": needed, "matches": 2 * needed}));
     }
     assert!(got["correlation"].as_f64().is_some_and(|r| (-1.0..=1.0).contains(&r)), "{got}");
-    // The report of the same records says the same.
+    // The report on the same records gives the same number.
     let file = "ludex-data/runs/both/episodes.jsonl";
     let rated = ludex(at.path(), &["rate", file, "--json"]).json();
     let scale = rated["ratings"].as_array().unwrap().iter().find(|s| s["game"] == "kuhn_poker").unwrap();
@@ -80,6 +80,6 @@ fn invalid_plan_errors_name_reason() {
         let err = plan(args).fails();
         assert!(err.contains(said), "{args:?}: {err}");
     }
-    // A power without a difference is a mistake.
+    // A power without a difference is an error.
     assert_eq!(plan(&["pig", "--power", "0.9"]).code, 2);
 }

@@ -13,7 +13,7 @@ fn transcript_has_moves_prompts_and_refusals() {
         assert!(text.contains(&format!("== {id}: ")), "{id}");
     }
     assert_eq!(text.matches("\n== ").count() + 1, records.len());
-    // The system prompt is shown once in each match, every answer once.
+    // The system prompt is shown once per match, every reply exactly once.
     assert_eq!(text.matches(SYSTEM).count(), records.len());
     let calls = lines(&run, "calls.jsonl");
     assert_eq!(text.matches("I think <i>hard</i>.").count(), calls.len());
@@ -23,11 +23,11 @@ fn transcript_has_moves_prompts_and_refusals() {
     assert!(bots > 0, "moves of bots are shown as their observers saw them");
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
-    // The end shows what followed the last decision, not the whole match again.
+    // The end shows only the moves after the last decision, not the whole match again.
     let kuhn = ludex(at.path(), &["show", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
     let end = kuhn.split("\n-- end").nth(1).unwrap();
     assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");
-    // One match can be shown alone.
+    // A single match can be selected.
     let id = records[0]["episode"].as_str().unwrap();
     let alone = ludex(at.path(), &["show", "one", "--episode", id]).well();
     assert!(text.starts_with(alone.trim_end()), "{alone}");
@@ -36,11 +36,11 @@ fn transcript_has_moves_prompts_and_refusals() {
 }
 
 #[test]
-fn transcript_shows_mover_view() {
+fn transcript_shows_view_of_seat_to_move() {
     let at = one();
     let text = ludex(at.path(), &["show", "one", "--game", "kuhn_poker"]).well();
     assert!(!text.contains("tic_tac_toe"));
-    // The player's own card is named, the opponent's is not.
+    // The transcript names the player's own card but not the opponent's.
     for part in text.split("\n-- move ").skip(1) {
         let part = part.split("\n-- end").next().unwrap();
         let (mine, theirs) = if part.contains(": p0 (model-a)") { ("p0", "p1") } else { ("p1", "p0") };
@@ -56,7 +56,7 @@ fn transcript_shows_mover_view() {
 }
 
 #[test]
-fn transcript_result_is_the_model_result() {
+fn transcript_shows_result_of_the_model() {
     let at = one();
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
@@ -124,7 +124,7 @@ fn transcript_errors_name_reason() {
     assert!(err.contains("--data"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--episode", "x"]).fails();
     assert!(err.contains("it has 12 matches"), "{err}");
-    // A match that was interrupted has only calls; a cut line is ignored.
+    // An interrupted match has only calls, and a truncated line is ignored.
     change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
     let broken = "one.kuhn.0-2.2.1";
     let err = ludex(at.path(), &["show", "one", "--episode", broken]).fails();

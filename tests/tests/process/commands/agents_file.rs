@@ -1,4 +1,4 @@
-//! Agents with names: `ludex agents add`, `remove` and the list, and the errors for a faulty file.
+//! Named agents: `ludex agents add`, `remove` and the list, and errors for a faulty `agents.toml`.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn add(at: &Path, more: &[&str]) -> Ran {
     ludex(at, &[&["agents", "add"], more].concat())
 }
 
-/// Writes `agents.toml` and returns the error that it causes.
+/// Writes `agents.toml` and returns the error that the file causes.
 fn fault(at: &Path, text: &str) -> String {
     let path = at.join("agents.toml");
     fs::write(&path, text).unwrap();
@@ -48,7 +48,7 @@ fn name_is_added_listed_and_removed() {
     );
     assert_eq!((&named[1]["spec"], &named[1]["price_in"]), (&json!("mcts sims=50"), &Value::Null));
 
-    // An existing agent is replaced only on request.
+    // An existing agent is replaced only with the option for it.
     let refused = add(at, &["searcher", "--spec", "random"]);
     assert!(refused.code == 2 && refused.err.contains("--replace"), "{}", refused.err);
     add(at, &["searcher", "--spec", "random", "--replace"]).well();
@@ -104,7 +104,7 @@ fn added_model_is_probed_and_stored() {
     );
     let wrong = ludex(at, &["agents", "check", &spec.replace("model=stub", "model=missing")]);
     assert!(wrong.code == 1 && wrong.out.starts_with("FAILED") && wrong.out.contains("missing"), "{}", wrong.out);
-    // An endpoint that answers without a move: what failed stands in a line of its own.
+    // The endpoint replies without a move; the failed check is on a separate line.
     let mute = Stub::start(&["--empty", "1"]);
     let failed = ludex(at, &["agents", "check", &format!("llm model=stub base_url=http://{}/v1", mute.address)]);
     assert!(failed.code == 1 && failed.out.contains("\nfailed: move\n"), "{}", failed.out);
@@ -159,7 +159,7 @@ fn edits_preserve_comments() {
     assert_eq!(names(&agents), ["one", "two", "three.1"]);
     assert_eq!(agents.entries[2].measured.as_ref(), Some(&measured));
 
-    // The same agent keeps what was measured; another one does not.
+    // An unchanged agent keeps its measurements; a changed agent loses them.
     agents_file::add(&path, &NamedAgent { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
     assert_eq!(agents_file::read(&path).unwrap().entries[2].measured.as_ref(), Some(&measured));
     agents_file::add(&path, &entry("three.1", "random"), true).unwrap();
@@ -191,7 +191,7 @@ fn names_resolve_in_all_commands() {
         let why = agents.resolve(text, at).unwrap_err().to_string();
         assert!(why.contains(said), "{text}: {why}");
     }
-    // Without a file there are specs.
+    // Without a file, agents are given as specs.
     let none = agents_file::of_data(&at.join("elsewhere")).unwrap();
     assert!(none.entries.is_empty() && none.resolve("random", at).is_ok());
     assert!(none.resolve("litle", at).is_err());
@@ -275,10 +275,10 @@ fn agents_file_errors_name_line() {
     }
     assert!(fault(here.path(), "agents = 7").contains("line 1: agents: tables [agents.NAME] are needed"));
     assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: a table is needed"));
-    // The error for a repeated name says what to do.
+    // The error for a duplicate name contains the remedy.
     let twice = fault(here.path(), &format!("{one}{one}"));
     assert!(twice.contains("rename or remove one"), "{twice}");
-    // A command does not change a faulty file.
+    // Commands do not edit a faulty file.
     fs::create_dir(here.path().join("ludex-data")).unwrap();
     fs::write(here.path().join("ludex-data/agents.toml"), "[agents.two\n").unwrap();
     let ran = add(here.path(), &["x", "--spec", "random"]);

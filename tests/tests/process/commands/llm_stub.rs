@@ -1,4 +1,4 @@
-//! `ludex check llm-stub`, as any client of such an endpoint sees it: plain HTTP.
+//! `ludex check llm-stub` as seen by a client of the endpoint, over plain HTTP.
 
 use ludex_env::{DynState, Viewer};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::{folder, ludex};
 
-/// A running stand-in; it is killed when it is dropped.
+/// Running stub; dropping this value kills its process.
 pub(super) struct Stub {
     pub(super) address: SocketAddr,
     child: Child,
 }
 
-/// Sends a request to the stub and returns its reply.
+/// HTTP reply of the stub.
 struct Reply {
     status: u16,
     head: String,
@@ -26,7 +26,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
     }
 
-    /// The document of an answer, which must be a success.
+    /// Returns the JSON document of a reply that must be a success.
     fn well(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
         self.json()
@@ -75,13 +75,13 @@ impl Stub {
 
 impl Drop for Stub {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A request that says this, with more fields.
+/// Builds a request with this text and additional fields.
 fn body(text: &str, more: Value) -> Value {
     let mut body = json!({ "model": "m", "max_tokens": 1000, "messages": [{ "role": "user", "content": text }] });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -106,12 +106,12 @@ fn with_tool() -> Value {
     })
 }
 
-/// The text of an answer of OpenAI's form.
+/// Returns the text of an answer in OpenAI's form.
 fn text(answer: &Value) -> &str {
     answer["choices"][0]["message"]["content"].as_str().unwrap_or_else(|| panic!("no content: {answer}"))
 }
 
-/// The metadata of a question to the seat that is to move.
+/// Returns the metadata of a move request to `seat`.
 fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
     let view = state.view(Viewer::Seat(seat)).value();
     let question = json!({
@@ -121,7 +121,7 @@ fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
     json!({ "metadata": { "ludex": question.to_string() } })
 }
 
-/// Tic-tac-toe where the first seat, which is to move, can complete a row.
+/// Returns a position of tic-tac-toe in which the first seat is to move and can complete a row.
 fn almost_won() -> Box<dyn DynState> {
     let mut state = ludex_games::load("tic_tac_toe").unwrap().start();
     for (k, a) in [0, 3, 1, 4].into_iter().enumerate() {
@@ -131,7 +131,7 @@ fn almost_won() -> Box<dyn DynState> {
 }
 
 #[test]
-fn stub_replies_in_every_form() {
+fn stub_replies_in_every_requested_format() {
     let stub = Stub::start(&["--agent", "alphabeta depth=9"]);
     let state = almost_won();
     let view = state.view(Viewer::Seat(0));
@@ -163,7 +163,7 @@ fn stub_replies_in_every_form() {
         (&json!("answer"), &json!(winning))
     );
 
-    // The agent plays from the question as it would anywhere; ids out of order are allowed.
+    // The agent decides from the request alone; ids may be in any order.
     assert_eq!(view.parse(0, &state.legal_list(0), &winning), Some(2));
 }
 
@@ -210,7 +210,7 @@ fn equal_requests_get_equal_replies() {
     }
     let other = Stub::start(&["--seed", "6"]);
     assert_ne!(forth, (0..20).map(|k| ask(&other, k)).collect::<Vec<_>>());
-    // The agent's randomness also depends on the question alone.
+    // The agent's randomness also depends only on the request.
     let state = ludex_games::load("connect_four").unwrap().start();
     let ask = |stub: &Stub, k| text(&stub.chat(&body(&format!("{k}"), metadata(&*state, 0, "move"))).well()).to_owned();
     let forth: Vec<String> = (0..8).map(|k| ask(&one, k)).collect();
@@ -219,7 +219,7 @@ fn equal_requests_get_equal_replies() {
 }
 
 #[test]
-fn figures_count_four_characters_as_a_token() {
+fn usage_counts_four_characters_per_token() {
     let stub = Stub::start(&["--out-tokens", "100"]);
     let body = body(LISTED, json!({ "n": 3 }));
     let answer = stub.chat(&body).well();
@@ -238,7 +238,7 @@ fn figures_count_four_characters_as_a_token() {
 }
 
 #[test]
-fn other_purposes_have_own_replies() {
+fn stub_replies_to_votes_and_critiques() {
     let stub = Stub::start(&[]);
     let state = almost_won();
     let ask = |purpose: &str, prompt: &str, more: Value| {
@@ -273,7 +273,7 @@ fn other_purposes_have_own_replies() {
 }
 
 #[test]
-fn content_faults_have_api_format() {
+fn injected_content_faults_have_api_format() {
     let ask = |fault: &str, more: Value| {
         let stub = Stub::start(&[fault, "1"]);
         [stub.chat(&body(LISTED, more)).well(), stub.messages(&body(LISTED, with_tool())).well()]
@@ -303,7 +303,7 @@ fn content_faults_have_api_format() {
 }
 
 #[test]
-fn transport_faults_pass_on_retry() {
+fn retry_succeeds_after_transport_fault() {
     let stub = Stub::start(&["--rate-limit", "1", "--retry-after", "7"]);
     let late = stub.chat(&body(LISTED, json!({})));
     assert_eq!(late.status, 429);
@@ -329,7 +329,7 @@ fn transport_faults_pass_on_retry() {
 }
 
 #[test]
-fn bad_requests_get_reason() {
+fn invalid_requests_get_reason() {
     let stub = Stub::start(&["--context", "50"]);
     let state = almost_won();
     let about = |change: &dyn Fn(&mut Value)| {
@@ -392,7 +392,7 @@ fn bad_requests_get_reason() {
 }
 
 #[test]
-fn keys_and_schemas_are_required() {
+fn missing_api_key_and_unsupported_schema_are_refused() {
     let stub = Stub::start(&["--key", "secret", "--no-schema"]);
     let text = body(LISTED, json!({})).to_string();
     let ask = |path: &str, headers: &str| stub.send("POST", path, headers, &text).status;
@@ -409,7 +409,7 @@ fn keys_and_schemas_are_required() {
 }
 
 #[test]
-fn stub_stops_after_given_number_of_calls() {
+fn stub_exits_after_given_number_of_requests() {
     let stub = Stub::start(&["--down-after", "2"]);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
     assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
@@ -449,7 +449,7 @@ fn stub_options_are_checked() {
     }
 }
 
-/// Waits until a batch is over, and gives its page.
+/// Polls a batch until it has ended and returns its status document.
 fn over(stub: &Stub, page: &str) -> Value {
     for _ in 0..500 {
         let batch = stub.send("GET", page, "", "").well();
@@ -461,7 +461,7 @@ fn over(stub: &Stub, page: &str) -> Value {
     panic!("{page} does not end")
 }
 
-/// The lines of a page, by question.
+/// Returns the result lines at a page, sorted by the id of their request.
 fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
     let page = stub.send("GET", page, "", "");
     assert_eq!(page.status, 200, "{}", page.body);
@@ -470,7 +470,7 @@ fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn openai_batches_are_files() {
+fn openai_batches_use_files() {
     let stub = Stub::start(&[]);
     let upload = |lines: &[Value]| {
         let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -494,7 +494,7 @@ fn openai_batches_are_files() {
     assert_eq!(batch["request_counts"], json!({ "total": 2, "completed": 1, "failed": 1 }));
     let file = |name: &str| by_question(&stub, &format!("/v1/files/{}/content", batch[name].as_str().unwrap()));
     let (good, bad) = (file("output_file_id"), file("error_file_id"));
-    // The answer is that of a question by itself.
+    // The batched answer equals the answer to a single request.
     let single = stub.chat(&body(LISTED, json!({}))).well();
     assert_eq!((good.len(), good[0].0.as_str(), &good[0].1["response"]["body"]), (1, "a", &single));
     assert_eq!((bad.len(), bad[0].0.as_str(), &bad[0].1["response"]["status_code"]), (1, "b", &json!(400)));
@@ -513,7 +513,7 @@ fn openai_batches_are_files() {
 }
 
 #[test]
-fn anthropic_batches_are_one_request() {
+fn anthropic_batches_use_one_request() {
     let stub = Stub::start(&["--batch-expire", "0.5", "--seed", "3"]);
     let create = |requests: Vec<Value>| {
         stub.send("POST", "/v1/messages/batches", "", &json!({ "requests": requests }).to_string())

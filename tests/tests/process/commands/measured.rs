@@ -1,4 +1,4 @@
-//! `ludex rate --metric`: of tables and of records.
+//! `ludex rate --metric` on imported tables and on records.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const LADDER: &str = "part,agent,opponent,wins,draws,losses,level\n\
                       gomoku,M,anchor 1,5,0,27,1\n";
 
 #[test]
-fn measure_prints_tables() {
+fn rate_metric_prints_values_of_imported_tables() {
     let at = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(at.path().join(name), text).unwrap();
     write("ladder.csv", LADDER);
@@ -20,7 +20,7 @@ fn measure_prints_tables() {
     assert_eq!((&told["metric"], &told["args"]), (&json!("level"), &json!({"of": "progress"})));
     let value = &told["values"][0];
     assert_eq!((&value["part"], &value["agent"], &value["kind"]), (&json!("gomoku"), &json!("M"), &json!("number")));
-    // BotzoneBench: 5-0-27 is 31.25 %.
+    // BotzoneBench: 5 wins, no draw and 27 losses are 31.25 %.
     assert_eq!((value["value"]["value"].as_f64(), &value["value"]["n"]), (Some(31.25), &json!(32)));
     let text = rate(&["ladder.csv", "--metric", "level"]).well();
     assert!(text.contains("progress") && text.contains("31.2"), "{text}");
@@ -53,7 +53,7 @@ fn measure_prints_tables() {
 }
 
 #[test]
-fn measure_uses_marks_and_labels() {
+fn rate_metric_counts_marks_and_labels() {
     let at = tempfile::tempdir().unwrap();
     let seats = ["--seat", "random", "--seat", "anchor level=1"];
     let play = [&["match", "connect_four"][..], &seats, &["--blocks", "1", "--out", "games.jsonl"]].concat();

@@ -1,22 +1,22 @@
-//! `ludex play`: what a person is shown, and who sits where.
+//! `ludex play`: the display for a person, and the assignment of seats.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use super::{feed, folder, ludex};
 
-/// Returns the output of the command for typed lines.
+/// Runs the command on typed lines and returns its output.
 fn play(args: &[&str], input: &str) -> String {
     let at = folder();
     feed(at.path(), &[&["play"], args].concat(), input).well()
 }
 
 #[test]
-fn default_opponent_is_middle_of_ladder() {
+fn default_opponent_is_anchor() {
     let shown = play(&["tic_tac_toe"], "quit\n");
     assert!(shown.starts_with("Tic-tac-toe: x human, o anchor level="), "{shown}");
     assert!(shown.contains("x to move: "), "{shown}");
-    // White begins in chess, but is the second seat.
+    // White moves first in chess but is the second seat.
     let shown = play(&["chess"], "quit\n");
     assert!(shown.contains(", white human; seed "), "{shown}");
     let shown = play(&["kuhn_poker(players=3)"], "quit\n");
@@ -29,7 +29,7 @@ fn prompt_names_seats() {
     assert!(shown.contains(": black human, white anchor level="), "{shown}");
     let shown = play(&["chess(max_plies=4)", "--seat", "white=random", "--seat", "black=mcts sims=2"], "");
     assert!(shown.contains(": black mcts sims=2, white random; "), "{shown}");
-    // A person takes the place that is left.
+    // The person takes the free seat.
     let shown = play(&["chess", "--seat", "white=random"], "quit\n");
     assert!(shown.contains(": black human, white random; "), "{shown}");
     let at = folder();
@@ -49,19 +49,19 @@ fn prompt_names_seats() {
 }
 
 #[test]
-fn chance_takes_one_line() {
+fn chance_outcomes_are_printed_on_one_line() {
     let shown = play(&["fight_the_landlord", "--seed", "1"], "quit\n");
     let chance: Vec<&str> = shown.lines().filter(|line| line.starts_with("chance: ")).collect();
     assert_eq!(chance.len(), 1, "{shown}");
     assert!(chance[0].contains("(17 times)"), "{shown}");
     assert!(shown.find("chance: ") < shown.find(" to move"), "before the first request: {shown}");
-    // Two people see what spectators see, also before the first move.
+    // Two people at one terminal see the spectator's view, even before the first move.
     let shown = play(&["kuhn_poker", "--seat", "human", "--seat", "human", "--seed", "1"], "quit\n");
     assert!(shown.find("chance: ").is_some_and(|at| Some(at) < shown.find("p0 to move")), "{shown}");
 }
 
 #[test]
-fn terminal_hides_program_fields() {
+fn terminal_view_omits_fields_for_programs() {
     let shown = play(&["go(board_size=5)", "--seed", "1"], "c3\nquit\n");
     assert!(!shown.contains("GoState"), "{shown}");
     assert!(shown.contains("Move 1: Black (X) to play; White gets 7.5 points more at the end"), "{shown}");
@@ -70,8 +70,8 @@ fn terminal_hides_program_fields() {
 }
 
 #[test]
-fn board_faces_the_person() {
-    // Black is seat 0 and sits at the top of the board.
+fn board_is_drawn_from_the_persons_side() {
+    // Black is seat 0, at the top of the board.
     let first = |seat: &str, game: &str, line: &str| {
         let shown = play(&[game, "--seat", &format!("{seat}=human"), "--seed", "1"], "quit\n");
         shown.lines().find(|shown| shown.trim_end().ends_with(line)).map(|_| ()).ok_or(shown)
@@ -80,14 +80,14 @@ fn board_faces_the_person() {
     first("white", "chess", "  a b c d e f g h").unwrap();
     first("black", "breakthrough", "  h g f e d c b a").unwrap();
     first("white", "breakthrough", "  a b c d e f g h").unwrap();
-    // Of two people at one terminal each sees it from their own side when asked.
+    // With two people at one terminal, each sees the board from their own side on request.
     let shown = play(&["chess", "--seat", "human", "--seat", "human", "--seed", "1"], "e4\nquit\n");
     let white = shown.find("  a b c d e f g h").expect("White moves first");
     assert!(shown.find("  h g f e d c b a").is_some_and(|black| black > white), "{shown}");
 }
 
 #[test]
-fn bets_show_amounts() {
+fn bet_prompt_shows_amounts() {
     let args = ["texas_holdem", "--seat", "human", "--seat", "human", "--seed", "1"];
     let shown = play(&args, "Call\nCall\nquit\n");
     assert!(shown.contains("Call (50 more, 100 in all)"), "{shown}");
@@ -97,14 +97,14 @@ fn bets_show_amounts() {
 }
 
 #[test]
-fn moves_with_commas_take_own_lines() {
+fn moves_with_commas_are_listed_on_separate_lines() {
     let shown = play(&["bargaining", "--seed", "1"], "?\nquit\n");
     let listed = shown.lines().filter(|line| line.contains("Offer: ")).count();
     assert!(listed > 3, "{shown}");
     assert!(shown.lines().all(|line| line.matches("Offer: ").count() <= 1), "{shown}");
 }
 
-/// Presses Ctrl-C at the second request for a move; returns the command's error output.
+/// Presses Ctrl-C at the second request for a move and returns the command's standard error.
 #[cfg(unix)]
 fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
@@ -124,7 +124,7 @@ fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
     let mut rest = String::new();
     shown.read_to_string(&mut rest).expect("UTF-8");
     let done = child.wait_with_output().expect("its end");
-    // Its input was open until now: the end of input is a resignation.
+    // The input was open until now; its end is a resignation.
     drop(stdin);
     let err = String::from_utf8(done.stderr).expect("UTF-8");
     assert_eq!(done.status.code(), Some(1), "{rest}{err}");

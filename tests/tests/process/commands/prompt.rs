@@ -1,4 +1,4 @@
-//! `ludex games prompt`, as people use it: one prompt, whole.
+//! `ludex games prompt`: printing one complete prompt.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn prompt_is_printed_completely() {
     for part in ["[user]\n\nYou are black", "FEN: rnbqkbnr/pppp1ppp/", "\n8 r n b q k b n r\n", "last move g1f3"] {
         assert!(chess.contains(part), "{part} in\n{chess}");
     }
-    // Documents, and chance by the seed.
+    // The move is a document, and chance follows from the seed.
     let offer = r#"{"offer": [1, 0, 0], "say": "Fair?"}"#;
     let talk = printed(&["bargaining(preset=llmarena)", "--seed", "7", "--moves", offer]);
     assert!(
@@ -22,7 +22,7 @@ fn prompt_is_printed_completely() {
         "{talk}"
     );
     assert_ne!(talk, printed(&["bargaining(preset=llmarena)", "--seed", "8", "--moves", offer]));
-    // Joint moves: one of each seat.
+    // A simultaneous turn has one move per seat.
     let dilemma =
         printed(&["iterated_prisoners_dilemma(num_repetitions=3)", "--moves", "Defect", "Cooperate", "--seat", "1"]);
     assert!(dilemma.contains("You are p1") && dilemma.contains("Round 2.\nYou: C"), "{dilemma}");
@@ -49,7 +49,7 @@ fn prompt_defaults_to_initial_position() {
     let plain = ludex(at.path(), &["games", "prompt", "tic_tac_toe"]).well();
     assert!(plain.starts_with("[system]\n\n"), "{plain}");
     assert_eq!(plain, ludex(at.path(), &["games", "prompt", "tic_tac_toe", "--seed", "0"]).well());
-    // Lines on standard input are still answered one by one.
+    // Without prompt options, each line on standard input is answered.
     let answer = feed(at.path(), &["games", "prompt", "tic_tac_toe"], "{}\n").json();
     assert_eq!((&answer["seat"], answer["legal"].as_array().unwrap().len()), (&0.into(), 9));
 }
@@ -68,13 +68,13 @@ fn prompt_announces_that_it_reads_stdin() {
     let mut said = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("reading positions from standard input") && said.contains("--seed 0"), "{said}");
-    // It ends with its input.
+    // The command ends when its input ends.
     drop(child.stdin.take());
     assert!(child.wait_with_output().unwrap().stdout.starts_with(b"[system]"));
 }
 
 #[test]
-fn named_agent_sets_prompt_wording() {
+fn agent_name_selects_prompt_wording() {
     let at = folder();
     let spec = "llm model=m base_url=http://127.0.0.1:9/v1 prompting=parts format=text";
     ludex(at.path(), &["agents", "add", "mine", "--spec", spec]).well();

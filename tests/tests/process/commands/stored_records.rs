@@ -1,12 +1,13 @@
-//! Records that an earlier program wrote. They verify for as long as the rules of their games keep their version.
+//! Records written by an earlier version of the program. They must verify as long as the rules versions of their games
+//! do not change.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use super::{folder, ludex};
 
-/// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes; and what
-/// was added with later games.
+/// Returns stored records of 2026-11-22: every game, played in process and over the wire, with refused attempts,
+/// forfeits and a model's notes. Records of later games were appended.
 fn stored_records() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -31,7 +32,7 @@ fn records_of_an_earlier_program_verify() {
 }
 
 #[test]
-fn changed_record_does_not_verify() {
+fn edited_record_does_not_verify() {
     let here = folder();
     let text = stored_records();
     let first = text.lines().next().unwrap();

@@ -1,4 +1,4 @@
-//! `ludex tournament`: bots that fail, runs that are interrupted, formats, and the errors for impossible tournaments.
+//! `ludex tournament`: failing bots, interrupted runs, formats, and errors for impossible tournaments.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{folder, ludex};
 
-/// A bot that takes the first free cell, and ends without an answer when the other side has begun in the middle.
+/// Bot that takes the first free cell but exits without a move if the opponent has opened in the center.
 const STUMBLER: &str = "
 import json
 match = json.loads(input())
@@ -21,7 +21,7 @@ x, y = [(x, y) for y in range(3) for x in range(3) if (x, y) not in theirs + min
 print(json.dumps({'response': {'x': x, 'y': y}}))
 ";
 
-/// Entrants of tic-tac-toe that need no program.
+/// Built-in entrants of a tic-tac-toe tournament.
 const QUICK: &str = "
 [agents.chance]
 spec = \"random\"
@@ -47,7 +47,7 @@ fn row_of<'v>(table: &'v Value, name: &str) -> &'v Value {
     entrants.iter().find(|e| e["name"] == name).unwrap_or_else(|| panic!("{name}: {table}"))
 }
 
-/// The records of the run, line by line.
+/// Returns the records of the run, one per line.
 fn records(at: &Path) -> Vec<String> {
     let text = fs::read_to_string(at.join("ludex-data/runs/cup/episodes.jsonl")).expect("records");
     text.lines().map(str::to_owned).collect()
@@ -91,7 +91,7 @@ file = \"broken.py\"
     let why = out["out"].as_str().unwrap();
     assert!(why.contains("disqualified") && why.contains("RE: ") && why.contains("the middle"), "{why}");
     assert!(out["failures"].as_u64().unwrap() >= 2 && out["rank"].is_null(), "{out}");
-    // The table of the four who are left is that of their twelve matches.
+    // The table of the four remaining entrants is computed from their twelve matches.
     let left = ["chance", "second", "solid", "sample"].map(|name| row_of(&table, name));
     assert_eq!(left.iter().map(|e| e["points"].as_f64().unwrap()).sum::<f64>(), 12.0);
     for line in left {
@@ -100,7 +100,7 @@ file = \"broken.py\"
     }
     assert_eq!((&row_of(&table, "solid")["losses"], &row_of(&table, "chance")["rank"]), (&json!(0), &json!(4)));
 
-    // The same command again, for people: nothing is tried or played again.
+    // The same command again, with text output: no bot is checked and no match is played a second time.
     let lines = records(at);
     let text = ludex(at, &args).well();
     assert_eq!(records(at), lines);
@@ -112,7 +112,7 @@ file = \"broken.py\"
 }
 
 #[test]
-fn table_is_equal_after_any_kill() {
+fn tournament_table_is_unaffected_by_kill() {
     for format in ["round_robin", "double_round_robin", "swiss", "ladder"] {
         let here = folder();
         let at = here.path();
@@ -122,7 +122,7 @@ fn table_is_equal_after_any_kill() {
         let lines = records(at);
         assert_eq!(whole["over"], true);
         for kept in [0, 1, lines.len() / 2, lines.len() - 1] {
-            // This many matches were done, and the next was being written.
+            // Truncates the file after this number of matches, in the middle of the next line.
             let mut text: String = lines[..kept].iter().map(|line| format!("{line}\n")).collect();
             text.push_str(&lines[kept][..lines[kept].len() / 2]);
             fs::write(at.join("ludex-data/runs/cup/episodes.jsonl"), text).unwrap();
@@ -149,7 +149,7 @@ fn killed_tournament_resumes() {
         .spawn()
         .unwrap();
     let episodes = two.path().join("ludex-data/runs/cup/episodes.jsonl");
-    // Killed in the middle, if the run is not over before that; the table is the same in both cases.
+    // Kills the command in the middle unless it has already ended; the table is the same in both cases.
     while child.try_wait().unwrap().is_none() && fs::read(&episodes).map_or(0, |bytes| bytes.len()) < 20_000 {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -161,7 +161,7 @@ fn killed_tournament_resumes() {
 }
 
 #[test]
-fn games_of_many_seats_are_played_in_sets() {
+fn multiplayer_tournament_rotates_seats_in_sets() {
     let here = folder();
     let at = here.path();
     let specs = [("a", "random"), ("b", "random"), ("c", "ismcts sims=20"), ("d", "ismcts sims=20")];
@@ -170,7 +170,8 @@ fn games_of_many_seats_are_played_in_sets() {
     let game = "kuhn_poker(players=3)";
     let args = |format| ["tournament", "--agents", "agents.toml", "--game", game, "--format", format, "--run", "cup"];
     let table = ludex(at, &[&args("round_robin")[..], &["--json"]].concat()).json();
-    // Four sets of three, each through every seat; two points or three halves for each match, three in all.
+    // Four sets of three entrants, with each entrant in every seat. A match is worth two points for two players and
+    // three half points for three.
     assert_eq!((&table["matches"], table["entrants"].as_array().unwrap().len()), (&json!(12), 4));
     let points: f64 = table["entrants"].as_array().unwrap().iter().map(|e| e["points"].as_f64().unwrap()).sum();
     assert_eq!(points, 36.0);
@@ -181,7 +182,7 @@ fn games_of_many_seats_are_played_in_sets() {
 }
 
 #[test]
-fn estimate_plays_no_match() {
+fn tournament_estimate_plays_no_match() {
     let here = folder();
     let at = here.path();
     fs::write(at.join("agents.toml"), QUICK).unwrap();
@@ -210,7 +211,7 @@ fn invalid_tournament_errors_name_reason() {
     fails(&of("tic_tac_toe", "one.toml"), "expected at least 2 entrants, got 1");
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
-    // A run continues with the settings it began with.
+    // A resumed run uses the settings with which it started.
     ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
     assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;

@@ -1,4 +1,4 @@
-//! Games whose moves are words, with every kind of player, from the command to the verified record.
+//! Games with words as moves, played by every kind of agent, from the command to the verified record.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use ludex_protocol::record::{EndReason, Record};
 use super::llm_stub::Stub;
 use super::{folder, ludex};
 
-/// Plays `pairs` of a game with these agents, and gives the records, which must verify.
+/// Plays `pairs` of a game between these agents and returns the verified records.
 fn played(at: &Path, game: &str, seats: &[&str], pairs: &str) -> Vec<Record> {
     let mut args = vec!["match", game, "--blocks", pairs, "--seed", "5", "--out", "words.jsonl", "--jobs", "1"];
     seats.iter().for_each(|seat| args.extend(["--seat", seat]));

@@ -1,4 +1,4 @@
-//! The folder that a program works in: bounded while it runs, and gone afterwards.
+//! Scratch folder of a sandboxed program: bounded while the program runs, and removed afterwards.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -17,7 +17,7 @@ fn fault(script: &str) -> ProcessFault {
 }
 
 #[test]
-fn files_and_bytes_are_bounded() {
+fn file_count_and_bytes_are_limited() {
     let disk = ProcessFault::Disk { files: 50, bytes: 8 << 20 };
     assert_eq!(fault("for i in range(60): open(str(i), 'w').close()"), disk);
     assert_eq!(fault("for i in range(60): os.makedirs('deeper'); os.chdir('deeper')"), disk);
@@ -30,11 +30,11 @@ for i in range(20):
     os.unlink('big')
     keep.append(KEPT)
 ";
-    // Open without a name; and not even open, but mapped.
+    // The file is deleted but open, or closed but mapped into memory.
     for kept in ["f", "mmap.mmap(f.fileno(), 1 << 20, mmap.MAP_PRIVATE)"] {
         assert_eq!(fault(&format!("keep = []{}", nameless.replace("KEPT", kept))), disk, "{kept}");
     }
-    // What was removed does not count.
+    // Removed files do not count towards the limit.
     let script = "import os
 for i in range(200):
     open('big', 'wb').write(b'x' * (1 << 20))
@@ -44,7 +44,7 @@ print('fine')";
 }
 
 #[test]
-fn every_folder_is_visible_to_host() {
+fn program_cannot_create_folders_unreadable_to_host() {
     let script = "for mode in (0o300, 0o500, 0o000, 0o077, 0o700, 0o755):
     attempt(lambda: os.mkdir(oct(mode), mode))
 for mask in (0o777, 0o077):
@@ -57,7 +57,7 @@ print({name: oct(os.stat(name).st_mode & 0o777) for name in sorted(os.listdir())
     assert_eq!(attempts(script), "PermissionError\n".repeat(4) + "done\ndone\n" + modes);
 }
 
-/// A host with a bot that has filled its folder and sleeps.
+/// Starts a host whose bot fills its scratch folder and then sleeps.
 fn host(temporary: &Path, bot: &Path) -> Child {
     let mut command = Command::new(helper());
     command.args(["agents", "check", "--game", "tic_tac_toe"]).arg(bot).env("TMPDIR", temporary);
@@ -69,7 +69,7 @@ fn left_in(temporary: &Path) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("ludex-")).collect()
 }
 
-/// Waits for the folder that holds the bot's file.
+/// Waits until a scratch folder other than the known ones has the bot's file, and returns the folder.
 fn filled(temporary: &Path, known: &[std::path::PathBuf]) -> std::path::PathBuf {
     let patience = Instant::now() + Duration::from_secs(120);
     loop {
@@ -94,7 +94,7 @@ fn folders_of_killed_host_are_removed() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(left.join("a/b/c").exists());
-    // The next host removes it, and leaves alone what a living host uses.
+    // The next host removes the folder but leaves the folders of running hosts alone.
     let mut second = host(temporary.path(), &bot);
     let used = filled(temporary.path(), std::slice::from_ref(&left));
     assert!(!left.exists());

@@ -1,5 +1,5 @@
-//! What must hold on every kernel, not only where the newest Landlock helps: these programs run with its first version,
-//! that of Linux 5.13, so what is denied here is denied by seccomp.
+//! Sandbox rules that must hold on every kernel, including those without the newest Landlock. These programs run with
+//! the first version of Landlock, of Linux 5.13, so that seccomp must deny the calls tested here.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::{PRELUDE, attempts, helper};
 
-/// Debian's and Ubuntu's. A shim of a version manager would have to start a second program.
+/// Python of Debian and Ubuntu. A version manager's shim would have to start a second program.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// The helper's command line that runs a script with the first version of Landlock.
+/// Returns the helper's command line for running a script with the first version of Landlock.
 fn confined(script: &str, folder: &Path, read: &[&Path]) -> Option<Vec<String>> {
     if !Path::new(PYTHON).exists() {
         eprintln!("{PYTHON} is missing: skipped");
@@ -34,7 +34,7 @@ fn confined_output(script: &str, folder: &Path, read: &[&Path]) -> Option<String
     Some(String::from_utf8(out.stdout).unwrap())
 }
 
-/// A process of the same user.
+/// Process of the same user, as the target of an attack.
 struct Victim(Child);
 
 impl Victim {
@@ -51,7 +51,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn file_owners_cannot_send_signals() {
+fn file_ownership_cannot_be_used_to_send_signals() {
     let mut victim = Victim::new();
     let script = format!(
         "import fcntl, socket, struct
@@ -116,7 +116,7 @@ attempt(lambda: open('own', 'w').truncate(3))
 }
 
 #[test]
-fn notifications_and_affinity_of_others_are_denied() {
+fn file_notifications_and_affinity_of_other_processes_are_denied() {
     let script = format!(
         "import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -132,9 +132,9 @@ attempt(lambda: call('prctl', 4, 0, 0, 0, 0))
     assert_eq!(attempts(&script), "PermissionError\nPermissionError\ndone\nPermissionError\n");
 }
 
-/// Calls that this kernel has and the list does not know fail as if they did not exist.
+/// Checks that system calls which this kernel has but the list does not know fail as if they did not exist.
 #[test]
-fn newer_system_calls_are_absent() {
+fn unlisted_system_calls_fail_as_unimplemented() {
     let script = "import ctypes, errno
 libc = ctypes.CDLL(None, use_errno=True)
 answers = {}
@@ -148,7 +148,7 @@ print({name: (numbers[0], numbers[-1], len(numbers)) for name, numbers in answer
     assert_eq!(attempts(script), "{'ENOSYS': (463, 1000, 538)}\n");
 }
 
-/// A shell or a supervisor may leave files open for all that it starts.
+/// Checks that files which a shell or a supervisor leaves open are closed in the sandbox.
 #[test]
 fn open_files_are_not_inherited() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Memory that the kernel bounds, where this machine lets the tests make control groups.
+//! Memory limits by the kernel, on machines where the tests may create control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use super::helper;
 
-/// A group as systemd delegates one; it is removed when this is dropped.
+/// Control group delegated as by systemd. Dropping this value removes the group.
 struct Delegated(PathBuf);
 
 impl Delegated {
-    /// Only where the memory controller is there, and this user may divide the root group.
+    /// Creates a delegated group. `None` without a memory controller or without permission to divide the root group.
     fn new(name: &str) -> Option<Self> {
         let root = Path::new("/sys/fs/cgroup");
         let group = root.join(format!("ludex-test-{}-{name}", std::process::id()));
@@ -41,7 +41,7 @@ fn delegated_cgroup_bounds_memory() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // Each host gets a group of its own, as each start of a service does.
+    // Each host gets a separate group, as each start of a service does.
     let check = |name: &str, text: &str| {
         let group = Delegated::new(name).unwrap();
         let bot = folder.path().join("bot.py");
@@ -57,7 +57,7 @@ fn delegated_cgroup_bounds_memory() {
     };
     let said = check("shown", "import sys\nsys.exit('group ' + open('/proc/self/cgroup').read().strip())");
     assert!(said.contains("/ludex-bot-"), "{said}");
-    // Mapped and touched at once, far beyond what a look every 10 ms would see in time.
+    // The memory is mapped and touched at once, far faster than a poll every 10 ms could detect.
     let said = check(
         "full",
         "import mmap\nm = mmap.mmap(-1, 400 << 20)\nfor i in range(0, len(m), 4096): m[i] = 1\nprint('{}')",

@@ -1,4 +1,4 @@
-//! Programs of several authors on one machine: none reads another's.
+//! Bots of several authors on one machine: no bot can read the files of another bot.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ fn write(path: &Path, text: &str, mode: u32) -> PathBuf {
     path.to_owned()
 }
 
-/// A script that tries to read the first line of each file.
+/// Returns a script that tries to read the first line of each file.
 fn reader(files: &[&Path]) -> String {
     let lines =
         files.iter().map(|file| format!("read -r line < '{}' && echo \"read $line\" || echo denied\n", file.display()));
@@ -33,7 +33,7 @@ fn native_bots_in_one_folder_cannot_read_each_other() {
     let alice = write(&at("alice"), &reader(&[&bob, &notes, &deep]), 0o755);
     let mut program = start(&[alice.to_str().unwrap()], ProcessLimits::default());
     assert_eq!(printed_text(&mut program), "denied\n".repeat(3));
-    // Alone in its folder, a program reads its neighbors.
+    // If no other bot shares its folder, a program can read the files next to it.
     fs::remove_file(&alice).unwrap();
     fs::remove_file(&deep).unwrap();
     let mut program = start(&[bob.to_str().unwrap()], ProcessLimits::default());
@@ -77,7 +77,7 @@ fn compilation_cannot_include_other_bots() {
         let program = ProgramConfig::new(&line(name).unwrap()).unwrap();
         assert_eq!(program.start().unwrap().read_to_end(&AMPLE).unwrap(), word);
     }
-    // What was compiled lies in folders of its own.
+    // Compiled programs are in separate folders.
     let [bob, carol] = ["bob.cpp", "carol"].map(|name| into.path().join(name).join("bot"));
     let thief = write(&into.path().join("thief/bot"), &reader(&[&bob, &carol]), 0o755);
     assert_eq!(printed_text(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");

@@ -1,4 +1,4 @@
-//! All of it again as a user without privileges, when the tests run as root.
+//! Sandbox tests repeated as an unprivileged user, if the tests run as root.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 const USER: &str = "65534";
 
 #[test]
-fn unprivileged_user_gets_equal_sandbox() {
+fn sandbox_tests_pass_as_unprivileged_user() {
     if std::fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) != 0) {
         eprintln!("these tests already run as a plain user");
         return;
@@ -18,7 +18,7 @@ fn unprivileged_user_gets_equal_sandbox() {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
         command
     };
-    // Root's own folders are closed to others, so the programs move.
+    // Root's folders are closed to other users, so the programs are copied.
     let folder = tempfile::tempdir().unwrap();
     let [tests, helper, home] = ["tests", "helper", "home"].map(|name| folder.path().join(name));
     std::fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
@@ -34,7 +34,7 @@ fn unprivileged_user_gets_equal_sandbox() {
     }
     let mut all = as_nobody(&tests);
     all.env("HOME", &home).env("TMPDIR", &home).env(super::HELPER, &helper).current_dir(&home);
-    let out = all.args(["sandbox::", "--skip", "a_plain_user"]).output().unwrap();
+    let out = all.args(["sandbox::", "--skip", "as_unprivileged_user"]).output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "as a plain user:\n{said}\n{}", String::from_utf8_lossy(&out.stderr));
     assert!(said.contains("test result: ok") && !said.contains(" 0 passed"), "{said}");

@@ -1,4 +1,4 @@
-//! `ludex check client` against our own clients, and against one that makes mistakes.
+//! `ludex check client` run on this project's clients, and on a bot that makes mistakes.
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{PROGRAM, ludex};
 
 const BOT: &str = env!("CARGO_BIN_EXE_bot");
 
-/// Mistakes that are looked for at the same time: they spend nearly all their time waiting.
+/// Number of mistakes checked in parallel, since each check spends nearly all its time waiting.
 const AT_ONCE: usize = 5;
 
 async fn check(words: &[&str]) -> (Option<i32>, String) {
@@ -15,12 +15,12 @@ async fn check(words: &[&str]) -> (Option<i32>, String) {
     (code, out + &err)
 }
 
-/// A client that does everything right passes everything.
+/// Checks that a correct client passes all scripts.
 async fn passes(command: &[&str]) {
     passes_all(14, &[&["--"], command].concat()).await;
 }
 
-/// The same with a client that plays suites too.
+/// Checks that a client which also plays suites passes all scripts.
 async fn passes_with_runs(command: &[&str]) {
     passes_all(18, &[&["--level", "runs", "--"], command].concat()).await;
 }
@@ -33,21 +33,21 @@ async fn passes_all(lines: usize, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn correct_client_passes() {
+async fn correct_bot_passes_client_check() {
     passes_with_runs(&[BOT, "right", "{url}"]).await;
 }
 
-/// `ludex join` in the scripts.
+/// Command line of `ludex join` in the scripts.
 const JOIN: [&str; 9] = [PROGRAM, "join", "{url}", "--game", "tic_tac_toe", "--agent", "random", "--against", "random"];
 
 #[tokio::test]
-async fn rust_client_passes() {
+async fn rust_client_passes_client_check() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
-/// Two clients that answer with documents, and two that do not answer as they should.
+/// Checks two clients that answer with documents, and two that do not answer as required.
 #[tokio::test]
-async fn documents_are_checked_if_claimed() {
+async fn document_scripts_run_only_if_claimed() {
     let join = [PROGRAM, "join", "{url}", "--game", "free_style(rules=F0)", "--against", "random", "--agent"];
     let of = |level: &'static str, command: &[&'static str]| {
         [&["--level", level, "--only", "document", "--timeout", "3", "--"], command].concat()
@@ -66,19 +66,19 @@ async fn documents_are_checked_if_claimed() {
     let ((_, stops), (_, forgets)) = tokio::join!(check(&stops), check(&forgets));
     assert!(stops.contains("FAULT section 5: repairs a document with flaws: was silent"), "{stops}");
     assert!(forgets.contains("FAULT section 7: sends a lost document again: was silent"), "{forgets}");
-    // Other levels get no requests for documents.
+    // At other levels, the server requests no documents.
     let (code, out) = check(&of("resumable", &[BOT, "right", "{url}"])).await;
     assert_eq!(code, Some(2), "{out}");
     assert!(out.contains("no check of this level has a name that contains"), "{out}");
 }
 
-/// A client that reclaims nothing joins again when its session is forgotten, and plays that match to its end.
+/// Checks that a client without `reclaim` joins again after its session is forgotten, and finishes that match.
 #[tokio::test]
-async fn rust_client_passes_without_reclaiming() {
+async fn rust_client_passes_client_check_without_reclaiming() {
     passes(&JOIN).await;
 }
 
-/// A mistake of the bot, the check that finds it with its section, and the beginning of what the check says it did.
+/// Mistakes of the bot: name, section of the check that finds it, name of that check, start of the reported behavior.
 const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ("stubborn", 5, "acts again when refused", "sent the refused move "),
     ("no_mask", 1, "plays a match", "sent a frame without a mask"),
@@ -92,15 +92,15 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
     ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
-    ("no_token", 2, "shows its token", "showed no token"),
-    ("strict", 1, "ignores what it does not know", "ended (exit status: 1: this is not known)"),
+    ("no_token", 2, "sends its token", "sent no token"),
+    ("strict", 1, "ignores unknown fields and messages", "exited (exit status: 1: this is not known)"),
     ("plays_nonsense", 5, "plays a match", "was refused at every try, the last time 99"),
     ("bad_field", 1, "plays a match", "sent {"),
-    ("same_id", 1, "plays a match", "sent another message under the id of request 10"),
-    ("bad_exit", 5, "plays a match", "ended (exit status: 1) after its match"),
-    ("no_resume", 7, "continues after a resync", "came back without `resume`"),
+    ("same_id", 1, "plays a match", "sent a different message under the id of request 10"),
+    ("bad_exit", 5, "plays a match", "exited (exit status: 1) after its match"),
+    ("no_resume", 7, "continues after a resync", "reconnected without `resume`"),
     ("ignores_resync_turn", 7, "continues after a resync", "was silent for 3 s; expected an `act` for turn 1, try 0"),
-    ("gives_up", 7, "sends a lost act again", "ended (exit status: 1: the connection is lost)"),
+    ("gives_up", 7, "sends a lost act again", "exited (exit status: 1: the connection is lost)"),
     ("sees_too_much", 7, "comes back after a cut at every message", "claimed to have seen seq"),
     ("forgets_requests", 7, "sends a lost act again", "was silent"),
     (
@@ -115,15 +115,15 @@ const MISTAKES: [(&str, u32, &str, &str); 22] = [
 ];
 
 #[tokio::test]
-async fn every_mistake_is_named() {
+async fn client_check_reports_every_mistake() {
     let checks = MISTAKES.map(|(mistake, section, name, did)| async move {
-        // Checks of resuming are not made at the level of a bot.
+        // Scripts about resuming do not run at the level `bot`.
         let level = match section {
             7 => "resumable",
             12 => "runs",
             _ => "bot",
         };
-        // Only the mistakes of falling silent wait for the end of the patience.
+        // Only mistakes of silence wait until the patience has expired.
         let patience = if did.starts_with("was silent") { "3" } else { "15" };
         let words = ["--level", level, "--only", name, "--timeout", patience, "--", BOT, mistake, "{url}"];
         let (code, out) = check(&words).await;
@@ -133,16 +133,16 @@ async fn every_mistake_is_named() {
     stream::iter(checks).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
 }
 
-/// A client that never sends `hello` is started once, and repeated findings are reported once.
+/// Checks that a client which never sends `hello` is started only once, and that repeated findings are reported once.
 #[tokio::test]
 async fn repeated_faults_are_reported_once() {
     let (code, out) = check(&["--", "sh", "-c", "echo no config >&2; exit 3"]).await;
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!((code, lines.len()), (Some(1), 3), "{out}");
-    assert!(lines[0].starts_with("FAULT section 2: plays a match: ended (exit status: 3: no config)"), "{out}");
+    assert!(lines[0].starts_with("FAULT section 2: plays a match: exited (exit status: 3: no config)"), "{out}");
     let why = "the client sent no `hello` in the first check";
-    assert_eq!(lines[1], format!("skipped section 2: shows its token: {why}"));
-    assert!(lines[2].starts_with("the same as in \"shows its token\" in 12 more: plays the second seat; "), "{out}");
+    assert_eq!(lines[1], format!("skipped section 2: sends its token: {why}"));
+    assert!(lines[2].starts_with("the same as in \"sends its token\" in 12 more: plays the second seat; "), "{out}");
 
     let (code, out) = check(&["--level", "bot", "--", BOT, "acts_twice"]).await;
     assert_eq!(code, Some(1));
@@ -193,7 +193,7 @@ async fn trace_has_frames_of_fault() {
     };
     assert_eq!(frames("client"), ["hello", "join", "act", "act", "act"]);
     assert_eq!(frames("kit").last(), Some(&&"refused".into()));
-    // MessagePack too is decoded; and a check without a fault leaves nothing.
+    // MessagePack frames are decoded too. A check without a fault leaves no trace.
     let (_, lines, _) = traced("packed_field", "plays a match").await;
     assert!(lines.iter().any(|line| line["frame"]["note"] == "café"), "{lines:?}");
     let (code, lines, out) = traced("right", "plays a match").await;
@@ -224,7 +224,7 @@ async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     }
 }
 
-/// If a tool is missing, its example is not checked, and the output says so.
+/// Returns true if a tool is installed. If not, the test of its example is skipped with a message.
 fn has(tool: &str) -> bool {
     let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
@@ -241,7 +241,7 @@ async fn javascript_example_passes() {
     }
 }
 
-/// Java compiles a source at every start. That is tried once; the scripts run the compiled classes.
+/// Checks the Java example. Java would compile the source at every start, so the scripts run the compiled classes.
 #[tokio::test]
 async fn java_example_passes() {
     if !has("java") {
@@ -259,13 +259,13 @@ async fn java_example_passes() {
     passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
 }
 
-/// Path of the example in C++.
+/// Path of the C++ example.
 const CPP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/cpp/bot.cpp");
 
-/// Debian packages with the example's headers.
+/// Debian packages with the headers that the C++ example needs.
 const HEADERS: &str = "libwebsocketpp-dev, libasio-dev and nlohmann-json3-dev";
 
-/// Compiles the example; `None` if the compiler or the headers are missing.
+/// Compiles the C++ example; `None` if the compiler or the headers are missing.
 async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
     if !has("g++") {
         return None;
@@ -291,7 +291,7 @@ async fn cpp_example_passes() {
     }
 }
 
-/// The page of the examples promises fewer than thirty more lines.
+/// Checks that the example needs fewer than thirty additional lines for suites, as its page promises.
 #[test]
 fn cpp_example_needs_few_more_lines_for_suite() {
     let source = std::fs::read_to_string(CPP).expect("the example");

@@ -1,4 +1,4 @@
-//! A meddler between a client and a server, who changes what the server says.
+//! Proxy between a client and a server that modifies the server's messages.
 
 use std::net::SocketAddr;
 
@@ -12,13 +12,13 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 
-/// Deeper than any message of the tests.
+/// Maximum nesting depth of decoded messages, larger than that of any message in the tests.
 const DEPTH: u32 = 127;
 
-/// Changes a message of the server. The list is the meddler's memory for this connection.
+/// Function that modifies a message of the server. The list stores the proxy's state for the connection.
 pub type Bend = fn(&mut Vec<Value>, Value) -> Vec<Value>;
 
-/// A meddler on a port of its own; it ends when it is dropped.
+/// Message-modifying proxy on a separate port. Dropping this value ends the proxy.
 pub struct Meddler {
     /// Listening address of the proxy.
     pub address: SocketAddr,
@@ -26,7 +26,7 @@ pub struct Meddler {
 }
 
 impl Meddler {
-    /// Stands before a server. Pages over HTTP are passed on as they are.
+    /// Starts a proxy in front of a server. HTTP pages are passed on unchanged.
     pub async fn before(server: SocketAddr, bend: Bend) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -86,14 +86,14 @@ async fn carry(mut client: TcpStream, server: SocketAddr, bend: Bend) {
             }
         }
     };
-    // The side that ends first ends both.
+    // If one side ends, both are closed.
     tokio::select! {
         () = up => {}
         () = down => {}
     }
 }
 
-/// The frames that are passed on instead of one.
+/// Returns the frames that replace a frame of the server.
 fn bent(encoding: Encoding, frame: Message, bend: Bend, mind: &mut Vec<Value>) -> Vec<Message> {
     let json = match &frame {
         Message::Text(text) => text.as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! `ludex check server` against our own server, and against one behind a meddler who changes one thing.
+//! `ludex check server` run on this project's server, directly and through a proxy that modifies one thing.
 
 use std::net::SocketAddr;
 
@@ -12,17 +12,17 @@ use super::meddler::{Bend, Meddler};
 /// Number of lines in the report.
 const LINES: usize = 73;
 
-/// Lines that are skipped, with what they need.
+/// Returns the skipped lines of a report, with the missing requirement of each.
 fn skipped(out: &str) -> Vec<&str> {
     out.lines().filter(|line| line.starts_with("skipped ")).collect()
 }
 
 #[tokio::test]
-async fn own_server_passes() {
+async fn server_passes_server_check() {
     let server = Server::start(|_| {}).await;
     let (code, out, err) = ludex(&["check", "server", &server.address.to_string()]).await;
     assert_eq!(code, Some(0), "{out}{err}");
-    assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given"]);
+    assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given with --token"]);
     assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
     assert_eq!(out.lines().count(), LINES, "{out}");
     assert!(server.is_well().await);
@@ -30,15 +30,15 @@ async fn own_server_passes() {
 }
 
 #[tokio::test]
-async fn own_server_passes_with_documents() {
+async fn server_with_documents_passes_server_check() {
     let games = own_game::registries().0;
     let server = Server::start(|config| config.games = games).await;
     let check = async |address: SocketAddr| {
-        ludex(&["check", "server", &address.to_string(), "--only", "hears documents", "--timeout", "5"]).await
+        ludex(&["check", "server", &address.to_string(), "--only", "accepts documents", "--timeout", "5"]).await
     };
     let (code, out, err) = check(server.address).await;
     assert_eq!((code, skipped(&out).len(), out.lines().count()), (Some(0), 0, 2), "{out}{err}");
-    // Both see a server that keeps its reasons for itself, and one that names no schema.
+    // Both checks run on a server without issues in its refusals, and on one that names no schema.
     let without_issues: Bend = |_, mut message| {
         message.as_object_mut().expect("a map").remove("issues");
         vec![message]
@@ -47,7 +47,7 @@ async fn own_server_passes_with_documents() {
         message.as_object_mut().expect("a map").remove("schema");
         vec![message]
     };
-    for (bend, expected) in [(without_issues, "1 to 64 JSON pointers"), (without_schemas, "for no document")] {
+    for (bend, expected) in [(without_issues, "1 to 64 JSON pointers"), (without_schemas, "requested no document")] {
         let meddler = Meddler::before(server.address, bend).await;
         let (code, out, err) = check(meddler.address).await;
         let both = ["in environments", "in matches", expected].iter().all(|part| out.contains(part));
@@ -57,7 +57,7 @@ async fn own_server_passes_with_documents() {
 }
 
 #[tokio::test]
-async fn own_server_passes_with_tokens() {
+async fn server_with_tokens_passes_server_check() {
     let server = Server::start(|_| {}).await;
     let wanted = |owner: &str, scopes| {
         let (owner, names) = (owner.to_owned(), default_names(owner));
@@ -74,7 +74,7 @@ async fn own_server_passes_with_tokens() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert_eq!(skipped(&out), [""; 0]);
 
-    // Checks that need more than the token grants are skipped, not passed.
+    // Checks that need more scopes than the token grants are skipped rather than passed.
     let (code, out, _) = check(&tokens[1], &["--only", "shapes"]).await;
     assert_eq!(code, Some(0));
     assert_eq!(skipped(&out).len(), 1, "{out}");
@@ -86,7 +86,7 @@ async fn own_server_passes_with_tokens() {
 }
 
 #[tokio::test]
-async fn own_certificate_is_trusted_if_named() {
+async fn given_ca_certificate_is_trusted() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
@@ -123,7 +123,7 @@ fn is(message: &Value, kind: &str) -> bool {
     message["type"] == kind
 }
 
-/// A list in a message, if it is there.
+/// Returns the list at a JSON pointer in a message, if it exists.
 fn list<'a>(message: &'a mut Value, at: &str) -> Option<&'a mut Vec<Value>> {
     message.pointer_mut(at)?.as_array_mut()
 }
@@ -163,7 +163,7 @@ fn shortens_a_column(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn answers_a_wrong_mask(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // The form `u1` alone, which then differs from the others.
+    // Changes only the mask of form `u1`, which then differs from the other forms.
     if let Some(mask) = list(&mut message, "/mask")
         && mask.len() > 8
     {
@@ -197,7 +197,7 @@ fn steps_again(seen: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn reorders_events(held: &mut Vec<Value>, message: Value) -> Vec<Value> {
-    // One event comes after what follows it.
+    // Delays one event until after the next one.
     match held.pop() {
         None if is(&message, "event") => {
             held.push(message);
@@ -216,7 +216,7 @@ fn leaks_the_seed(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
 }
 
 fn leaks_the_seed_by_another_name(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // The seed as it will turn out to be, within a view.
+    // Reveals the match's seed in a view, before the end.
     if is(&message, "turn") {
         message["view"]["struct"]["hint"] = json!("try 1844674407370955");
     }
@@ -227,7 +227,7 @@ fn leaks_the_seed_by_another_name(_: &mut Vec<Value>, mut message: Value) -> Vec
 }
 
 fn draws_by_itself(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
-    // Chance that is ours comes in the other order.
+    // Reverses the order of the client's chance outcomes.
     if let Some(ids) = list(&mut message, "/chance/a") {
         ids.reverse();
     }
@@ -320,7 +320,7 @@ fn tells_strangers(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
     vec![message]
 }
 
-/// The change, the checks that are run, and a part of the line that names it.
+/// Modifications: function, name of the checks to run, part of the line that reports the fault.
 const MUTATIONS: [(Bend, &str, &str); 26] = [
     (
         drops_a_reply,
@@ -336,7 +336,7 @@ const MUTATIONS: [(Bend, &str, &str); 26] = [
     (pays_twice, "sum to returns", "rewards sum to [-2.0, 2.0] when returns are [-1.0, 1.0]"),
     (loads_the_dice, "play chance", "probabilities sum to 0.500000; expected 1"),
     (steps_again, "repeated request only once", "the reply to a step that was sent a third time"),
-    (reorders_events, "frame by frame", "; expected seq 2, as the last was 1"),
+    (reorders_events, "frame by frame", "; expected seq 2, because the last was 1"),
     (draws_by_itself, "draws chance", "draws of seed 20261121"),
     (leaks_the_seed, "keeps seed, salt and digest", "sent `seed` in"),
     (leaks_the_seed_by_another_name, "keeps seed, salt and digest", "sent the seed in"),
@@ -344,22 +344,22 @@ const MUTATIONS: [(Bend, &str, &str); 26] = [
     (
         resyncs_without_the_turn,
         "sends everything in a resync",
-        "`turn` of the resync, beside what was sent before: None",
+        "`turn` of the resync, compared with earlier frames: None",
     ),
     (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),
     (shows_too_much_to_spectators, "spectators", "match_start.seat of a spectator: Some(0); expected None"),
     (counts_double, "plays a run", "done and due of `progress`: (2, "),
     (ends_twice, "plays a run", "after `run_end`; expected nothing"),
-    (keeps_the_setting, "keeps a run as", "expected error conflict with path \"scale\""),
-    (begins_before_it_answers, "plays a run", "expected `enrolled` before anything of the run"),
-    (begins_anew, "keeps a run as", "run and join of the same `enrol` again"),
+    (keeps_the_setting, "change the settings of a run", "expected error conflict with path \"scale\""),
+    (begins_before_it_answers, "plays a run", "expected `enrolled` before all other messages of the run"),
+    (begins_anew, "change the settings of a run", "run and join in the reply to a repeated `enrol`"),
     (never_withdraws, "agent withdraws", "run_end.reason: Done; expected Withdrawn"),
-    (plays_other_matches, "continues a run", "match, turn and legal after the return"),
-    (tells_strangers, "for the agent that began it", "expected `error forbidden`"),
+    (plays_other_matches, "continues a run", "match, turn and legal after the reconnect"),
+    (tells_strangers, "for the agent that started it", "expected `error forbidden`"),
 ];
 
 #[tokio::test]
-async fn every_change_is_named() {
+async fn server_check_reports_every_fault() {
     let server = Server::start(|_| {}).await;
     let mut unnamed = Vec::new();
     for (bend, only, line) in MUTATIONS {
@@ -372,7 +372,7 @@ async fn every_change_is_named() {
         }
     }
     assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
-    // A meddler who changes nothing is not noticed.
+    // A proxy that changes nothing causes no fault.
     let meddler = Meddler::before(server.address, |_, message| vec![message]).await;
     let (code, out, err) = ludex(&["check", "server", &meddler.address.to_string(), "--only", "match"]).await;
     assert_eq!(code, Some(0), "{out}{err}");

@@ -1,4 +1,4 @@
-//! Moves that are documents, over real sockets: what each client is sent, byte for byte.
+//! Documents as moves over real sockets: frames that each client receives, byte for byte.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use tokio_tungstenite::tungstenite::Message;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/frames/joint_turn.txt");
 
-/// A client whose frames are written down as they come.
+/// Client that records all its frames as text.
 pub(super) struct Recorded {
     pub name: &'static str,
     client: Client,
-    /// Sent (`>`) and received (`<`) frames.
+    /// Sent (`>`) and received (`<`) frames, in order.
     pub frames: Vec<String>,
 }
 
@@ -23,14 +23,14 @@ impl Recorded {
         Recorded { name, client, frames: Vec::new() }
     }
 
-    /// Sends a request and reads until its reply.
+    /// Sends a request and reads frames until its reply.
     pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let id = self.client.ask(kind, fields.clone()).await;
         self.frames.push(format!("> {kind} {fields}"));
         self.until(|message| message["re"] == id).await
     }
 
-    /// Reads frames up to the one that `last` names.
+    /// Reads frames until `last` returns true for one, and returns that frame.
     pub async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.next_frame().await.expect("a frame");
@@ -48,8 +48,8 @@ impl Recorded {
     }
 }
 
-/// The frames of both seats and of a spectator in a joint turn, which one seat answers by an id and the other by a document,
-/// after one that is refused. What a match draws for itself stands there by its name.
+/// Checks the frames of both seats and of a spectator in a joint turn. One seat answers with an id, the other with a
+/// document after a refused one. Random values of a match are replaced by their field names.
 #[tokio::test]
 async fn joint_turn_equals_golden_frames() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;
@@ -75,7 +75,7 @@ async fn joint_turn_equals_golden_frames() {
     let unread = second.call("act", act(0, 1, json!({"text": "I do not know"}))).await;
     assert_eq!(unread["code"], "unparsed");
     second.call("act", act(0, 2, json!({"text": "Let it be {\"number\": 7}."}))).await;
-    // Only the second seat has received a frame: for the others, a ping's reply is the next one.
+    // Only the second seat has received a frame: for the other clients, the next frame is the reply to a ping.
     for client in [&mut first, &mut watcher] {
         let before = client.frames.len();
         client.call("ping", json!({})).await;
@@ -104,7 +104,7 @@ async fn joint_turn_equals_golden_frames() {
         assert!(!value.is_null(), "{end}");
         text = text.replace(&format!("\"{key}\":{value}"), &format!("\"{key}\":\"{}\"", key.to_uppercase()));
     }
-    // Times, and the notice of a queue, which comes or not as the second join is fast.
+    // Removes times, and the queue notice, which depends on how soon the second join arrives.
     let times = Regex::new(r#""(ms|now_ms)":\d+"#).expect("a pattern");
     let text = times.replace_all(&text, "\"$1\":0");
     let text: String =

@@ -1,4 +1,4 @@
-//! Games of plans over real sockets: before a round is played, a plan is visible to its author alone.
+//! Games of plans over real sockets: until a round is played, only the author of a plan can see it.
 
 use ludex_tests::Server;
 use ludex_tests::bot::act;
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::documents::Recorded;
 
-/// The games of plans.
+/// Names of all games of plans.
 pub(super) const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
 
-/// Plans for one side of a game: two within the budget, and one beyond it.
+/// Plans for one side of a game: two within the budget, and one over it.
 pub(super) struct Plans {
     pub sound: Value,
     pub other: Value,
     pub over: Value,
 }
 
-/// Plans for side 0 or 1.
+/// Returns the plans for side 0 or 1 of a game.
 pub(super) fn plans(game: &str, side: usize) -> Plans {
     let cards = |list: &[(&str, &str)]| -> Value {
         list.iter().map(|(name, tier)| json!({"name": name, "tier": tier})).collect()
@@ -70,7 +70,7 @@ pub(super) fn plans(game: &str, side: usize) -> Plans {
     Plans { sound, other, over }
 }
 
-/// Answers every turn with the attempts that `choose` gives, to the end of the match.
+/// Answers every turn with the attempts that `choose` returns, until the match ends.
 async fn play(client: &mut Recorded, mut choose: impl FnMut(&Value) -> Vec<Value>) {
     loop {
         let turn = client.until(|m| m["type"] == "turn" || m["type"] == "match_end").await;
@@ -89,7 +89,7 @@ async fn play(client: &mut Recorded, mut choose: impl FnMut(&Value) -> Vec<Value
     }
 }
 
-/// The legal ids of a piece in a turn: neither `submit` nor `keep`.
+/// Returns the legal action ids of pieces in a turn, without `submit` and `keep`.
 fn pieces(turn: &Value) -> Vec<u64> {
     let legal = turn["legal"].as_array().expect("ids").iter();
     legal.filter_map(Value::as_u64).filter(|&id| id > 1).collect()
@@ -107,14 +107,14 @@ fn document_act(document: &Value) -> Value {
     json!({ "proposal": document })
 }
 
-/// A plan that grows by eight ids at least, and is submitted when it may be.
+/// Returns the next act of a plan that grows by at least eight actions and is submitted as soon as allowed.
 fn draft_acts(turn: &Value, step: usize) -> Vec<Value> {
     let submits = turn["legal"][0] == 0 && (step >= 8 || pieces(turn).is_empty());
     vec![if submits { json!({"action": 0}) } else { low(turn) }]
 }
 
-/// Returns the act of a seat at `step` of the tested phase: three ways to three different plans. All submit at the third
-/// step, because views show which seats have not submitted.
+/// Returns the acts of a seat at `step` of the tested phase. Each of the three variants `world` builds a different plan
+/// in a different way. All variants submit at the third step, because views show which seats have not submitted.
 fn way(world: usize, plans: &Plans, turn: &Value, step: usize) -> Vec<Value> {
     let initial = turn["phase"].as_str().is_some_and(|phase| phase.starts_with("initial"));
     let nonsense = json!({"text": "I cannot decide."});
@@ -130,7 +130,8 @@ fn way(world: usize, plans: &Plans, turn: &Value, step: usize) -> Vec<Value> {
     }
 }
 
-/// Returns the frames that a watcher received before round `round`, without a match's own random values; and the round's frame.
+/// Returns the frames that a client received before round `round` was revealed, and the frame that reveals it. Ids,
+/// commitments and times are removed.
 fn before(client: &Recorded, round: usize) -> (Vec<String>, String) {
     let times = Regex::new(r#""(ms|now_ms)":\d+"#).expect("a pattern");
     let drawn = Regex::new(r#""(match|join|seed_commit)":"[^"]*""#).expect("a pattern");
@@ -144,7 +145,7 @@ fn before(client: &Recorded, round: usize) -> (Vec<String>, String) {
         if rounds == round {
             return (told, frame);
         }
-        // The last plan of a round starts it: the view with that move shows the round already.
+        // The last plan of a round starts the round, so the view after that move already shows it.
         let mut message: Value = serde_json::from_str(&frame).expect("JSON");
         if message["view"]["struct"]["history"].as_array().is_some_and(|history| history.len() >= round) {
             message.as_object_mut().expect("a map").remove("view");
@@ -156,7 +157,8 @@ fn before(client: &Recorded, round: usize) -> (Vec<String>, String) {
     panic!("round {round} was not shown to {}", client.name);
 }
 
-/// Plays a match in one of the worlds: the frames of seat 1 and of a spectator before `round` is shown, and how it is shown.
+/// Plays a match with plan variant `world`. For seat 1 and for a spectator, returns the frames before `round` is
+/// revealed and the frame that reveals it.
 async fn world(server: &Server, game: &str, phase: &str, world: usize, round: usize) -> [(Vec<String>, String); 2] {
     let [mut author, mut other] = [Recorded::new(server, "ann").await, Recorded::new(server, "bob").await];
     for (seat, client) in [&mut author, &mut other].into_iter().enumerate() {
@@ -167,7 +169,7 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
     let start = author.until_kind("match_start").await;
     let mut watcher = Recorded::new(server, "eve").await;
     watcher.call("spectate", json!({"match": start["match"], "views": ["struct", "text"]})).await;
-    // Sides in the order of seats, by phase: see the games' pages.
+    // The order of sides depends on the phase; see the pages of the games.
     let side = usize::from(phase.ends_with("_other"));
     let name = game.split('(').next().expect("a name");
     let of = [0, 1].map(|side| plans(name, side));
@@ -192,7 +194,8 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
     [&other, &watcher].map(|client| before(client, round))
 }
 
-/// Worlds that differ in a seat's plan, in the number of its tries, in its steps and in its way (documents, texts, ids).
+/// Checks that frames are equal for variants that differ in a seat's plan, in the number and steps of its attempts, and
+/// in the form of its moves (documents, texts, ids).
 #[tokio::test]
 async fn plan_is_hidden_until_its_round() {
     let server = Server::start(|_| {}).await;
@@ -202,7 +205,7 @@ async fn plan_is_hidden_until_its_round() {
             ("revise=alternate", "revision", 2),
             ("revise=both", "initial", 1),
             ("revise=both", "revision", 2),
-            // Sides swap after each round: the plans for the other side are played in the second.
+            // Sides swap after each round, so plans for the other side are played in the second round.
             ("revise=both,roles=alternate", "initial_other", 2),
         ] {
             let game = format!("{game}(format=match,rounds=2,{form})");
@@ -215,7 +218,7 @@ async fn plan_is_hidden_until_its_round() {
                 assert!(first.0.len() > 2, "{game} {phase}: {who} hears {:?}", first.0);
                 assert_eq!(first.0, second.0, "{game} {phase}: what {who} hears");
                 assert_eq!(first.0, third.0, "{game} {phase}: what {who} hears");
-                // The round shows the plans, so the comparison can fail.
+                // The revealed rounds differ, so the comparison above can fail.
                 assert!(first.1 != second.1 && second.1 != third.1, "{game} {phase}: {who} is shown {}", first.1);
             }
         }

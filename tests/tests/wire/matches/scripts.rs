@@ -1,4 +1,4 @@
-//! Players that say nothing but texts, from the lines of a script, against `random`, which plays by ids.
+//! Scripted players that send only texts, against `random`, which plays by ids.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::plans::{GAMES, plans};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// A document as a talkative player writes it.
+/// Embeds a document in text, as a talkative player would.
 fn text(document: &Value) -> Value {
     format!("I have thought about it.\n```json\n{document}\n```\nThat is my answer.").into()
 }
 
-/// Plays a match in which a client in seat 0 says these lines; its record, which verifies.
+/// Plays a match in which the client in seat 0 sends these lines; returns its verified record.
 async fn played(server: &Server, game: &str, lines: &[Value], against: &str) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("script.jsonl");
@@ -28,14 +28,14 @@ async fn played(server: &Server, game: &str, lines: &[Value], against: &str) -> 
     assert!(output.status.success(), "{game}: {}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let path = document["matches"][0]["record"].as_str().expect("a record").to_owned();
-    // An unrated match may reach the store shortly after its end.
+    // The server may store an unrated match a moment after its end.
     while !server.get(&path).await.1.contains("\"digest\"") {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     super::record(server, path.trim_start_matches("/episodes/")).await
 }
 
-/// The moves of a seat in a record.
+/// Returns the moves of a seat in a record.
 fn moves(record: &Value, seat: u32) -> Vec<&Value> {
     let events = record["events"].as_array().expect("events").iter();
     events.filter(|event| event["kind"] == "move" && event["seat"] == seat).collect()
@@ -46,7 +46,8 @@ async fn plan_games_are_playable_by_text() {
     let server = Server::start(|_| {}).await;
     for game in GAMES {
         let [own, other] = [0, 1].map(|side| plans(game, side));
-        // The first document is over budget, so the seat gets another request; then a text holds no document at all.
+        // The first document is over budget, so the seat gets a second request; then it sends a text without a
+        // document.
         let begins = [text(&own.over), json!(["I have no plan yet.", text(&own.sound)])];
         let keep = json!({"keep": true});
         let forms = [
@@ -71,8 +72,9 @@ async fn plan_games_are_playable_by_text() {
     server.stop().stopped().await;
 }
 
-/// Seat a writes rules and seat b has the last message. Either way seat a then plays in column a, where no other seat may
-/// place anything, so a script knows its moves before.
+/// Checks a script that plays without seeing the position. Seat a writes rules and seat b has the last message. After
+/// either message, seat a plays in column a, where no other seat may place a piece, so the script knows its moves in
+/// advance.
 #[tokio::test]
 async fn free_style_is_playable_by_text() {
     let server = Server::start(|_| {}).await;
@@ -98,7 +100,7 @@ async fn free_style_is_playable_by_text() {
         assert_eq!(said[0]["said"]["rules"]["first"], "random", "{record}");
         assert_eq!(said[0]["tries"][0]["code"], "unparsed", "{record}");
         assert!(chosen.iter().all(|m| m["action"].is_u64()), "{record}");
-        // Only the rules of the script draw who begins.
+        // Only the rules written by the script draw the first player at random.
         let drawn = record["events"].as_array().expect("events").iter().filter(|e| e["kind"] == "chance").count();
         match chosen[0]["action"].as_u64() {
             Some(3) => agreed += drawn,

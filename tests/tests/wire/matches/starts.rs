@@ -1,4 +1,4 @@
-//! A suite that begins in the middle of a game, played by clients of a server.
+//! Suite that starts in the middle of a game, played by clients of a server.
 
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
@@ -21,8 +21,8 @@ blocks = 1
 "#;
 
 #[tokio::test]
-async fn clients_receive_given_start_without_requests() {
-    // A text that does not carry its starts is refused.
+async fn start_moves_of_suite_are_played_without_requests() {
+    // A suite text without its file of starts is refused.
     let error = Suites::default().with(SUITE).err().expect("no file").to_string();
     assert!(error.contains("\"spots.jsonl\": the suite does not carry this file"), "{error}");
     let text = format!("{SUITE}\n[files]\n\"spots.jsonl\" = '{{\"moves\": [3, 2]}}'\n");

@@ -1,10 +1,10 @@
-//! For each fan, a hand that has it and a hand that just misses it, derived from the definitions: melds (`C` chow by
-//! its
-//! middle tile, `P` pung, `G` kong, `A` concealed kong), standing tiles, the winning tile, and flags: `d` drawn, `4`
-//! fourth
-//! tile, `k` about a kong, `l` last tile, `f2` flowers, `s1` seat wind, `p1` prevalent wind.
+//! A hand with each fan, and a hand that just misses the fan, derived from the definitions.
+//!
+//! A hand lists melds (`C` chow by its middle tile, `P` pung, `G` kong, `A` concealed kong), standing tiles, the
+//! winning tile, and flags: `d` drawn, `4` fourth tile, `k` about a kong, `l` last tile, `f2` flowers, `s1` seat wind,
+//! `p1` prevalent wind.
 
-/// Fan, hand that has it, hand that misses it.
+/// Rows of a fan, a hand with the fan, and a hand that misses the fan.
 pub(super) const FANS: &[(&str, &str, &str)] = &[
     ("Big Four Winds", "F111 F222 F333 F44 W55 | F4", "F111 F222 F333 F44 W55 | W5"),
     ("Big Three Dragons", "J111 J222 J33 W123 B55 | J3", "J111 J222 J33 W123 B55 | B5"),
@@ -89,7 +89,7 @@ pub(super) const FANS: &[(&str, &str, &str)] = &[
     ("Flower Tiles", "C:W2 | B567 T78 W678 F22 | T9 f2", "C:W2 | B567 T78 W678 F22 | T9"),
 ];
 
-/// Additional hands in which an exclusion removes a fan.
+/// Additional hands to which both fans of an exclusion apply.
 pub(super) const BOTH: &[&str] = &[
     "F111 F222 F333 F44 W11 | F4 s1",
     "T22 T33 T44 T66 T88 J22 T3 | T3",
@@ -132,8 +132,8 @@ pub(super) const BOTH: &[&str] = &[
     "C:W2 | B456 T78 F33 W789 | T9 4 k",
 ];
 
-/// Exclusions that can never apply: the definitions conflict, or the greater fan replaces the smaller one (three kongs
-/// are not also two, and a chow next to a fan of chows is combined only once).
+/// Exclusions that never apply. The definitions of the fans conflict, or the greater fan replaces the smaller one. For
+/// example, three kongs are not also two kongs, and a chow may be combined only once with a fan of chows.
 pub(super) const NEVER_TOGETHER: &[(&str, &str)] = &[
     ("Big Four Winds", "Pung of Terminals or Honors"),
     ("All Green", "One Voided Suit"),

@@ -1,4 +1,4 @@
-//! The requests of a client: what each may be, and how it is answered.
+//! Requests of a client: validation and replies.
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
@@ -14,28 +14,28 @@ use super::{Go, Request, SECOND, ScriptServer, kind, run, type_of};
 use crate::CheckFault;
 
 impl ScriptServer<'_> {
-    /// Checks a request and keeps it. The result says whether it is new.
+    /// Validates and stores a request. Returns true if the request is new, false if it is a repetition.
     pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, CheckFault> {
         if let ClientMessage::Hello(_) = message {
-            return Err(CheckFault::new(2, "said `hello` twice on one connection", "`hello` once"));
+            return Err(CheckFault::new(2, "sent `hello` twice on one connection", "`hello` once"));
         }
         let Some(session) = &mut self.session else { return Ok(false) };
         let name = format!("request {id} (`{}`)", kind(message));
         if let Some(known) = session.requests.get_mut(&id) {
             if known.message != *message {
-                let did = format!("sent another message under the id of {name}");
+                let did = format!("sent a different message under the id of {name}");
                 return Err(CheckFault::new(1, did, "a new id for a new request"));
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(CheckFault::new(1, did, "it once: exactly one reply comes"));
+                return Err(CheckFault::new(1, did, "each request once per connection, since it gets exactly one reply"));
             }
             known.connection = self.connection;
             return Ok(false);
         }
         if id <= session.last_id {
             let did = format!("sent {name} after request {}", session.last_id);
-            return Err(CheckFault::new(1, did, "ids that rise over all connections of a session"));
+            return Err(CheckFault::new(1, did, "ids that increase over all connections of a session"));
         }
         let due = session.requests.iter().find(|(_, known)| !known.replied && known.connection < self.connection);
         if let Some((due, known)) = due {
@@ -52,7 +52,7 @@ impl ScriptServer<'_> {
         Ok(true)
     }
 
-    /// Checks that there is at most one move for each (turn, try), and only for the waiting turn.
+    /// Checks that each (turn, try) has at most one move, and that the move is for the pending turn.
     fn note_act(&mut self, id: Id, act: &Act) -> Result<(), CheckFault> {
         let Some(table) = &self.table else { return Ok(()) };
         let key = (act.turn, act.attempt);
@@ -65,7 +65,7 @@ impl ScriptServer<'_> {
             let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
             if !same {
                 let did = format!("acted twice for {of}: first {}, then {}", move_text(first), move_text(&given));
-                return Err(CheckFault::new(5, did, "one move for each (turn, try), however often it is sent"));
+                return Err(CheckFault::new(5, did, "the same move whenever a (turn, try) is repeated"));
             }
             if held && *before != id && !table.over {
                 let did = format!("acted twice for {of}: in request {before} and in request {id}");
@@ -91,7 +91,7 @@ impl ScriptServer<'_> {
         let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_) | ClientMessage::Enrol(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
-        // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
+        // The act is lost before the server executes it. In other scripts, only the reply is lost.
         if matches!(self.script.trouble, Disturbance::LostAct | Disturbance::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
         }
@@ -112,7 +112,7 @@ impl ScriptServer<'_> {
             request.replied = true;
         }
         if played {
-            // An `enrol` comes again and again; the connection is not cut after each of its answers.
+            // An `enrol` is repeated after every reconnect, so the connection is not cut after each of its replies.
             let to = if name == "enrolled" { String::new() } else { format!(" to {id}") };
             self.place(wire, format!("sent {name}{to}")).await?;
         }
@@ -140,7 +140,7 @@ impl ScriptServer<'_> {
             },
             other => {
                 let text =
-                    format!("this server only plays {}, and has no use for `{}`", self.script.game, kind(&other));
+                    format!("this check supports only {}, not `{}`", self.script.game, kind(&other));
                 Refusal::new(ErrorCode::Forbidden, text).into()
             }
         })
@@ -157,7 +157,7 @@ impl ScriptServer<'_> {
         let id = format!("j_kit{}", self.joins);
         let joined = ServerMessage::Joined(Joined { join: id.clone() });
         if self.over() {
-            // It waits for another match, but none comes.
+            // The client waits for another match, but no match follows.
             return Ok(joined);
         }
         let name = |game: &str| game.split('(').next().unwrap_or_default().to_owned();
@@ -190,7 +190,7 @@ impl ScriptServer<'_> {
         };
         let flawed = self.has(Disturbance::Flaws) && act.turn == SECOND && act.attempt == 0;
         let Some(table) = &mut self.table else {
-            return Err(CheckFault::new(5, "acted without a match", "a `join` first").into());
+            return Err(CheckFault::new(5, "sent an `act` without a match", "a `join` first").into());
         };
         if table.over {
             return Ok(over());
@@ -198,12 +198,12 @@ impl ScriptServer<'_> {
         match &act.proposal {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, act_text(act));
-                return Err(CheckFault::new(5, did, "a document that fits the schema which the turn names").into());
+                return Err(CheckFault::new(5, did, "a document that fits the schema named in the turn").into());
             }
             Some(said) if flawed => return Ok(table.refuse_document(said)),
             _ => {}
         }
-        match act.as_move().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
+        match act.as_move().ok_or_else(|| "expected exactly one move in an act".to_owned()).and_then(|given| table.read(&given)) {
             Ok(action) if legal && table.was_refused(action) => {
                 let did = format!("sent the refused move {} again for turn {}", act_text(act), act.turn);
                 Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")

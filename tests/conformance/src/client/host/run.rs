@@ -1,4 +1,4 @@
-//! A run: the client enrols, plays the matches of a small plan one after another, and hears the end.
+//! Run of a client: it enrols, plays the matches of a small plan in sequence, and receives the end of the run.
 
 use ludex_protocol::message::{
     Enrol, Enrolled, Join, Progress, RunEnd, RunReason, ServerMessage, SuiteEntry, SuiteList, SuitePart,
@@ -12,29 +12,29 @@ use super::super::wire::ScriptSocket;
 use super::{Go, ScriptServer};
 use crate::CheckFault;
 
-/// Matches of the plan.
+/// Number of matches in the plan.
 const MATCHES: u64 = 3;
 
-/// The server's state of the run.
+/// State of the client's run on the server.
 #[derive(Default)]
 pub(super) struct Run {
-    /// The client's first enrolment.
+    /// First `enrol` message of the client.
     enrolled: Option<Enrol>,
     /// True if the client has enrolled on this connection.
     pub here: bool,
-    /// True if the client's session holds the running match.
+    /// True if the client's session has a seat in the current match.
     pub seated: bool,
     done: u64,
-    /// The last match counts among those that are done.
+    /// True if the last match is included in the number of finished matches.
     counted: bool,
-    /// The run is over.
+    /// Reason for the end of the run; `None` while the run continues.
     over: Option<RunReason>,
-    /// The client was told of the end.
+    /// True if `run_end` was sent to the client.
     pub told: bool,
 }
 
 impl Run {
-    /// The time of the run is over.
+    /// Ends the run as if its time limit had expired.
     pub fn end_early(&mut self) {
         self.over = Some(RunReason::Deadline);
     }
@@ -75,21 +75,21 @@ impl ScriptServer<'_> {
                 format!("the suite {SUITE:?} and the run {RUN:?}, as LUDEX_SUITE and LUDEX_RUN say"),
             ));
         }
-        let Some(run) = &mut self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
+        let Some(run) = &mut self.run else { return Err(CheckFault::new(0, asked, "no internal error")) };
         let first = run.enrolled.get_or_insert_with(|| enrol.clone());
         if first != enrol {
             let did = format!("{asked}{}", self.since_break());
-            return Err(CheckFault::new(12, did, "the same `enrol` again, which continues the run"));
+            return Err(CheckFault::new(12, did, "the same `enrol` again, to continue the run"));
         }
         run.here = true;
         self.count();
-        let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
+        let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "no internal error")) };
         let join = run.over.is_none().then(|| "j_kit1".to_owned());
         let due = if run.over.is_some() { 0 } else { run.due() };
         Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
     }
 
-    /// Counts the finished match; false without one, or if it was counted before.
+    /// Counts the finished match. Returns false if no match has finished or if the match was already counted.
     fn count(&mut self) -> bool {
         let ended = self.table.as_ref().is_some_and(|table| table.over);
         let Some(run) = self.run.as_mut().filter(|run| ended && !run.counted) else { return false };
@@ -101,7 +101,8 @@ impl ScriptServer<'_> {
         true
     }
 
-    /// Sends what is due in a run: the progress, the match that waits for a new session, the next match, or the end.
+    /// Sends the next message of the run: its progress, the match that waits for a new session, the next match, or the
+    /// end.
     pub(super) async fn deal(&mut self, wire: &mut ScriptSocket) -> Go<()> {
         if self.count()
             && let Some(run) = &self.run
@@ -129,7 +130,7 @@ impl ScriptServer<'_> {
         self.matches += 1;
         let table = ScriptMatch::new(&join, "j_kit1", seat, self.matches, self.has(Disturbance::Extras));
         self.table =
-            Some(table.map_err(|why| CheckFault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
+            Some(table.map_err(|why| CheckFault::new(0, format!("internal error of the check: {why}"), "no internal error"))?);
         (self.acts, self.told) = Default::default();
         self.frames(wire, 0).await
     }

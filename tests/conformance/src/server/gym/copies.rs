@@ -1,4 +1,4 @@
-//! Laws of copies: clones, snapshots, restores.
+//! Laws of copied environments: clones, snapshots, restores.
 
 use ludex_protocol::message::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, SnapshotEnvs, Snapshots};
 use ludex_protocol::spec::Spec;
@@ -9,14 +9,14 @@ use super::super::{LawResult, law_holds, same};
 use super::handle::{CheckedHandle, Row, all_views};
 use super::steps::{SEED, plies};
 
-/// Steps before the copy is made.
+/// Number of steps before the copy is made.
 const BEFORE: usize = 5;
 
 fn open(spec: &Spec) -> Open {
     Open { autoreset: Autoreset::SameStep, max_steps: Some(12), ..all_views(spec, 3) }
 }
 
-/// Environments in the middle of their episodes, with their states.
+/// Opens environments and plays to the middle of their episodes. Returns the handle and the current states.
 async fn middle(link: &mut Link, spec: &Spec) -> LawResult<(CheckedHandle, Vec<Row>)> {
     let h = CheckedHandle::open(link, open(spec)).await?;
     let mut batch = h.reset(link, SEED).await?;
@@ -33,7 +33,7 @@ async fn states(h: &CheckedHandle, link: &mut Link) -> LawResult<Vec<Row>> {
     Ok(h.rows(&batch).into_iter().map(Row::state).collect())
 }
 
-/// Plays the same actions in both, past the ends of episodes; they must stay the same.
+/// Plays the same actions in both handles, beyond the ends of episodes, and checks that their states stay equal.
 async fn go_on_alike(link: &mut Link, a: &CheckedHandle, b: &CheckedHandle, what: &str) -> LawResult {
     let mut batch = a.look(link).await?;
     for ply in 0..plies(&a.spec) {
@@ -54,8 +54,8 @@ async fn copied(
     let count = envs.as_ref().map_or(h.open.count, |envs| envs.len() as u32);
     let request = CloneEnvs { env: h.env, envs, seed: seed.map(Seed) };
     let opened = link.call(ClientMessage::Clone(request)).await?.opened()?;
-    law_holds(opened.env != h.env, || format!("gave the clone the handle {}", h.env), "a new one")?;
-    same(&opened.count, &count, || "environments of the clone".into())?;
+    law_holds(opened.env != h.env, || format!("reused the handle {} for a clone", h.env), "a new handle")?;
+    same(&opened.count, &count, || "number of environments in the clone".into())?;
     same(&opened.spec, &h.spec, || "spec of the clone".into())?;
     Ok(CheckedHandle { env: opened.env, open: Open { count, ..h.open.clone() }, spec: opened.spec })
 }
@@ -66,11 +66,11 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> LawResult {
     same(&states(&twin, link).await?, &rows, || "the states of a clone".into())?;
     let some = copied(link, &h, Some(Column::from([2, 0])), None).await?;
     let picked = vec![rows[2].clone(), rows[0].clone()];
-    same(&states(&some, link).await?, &picked, || "the states of a clone of two".into())?;
+    same(&states(&some, link).await?, &picked, || "the states of a clone of two environments".into())?;
     let fresh = copied(link, &h, None, Some(SEED + 1)).await?;
-    same(&states(&fresh, link).await?, &rows, || "the states of a clone under another seed".into())?;
+    same(&states(&fresh, link).await?, &rows, || "the states of a clone with a different seed".into())?;
     go_on_alike(link, &h, &twin, "a clone").await?;
-    // Steps of the clone do not change the original.
+    // Steps of the clone must not change the original.
     let before = states(&h, link).await?;
     let batch = fresh.look(link).await?;
     if let Some(actions) = fresh.choose(&batch, 1) {
@@ -101,12 +101,12 @@ pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> LawResult {
     let restored: Vec<Row> = other.rows(&batch).into_iter().map(Row::state).collect();
     same(&restored, &rows, || "the states restored in another handle".into())?;
     go_on_alike(link, &h, &other, "a restored handle").await?;
-    // Back in time, in the handle itself, and in another order.
+    // Restores earlier states in the same handle, in a different order.
     let envs = Some(Column::from([1, 0]));
     let heard = link.call(restore(h.env, envs.clone(), taken.items[..2].to_vec())).await?;
     let batch = h.batch(heard, envs.as_ref())?;
     let restored = [h.row(&batch, 0).state(), h.row(&batch, 1).state()];
-    same(&restored, &[rows[0].clone(), rows[1].clone()], || "two states restored in each other's places".into())?;
+    same(&restored, &[rows[0].clone(), rows[1].clone()], || "two states restored in swapped order".into())?;
     h.close(link).await?;
     other.close(link).await
 }
@@ -121,10 +121,10 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> LawResult {
     for bent in bent {
         let restore = Restore { env: h.env, envs: None, items: with(bent) };
         let error = link.call(ClientMessage::Restore(restore)).await?.error(ErrorCode::BadSnapshot)?;
-        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "the forged item's, 2")?;
+        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "2, the index of the forged item")?;
         same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
     }
-    // Fewer snapshots than environments.
+    // The request has fewer snapshots than environments.
     let few = Restore { env: h.env, envs: None, items: items[..2].to_vec() };
     let codes = [ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSnapshot];
     link.call(ClientMessage::Restore(few)).await?.expect_error(&codes)?;

@@ -1,4 +1,4 @@
-//! The law of the draws: chance is the documented function of the seed (`docs/records.md`).
+//! Law of chance: outcomes follow from the seed by the documented function (`docs/records.md`).
 
 use ludex_env::draw::{block, episode_key};
 use ludex_protocol::message::{Batch, ChanceBy, Open, to_move};
@@ -9,7 +9,7 @@ use super::super::{LawFailure, LawResult, same, wrong};
 use super::handle::{CheckedHandle, all_views};
 use super::steps::{SEED, plies};
 
-/// The outcome of draw k: the first whose running share exceeds u / 2^64.
+/// Returns the outcome of draw k: the first whose cumulative probability exceeds u / 2^64.
 fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
     let u = block(&episode_key("chance", game, SEED, 0), k) as f64 / 2f64.powi(64);
     let mut running = 0.0;
@@ -20,10 +20,11 @@ fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
     drawn.or(outcomes.last()).map(|(id, _)| *id)
 }
 
-/// Two environments must play alike: in one the server draws, in the other we draw by the documented function.
+/// Checks that two environments stay equal if the server draws in one and the client draws in the other by the
+/// documented function.
 pub(super) async fn draws(link: &mut Link, spec: &Spec) -> LawResult {
     if spec.chance != ChanceMode::Explicit {
-        return Err(LawFailure::Skip("no game has chance that can be listed".into()));
+        return Err(LawFailure::Skip("no game has explicit chance outcomes".into()));
     }
     let theirs = CheckedHandle::open(link, all_views(spec, 1)).await?;
     let ours = CheckedHandle::open(link, Open { chance: ChanceBy::Client, ..all_views(spec, 1) }).await?;
@@ -44,7 +45,7 @@ pub(super) async fn draws(link: &mut Link, spec: &Spec) -> LawResult {
     ours.close(link).await
 }
 
-/// Plays chance until a seat is to move or it is over.
+/// Plays chance outcomes until a seat is to move or the episode is over.
 async fn draw(link: &mut Link, h: &CheckedHandle, mut batch: Batch, drawn: &mut u64) -> LawResult<Batch> {
     while batch.to_move.get(0) == Some(to_move::CHANCE) {
         let outcomes = h.outcomes(&batch, 0);

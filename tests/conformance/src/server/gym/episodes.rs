@@ -1,4 +1,4 @@
-//! Laws of whole episodes: end, reset, rewards, and players.
+//! Laws of whole episodes: end, reset, rewards, and seats of built-in players.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::message::{Autoreset, Batch, ChanceBy, Observer, OnIllegal, Open, Reset, Rotate, to_move};
@@ -10,10 +10,10 @@ use super::super::{LawFailure, LawResult, law_holds, same};
 use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies, speechless};
 
-/// Most steps in an episode, so that some end.
+/// Maximum number of steps in an episode, so that some episodes are truncated.
 const MOST: u32 = 12;
 
-/// The result of one action, also at the end of an episode.
+/// Result of one action, including the last action of an episode.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
@@ -52,7 +52,7 @@ fn transition(batch: &Batch) -> Transition {
     }
 }
 
-/// Three episodes of one environment.
+/// Plays three episodes of one environment and returns all transitions.
 async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> LawResult<Vec<Transition>> {
     let h = CheckedHandle::open(link, Open { autoreset, max_steps: Some(MOST), ..all_views(spec, 1) }).await?;
     let mut batch = h.reset(link, SEED).await?;
@@ -66,7 +66,7 @@ async fn transitions(link: &mut Link, spec: &Spec, autoreset: Autoreset) -> LawR
                 _ => h.step(link, &vec![0; h.width()]).await?,
             };
             let begun = batch.reward.iter().all(|r| r == 0.0) && batch.length.get(0) == Some(0);
-            law_holds(begun, || format!("began an episode with {:?}", transition(&batch)), "length 0 and reward 0")?;
+            law_holds(begun, || format!("started an episode with {:?}", transition(&batch)), "length 0 and reward 0")?;
             let next = before.map(|before| before + 1 + batch.skipped.as_ref().map_or(0, |s| s.at.len() as u32));
             same(&batch.episode.get(0), &next, || "number of the next episode".into())?;
             continue;
@@ -85,9 +85,9 @@ pub(super) async fn modes(link: &mut Link, spec: &Spec) -> LawResult {
     for mode in [Autoreset::NextStep, Autoreset::Disabled] {
         let got = transitions(link, spec, mode).await?;
         for (at, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
-            same(got, wanted, || format!("transition {at} with {mode:?}, beside SameStep"))?;
+            same(got, wanted, || format!("transition {at} with {mode:?}, compared with SameStep"))?;
         }
-        same(&got.len(), &wanted.len(), || format!("number of transitions with {mode:?}, beside SameStep"))?;
+        same(&got.len(), &wanted.len(), || format!("number of transitions with {mode:?}, compared with SameStep"))?;
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> LawResult {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(CheckedHandle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
+    law_holds(CheckedHandle::ended(&after, 1), || "continued the episode after an illegal action".into(), "the end of the episode")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await
@@ -141,7 +141,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
         CheckedHandle::open(link, Open { chance: ChanceBy::Client, max_steps: Some(MOST), ..plain(spec, 2) }).await?;
     let mut batch = h.reset(link, SEED).await?;
     let mut nodes = 0;
-    // Outcomes count as steps of ours, not of the episode.
+    // Chance outcomes are steps of this client but not of the episode.
     for _ in 0..plies(spec) {
         let Some(actions) = h.choose(&batch, SEED) else { break };
         for row in 0..2 {
@@ -160,17 +160,17 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
             let ended = CheckedHandle::ended(&batch, row);
             law_holds(
                 ended || batch.length.get(row) == before.length.get(row),
-                || "counted an outcome as a move".into(),
-                "chance not to count",
+                || "counted a chance outcome as a step".into(),
+                "an unchanged length after chance outcomes",
             )?;
         }
     }
     let deterministic = spec.chance == ChanceMode::Deterministic;
-    law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes without chance"), "none")?;
-    // Outcomes that can be listed appear early.
+    law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes in a game without chance"), "none")?;
+    // Chance outcomes that can be listed occur early in an episode.
     if spec.chance == ChanceMode::Explicit && spec.dynamics == Dynamics::Sequential && nodes == 0 {
         h.close(link).await?;
-        return Err(LawFailure::Skip("no chance node came up".into()));
+        return Err(LawFailure::Skip("no chance node occurred in the checked episodes".into()));
     }
     h.close(link).await
 }
@@ -178,7 +178,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> LawResult {
 pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     if players < 2 {
-        return Err(LawFailure::Skip("a game for one".into()));
+        return Err(LawFailure::Skip("the game has one player".into()));
     }
     let mut seats = vec!["random".to_owned(); players];
     seats[0] = "agent".into();
@@ -196,22 +196,22 @@ pub(super) async fn opponents(link: &mut Link, spec: &Spec) -> LawResult {
     for _ in 0..3 * plies(spec) {
         let seat = batch.seat.as_ref().and_then(|seats| seats.get(0));
         let episode = batch.episode.get(0).unwrap_or_default() as usize;
-        // In episode e seat k is played by entry (k + e) mod P, so ours is the seat k with k + e = 0 mod P.
+        // In episode e, seat k is played by entry (k + e) mod P, so the client has the seat k with k + e = 0 mod P.
         let due = (players - episode % players) % players;
         same(&seat, &Some(due as i8), || format!("batch.seat in episode {episode}"))?;
         let mover = batch.to_move.get(0);
         let ours = [seat, Some(to_move::SIMULTANEOUS), Some(to_move::OVER)].contains(&mover);
         law_holds(
             ours,
-            || format!("came back when to_move is {mover:?} and our seat {seat:?}"),
-            "our turn or the end",
+            || format!("replied when to_move is {mover:?} and the client's seat is {seat:?}"),
+            "the client's turn or the end",
         )?;
         let over = CheckedHandle::ended(&batch, 0);
         if over {
             let returns = h.row(&batch, 0).returns;
             let own = returns.get(due).copied().unwrap_or_default();
             let near = (own - sum).abs() < 1e-3 * (1.0 + own.abs());
-            law_holds(near, || format!("our rewards sum to {sum}, our return is {own}"), "the same")?;
+            law_holds(near, || format!("the client's rewards sum to {sum}, but its return is {own}"), "the same")?;
             sum = 0.0;
         }
         let Some(actions) = h.choose(&batch, SEED) else { break };

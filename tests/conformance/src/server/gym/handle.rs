@@ -1,4 +1,4 @@
-//! Environments under one handle, as a careful client sees them: every batch is checked before it is used.
+//! Environments under one handle: every batch is checked before it is used.
 
 mod shape;
 
@@ -15,16 +15,16 @@ use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
 use super::super::{LawResult, law_holds};
 
-/// Up to this many actions a mask has one byte for each by default.
+/// Maximum number of actions for which the default mask has one byte per action.
 const DENSE: u32 = 512;
 
-/// Returns a request for `count` environments in which a client can play all seats, with defaults for the rest.
+/// Creates a request for `count` environments in which the client plays all seats; other settings have their defaults.
 pub(in super::super) fn plain(spec: &Spec, count: u32) -> Open {
     let observer = if spec.dynamics == Dynamics::Sequential { Observer::Acting } else { Observer::All };
     Open { params: spec.params.clone(), count, observer, ..Open::new(&spec.game) }
 }
 
-/// The same with all views that the game has.
+/// Creates the same request as [`plain`], with all views that the game has.
 pub(super) fn all_views(spec: &Spec, count: u32) -> Open {
     let mut views = vec![GymView::Struct, GymView::Text, GymView::Returns];
     views.extend(spec.views.tensor.is_some().then_some(GymView::Tensor));
@@ -32,7 +32,7 @@ pub(super) fn all_views(spec: &Spec, count: u32) -> Open {
     Open { views: Some(views), ..plain(spec, count) }
 }
 
-/// An open handle; every batch is checked.
+/// Handle of open environments that checks every batch.
 #[derive(Clone)]
 pub(in super::super) struct CheckedHandle {
     pub env: u32,
@@ -57,19 +57,19 @@ impl CheckedHandle {
         self.spec.players as usize
     }
 
-    /// Seats that the client plays.
+    /// Returns the number of seats that the client plays.
     pub fn own_seats(&self) -> usize {
         let seats = self.open.seats.as_ref();
         seats.map_or(self.players(), |seats| seats.iter().filter(|seat| *seat == "agent").count())
     }
 
-    /// Entries of one environment in `actions`.
+    /// Returns the number of entries in `actions` per environment.
     pub fn width(&self) -> usize {
         let one = self.spec.dynamics == Dynamics::Sequential || self.own_seats() == 1;
         if one { 1 } else { self.players() }
     }
 
-    /// Rows of views for each environment.
+    /// Returns the number of view rows per environment.
     pub fn view_rows(&self) -> usize {
         if self.open.observer == Observer::All { self.players() } else { 1 }
     }
@@ -81,7 +81,7 @@ impl CheckedHandle {
 
     // ---- requests ---------------------------------------------------------------------------------------------------
 
-    /// Starts episodes: environment i plays that of seed + i.
+    /// Starts episodes; environment i uses seed + i.
     pub async fn reset(&self, link: &mut Link, seed: u64) -> LawResult<Batch> {
         self.reset_with(link, Reset { seed: Some(Seed(seed)), ..Reset::default() }).await
     }
@@ -92,19 +92,19 @@ impl CheckedHandle {
         self.batch(heard, envs.as_ref())
     }
 
-    /// Acts in every environment.
+    /// Sends one action per entry to every environment and returns the checked batch.
     pub async fn step(&self, link: &mut Link, actions: &[i32]) -> LawResult<Batch> {
         let heard = self.try_step(link, actions).await?;
         self.batch(heard, None)
     }
 
-    /// The same, with any answer.
+    /// Sends the same request as [`step`](Self::step) and returns the reply, which may be an error.
     pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> LawResult<IncomingMessage> {
         let actions = Some(Column::from(actions));
         link.call(ClientMessage::Step(StepEnvs { env: self.env, actions, ..StepEnvs::default() })).await
     }
 
-    /// Reads the state without moving, with entries of -1.
+    /// Reads the state without a move, with entries of -1.
     pub async fn look(&self, link: &mut Link) -> LawResult<Batch> {
         self.step(link, &vec![-1; self.count() * self.width()]).await
     }
@@ -113,7 +113,7 @@ impl CheckedHandle {
         link.call(ClientMessage::Close(CloseHandle { env: self.env })).await?.ok()
     }
 
-    /// The batch in a reply, with its shape checked.
+    /// Returns the batch of a reply after checking its shape.
     pub fn batch(&self, heard: IncomingMessage, envs: Option<&Column<u32>>) -> LawResult<Batch> {
         let batch = *heard.batch()?;
         shape::check(self, envs, &batch)?;
@@ -122,7 +122,7 @@ impl CheckedHandle {
 
     // ---- what a batch says ------------------------------------------------------------------------------------------
 
-    /// Legal actions in view row `v`.
+    /// Returns the legal actions in view row `v`.
     pub fn legal_in(&self, batch: &Batch, v: usize) -> Vec<u32> {
         let actions = self.spec.actions;
         match (&batch.mask, self.mask_form()) {
@@ -140,7 +140,8 @@ impl CheckedHandle {
         }
     }
 
-    /// The seats that act in a row, each with its legal actions. Empty at chance nodes and when it is over.
+    /// Returns the seats that act in a row, each with its legal actions. Empty at chance nodes and at the end of an
+    /// episode.
     pub fn acting(&self, batch: &Batch, row: usize) -> Vec<(usize, Vec<u32>)> {
         let all = |seat| (seat, self.legal_in(batch, row * self.view_rows() + seat));
         match batch.to_move.get(row) {
@@ -149,7 +150,7 @@ impl CheckedHandle {
             Some(to_move::SIMULTANEOUS) if self.view_rows() > 1 => {
                 (0..self.players()).map(all).filter(|(_, legal)| !legal.is_empty()).collect()
             }
-            // The client's only seat among those that move together.
+            // Simultaneous turn in which the client plays one seat only.
             Some(to_move::SIMULTANEOUS) => {
                 let seat = batch.seat.as_ref().and_then(|seats| seats.get(row)).unwrap_or(0);
                 vec![(seat as usize, self.legal_in(batch, row))]
@@ -158,26 +159,26 @@ impl CheckedHandle {
         }
     }
 
-    /// Outcomes of the chance node in a row.
+    /// Returns the outcomes of the chance node in a row, with their probabilities.
     pub fn outcomes(&self, batch: &Batch, row: usize) -> Vec<(u32, f64)> {
         let Some(rows) = &batch.chance else { return Vec::new() };
         let (Some(from), Some(to)) = (rows.o.get(row), rows.o.get(row + 1)) else { return Vec::new() };
         (from as usize..to as usize).filter_map(|at| Some((rows.a.get(at)?, rows.p.get(at)?))).collect()
     }
 
-    /// Random actions for a row, the same for the same seed, episode and ply; `None` where only proposals move.
+    /// Chooses random actions for a row, determined by seed, episode and ply. `None` if only documents are legal.
     pub fn choose_row(&self, batch: &Batch, row: usize, seed: u64) -> Option<Vec<i32>> {
         let mut chosen = vec![-1; self.width()];
         let (episode, ply) = (batch.episode.get(row)?, batch.length.get(row)?);
         let mut rng = Stream::from_text(&format!("conformance:{seed}:{episode}:{ply}"));
         match batch.to_move.get(row)? {
-            // Ignored, or the beginning of the next episode.
+            // The entries are ignored, or they start the next episode.
             to_move::OVER => chosen.fill(0),
             to_move::CHANCE => {
                 let outcomes = self.outcomes(batch, row);
                 chosen[0] = outcomes.get(rng.below(outcomes.len()))?.0 as i32;
             }
-            // Only one of the masks is shown.
+            // The batch has the mask of one seat only.
             to_move::SIMULTANEOUS if self.view_rows() == 1 && self.width() > 1 => return None,
             _ => {
                 for (seat, legal) in self.acting(batch, row) {
@@ -189,7 +190,7 @@ impl CheckedHandle {
         Some(chosen)
     }
 
-    /// Random actions for all rows; row i plays as under seed + i.
+    /// Chooses random actions for all rows; row i uses seed + i. `None` if only documents are legal in a row.
     pub fn choose(&self, batch: &Batch, seed: u64) -> Option<Vec<i32>> {
         let mut all = Vec::new();
         for row in 0..self.count() {
@@ -198,12 +199,12 @@ impl CheckedHandle {
         Some(all)
     }
 
-    /// Returns true if the episode of a row ended with this batch.
+    /// Returns true if the episode of a row ended in this batch.
     pub fn ended(batch: &Batch, row: usize) -> bool {
         batch.terminated.get(row) == Some(1) || batch.truncated.get(row) == Some(1)
     }
 
-    /// Everything that a row says, to be compared with another.
+    /// Returns all values of a row, for comparison with another row.
     pub fn row(&self, batch: &Batch, row: usize) -> Row {
         let (seen, players) = (self.view_rows(), self.players());
         let views = row * seen..(row + 1) * seen;
@@ -232,18 +233,18 @@ impl CheckedHandle {
         }
     }
 
-    /// The same for all rows.
+    /// Returns all values of all rows, for comparison.
     pub fn rows(&self, batch: &Batch) -> Vec<Row> {
         (0..self.count()).map(|row| self.row(batch, row)).collect()
     }
 
-    /// Returns true if a finished episode stays until the next reset or step.
+    /// Returns true if a finished episode stays visible until the next reset or step.
     pub fn keeps_ends(&self) -> bool {
         self.open.autoreset != Autoreset::SameStep
     }
 }
 
-/// One row of a batch.
+/// Values of one row of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Row {
     pub to_move: Option<i8>,
@@ -262,7 +263,7 @@ pub(in super::super) struct Row {
 }
 
 impl Row {
-    /// The state that a row shows, without its last rewards.
+    /// Returns the row without its last rewards.
     pub fn state(self) -> Row {
         Row { reward: Vec::new(), ..self }
     }

@@ -1,4 +1,4 @@
-//! Laws of handles across requests and connections: repeated requests, and closed handles.
+//! Laws of handles across requests and connections: repeated requests and closed handles.
 
 use ludex_protocol::message::{ClientMessage, CloseHandle, Reset, ResumeSession, StepEnvs, ViewEnv, Welcome};
 use ludex_protocol::{Column, Encoding, ErrorCode};
@@ -9,7 +9,7 @@ use super::super::{LawResult, law_holds, same};
 use super::handle::{CheckedHandle, plain};
 use super::steps::{SEED, speechless};
 
-/// Breaks the connection and comes back to its session.
+/// Cuts the connection and resumes the session on a new connection.
 async fn come_back(b: &LawContext, link: Link, welcome: &Welcome) -> LawResult<(Link, Box<Welcome>)> {
     let last = link.last;
     link.cut();
@@ -23,7 +23,7 @@ async fn come_back(b: &LawContext, link: Link, welcome: &Welcome) -> LawResult<(
     Ok((link, welcome))
 }
 
-/// If the reply to a step is lost with the connection, the step is carried out once, however often it is sent.
+/// Checks that a step is executed once if its reply is lost and the step is sent again, any number of times.
 pub(super) async fn resent(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, mut welcome) = b.link_in(Encoding::MsgPack).await?;
@@ -35,7 +35,7 @@ pub(super) async fn resent(b: &LawContext) -> LawResult {
         let step = StepEnvs { env: h.env, actions: Some(Column::from(&actions[..])), ..StepEnvs::default() };
         let step = ClientMessage::Step(step);
         let id = link.ask(&step).await?;
-        // The reply is read in every second round; the server cannot know.
+        // The client reads the reply in every second round only; the server cannot tell the difference.
         let first = if round % 2 == 1 { Some(h.batch(link.reply(id).await?, None)?) } else { None };
         (link, welcome) = come_back(b, link, &welcome).await?;
         same(&welcome.envs, &vec![h.env], || "welcome.envs after a resume".into())?;
@@ -61,7 +61,7 @@ pub(super) async fn closed(b: &LawContext) -> LawResult {
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
     let (one, two) =
         (CheckedHandle::open(&mut link, plain(spec, 1)).await?, CheckedHandle::open(&mut link, plain(spec, 1)).await?);
-    law_holds(one.env != two.env, || format!("two handles are called {}", one.env), "two names")?;
+    law_holds(one.env != two.env, || format!("two handles have the number {}", one.env), "a unique name for each")?;
     let gone = one.env;
     one.close(&mut link).await?;
     for request in [
@@ -75,7 +75,7 @@ pub(super) async fn closed(b: &LawContext) -> LawResult {
     two.reset(&mut link, SEED).await?;
     let (mut link, welcome) = come_back(b, link, &welcome).await?;
     same(&welcome.envs, &vec![two.env], || "welcome.envs after a resume".into())?;
-    // Handles of another session cannot be used.
+    // Handles of other sessions cannot be used.
     let mut other = b.link().await?;
     other.call(ClientMessage::Close(CloseHandle { env: two.env })).await?.error(ErrorCode::UnknownEnv)?;
     two.close(&mut link).await

@@ -9,7 +9,7 @@ use super::super::link::Link;
 use super::super::{LawFailure, LawResult, law_holds, same};
 use super::handle::{CheckedHandle, all_views, plain};
 
-/// The seed of most episodes.
+/// Seed of most episodes.
 pub(super) const SEED: u64 = 20_261_121;
 
 /// Returns the number of steps that a law checks; lower in games with slow steps.
@@ -17,18 +17,19 @@ pub(super) fn plies(spec: &Spec) -> usize {
     if spec.actions <= 5_000 { 24 } else { 8 }
 }
 
-/// Random play stops where only proposals are possible.
+/// Returns the reason for skipping a law where only documents are legal, since random play cannot continue.
 pub(super) fn speechless() -> LawFailure {
-    LawFailure::Skip("only proposals move here".into())
+    LawFailure::Skip("only documents are legal in this game".into())
 }
 
-/// Batches have all requested columns in their shapes, and no others. (Every batch of every law is checked for this.)
+/// Checks that batches have all requested columns, in their shapes, and no other columns. (Every law also checks this
+/// for each batch that it receives.)
 pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> LawResult {
     for observer in [Observer::Acting, Observer::All] {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let open = Open { observer, autoreset, max_steps: Some(10), ..all_views(spec, 3) };
             let h = CheckedHandle::open(link, open).await?;
-            same(&h.spec, spec, || "opened.spec, beside the described one".into())?;
+            same(&h.spec, spec, || "opened.spec, compared with `describe`".into())?;
             let mut batch = h.reset(link, SEED).await?;
             let first = (batch.episode.to_vec(), batch.length.to_vec());
             same(&first, &(vec![0; 3], vec![0; 3]), || "episode and length after a reset with a seed".into())?;
@@ -77,7 +78,8 @@ pub(super) async fn masks(link: &mut Link, spec: &Spec) -> LawResult {
     Ok(())
 }
 
-/// Actions for all rows; those of the last row are illegal in some way. Empty if every action is legal there.
+/// Returns action lists in which the last row's actions are illegal, each with the kind of the fault. Empty if every
+/// action is legal in the last row.
 fn spoiled(h: &CheckedHandle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, &'static str)> {
     let (row, width) = (h.count() - 1, h.width());
     let acting = h.acting(batch, row);
@@ -96,7 +98,7 @@ fn spoiled(h: &CheckedHandle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, 
     let unlisted = (0..h.spec.actions).find(|id| !legal.contains(id)).and_then(|id| i32::try_from(id).ok());
     all.extend(unlisted.map(|id| (with(id), "an action that the mask does not list")));
     if acting.len() > 1 {
-        all.push((with(-1), "-1 for a seat beside others that act"));
+        all.push((with(-1), "-1 for one of several acting seats"));
     }
     all
 }
@@ -114,11 +116,11 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
             law_holds(
                 of_row,
                 || format!("`at` of {what} is {:?}", error.at),
-                "the position of the bad entry, in row 1",
+                "the position of the invalid entry, in row 1",
             )?;
         }
         let after = h.look(link).await?;
-        law_holds(after.reward.iter().all(|r| r == 0.0), || "paid a reward for a look".into(), "0")?;
+        law_holds(after.reward.iter().all(|r| r == 0.0), || "sent a nonzero reward for a step without a move".into(), "0")?;
         let after: Vec<_> = h.rows(&after).into_iter().map(|row| row.state()).collect();
         same(&after, &before, || format!("the state after refused actions at step {ply}"))?;
         batch = h.step(link, &actions).await?;
@@ -141,7 +143,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> LawResult {
     let mut long = actions.clone();
     long.push(-1);
     let two = || actions[..2 * h.width()].to_vec();
-    // The page does not say which code.
+    // The protocol page does not specify the error code.
     let unknown = [ErrorCode::BadField, ErrorCode::BadShape, ErrorCode::UnknownEnv];
     for (request, codes) in [
         (step(None, Some(actions[1..].to_vec()), None), &unknown[1..2]),
@@ -161,7 +163,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> LawResult {
     let still: Vec<_> = h.rows(&looked).into_iter().map(|row| row.state()).collect();
     let first: Vec<_> = h.rows(&batch).into_iter().map(|row| row.state()).collect();
     same(&still, &first, || "the state after refused calls".into())?;
-    // One step ends every episode here, and only a reset begins a new one.
+    // One more step ends every episode; after that, only a reset starts an episode.
     let over = h.step(link, &actions).await?;
     if (0..3).all(|row| CheckedHandle::ended(&over, row)) {
         h.try_step(link, &zeros).await?.error(ErrorCode::EnvOver)?;
@@ -170,7 +172,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> LawResult {
 }
 
 pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
-    // The seeds of the batch would exceed the greatest seed.
+    // The seeds of the batch would exceed the maximum seed.
     let seed = u64::MAX - 1;
     let of = |count| Open { autoreset: Autoreset::SameStep, max_steps: Some(8), ..all_views(spec, count) };
     let many = CheckedHandle::open(link, of(3)).await?;
@@ -180,7 +182,7 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         let single = CheckedHandle::open(link, of(1)).await?;
         let first = single.reset(link, seed.wrapping_add(row)).await?;
         let wanted = many.row(&batch, row as usize);
-        same(&single.row(&first, 0), &wanted, || format!("a single environment beside row {row} after the reset"))?;
+        same(&single.row(&first, 0), &wanted, || format!("a single environment, compared with row {row} after the reset"))?;
         singles.push(single);
     }
     for ply in 0..plies(spec) {
@@ -188,11 +190,11 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         batch = many.step(link, &actions).await?;
         for (row, single) in singles.iter().enumerate() {
             let own = single.step(link, &actions[row * many.width()..(row + 1) * many.width()]).await?;
-            let what = || format!("a single environment beside row {row} at step {ply}");
+            let what = || format!("a single environment, compared with row {row} at step {ply}");
             same(&single.row(&own, 0), &many.row(&batch, row), what)?;
         }
     }
-    // Each by its own seed, in another order.
+    // Each environment has its own seed, and the environments are listed in a different order.
     let envs = Some(Column::from([2, 0]));
     let list = Some(vec![Seed(5), Seed(9)]);
     let by_list = many.reset_with(link, Reset { envs, seeds: list, ..Reset::default() }).await?;
@@ -200,7 +202,7 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         let first = singles[0].reset(link, seed).await?;
         same(&singles[0].row(&first, 0), &many.row(&by_list, at), || format!("an environment reset with seed {seed}"))?;
     }
-    // Without a seed, the series continues.
+    // A reset without a seed continues the series of episodes.
     let next = singles[0].reset_with(link, Reset::default()).await?;
     same(&next.episode.to_vec(), &vec![1], || "episode after a reset without a seed".into())?;
     many.close(link).await?;

@@ -1,4 +1,4 @@
-//! Laws of `view`: names of actions, texts, and what each seat sees.
+//! Laws of `view`: names of actions, texts, and the information of each seat.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::Move;
@@ -10,7 +10,7 @@ use super::super::{LawResult, law_holds, same};
 use super::handle::{CheckedHandle, all_views, plain};
 use super::steps::{SEED, plies};
 
-/// Number of names that are requested in one position.
+/// Maximum number of names requested per position.
 const NAMES: usize = 40;
 
 pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
@@ -35,7 +35,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
             law_holds(
                 names.iter().all(|name| !name.is_empty()),
                 || format!("names {ids:?} {names:?}"),
-                "a name for each",
+                "a name for each id",
             )?;
             let parsed = link.call(ask(None, Some(names.clone()))).await?.viewed()?.parsed.unwrap_or_default();
             let back: Vec<Option<i64>> = parsed.into_iter().map(|id| id.map(i64::from)).collect();
@@ -44,15 +44,15 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
             let none = [-1, i64::from(spec.actions), i64::from(u32::MAX)];
             let none = link.call(ask(Some(none.into()), Some(vec!["\u{0} no move".into()]))).await?.viewed()?;
             same(&none.names.map(|names| names.len()), &Some(3), || "number of names of invalid ids".into())?;
-            same(&none.parsed, &Some(vec![None]), || "the id of a text that is not a move".into())?;
+            same(&none.parsed, &Some(vec![None]), || "the parsed id of a text that is not a move".into())?;
             moves[column] = Some(Move::Text(names.last().cloned().unwrap_or_default()));
         }
-        // A text plays like an id.
+        // A step accepts the names of actions instead of ids.
         batch = h.step(link, &actions).await?;
         let step = StepEnvs { env: twin.env, moves: Some(moves), ..StepEnvs::default() };
         let heard = link.call(ClientMessage::Step(step)).await?;
         let other = twin.batch(heard, None)?;
-        same(&twin.rows(&other), &h.rows(&batch), || format!("a step by names, beside one by ids, at step {ply}"))?;
+        same(&twin.rows(&other), &h.rows(&batch), || format!("a step by names, compared with a step by ids, at step {ply}"))?;
     }
     h.close(link).await?;
     twin.close(link).await
@@ -68,7 +68,7 @@ pub(super) async fn views(link: &mut Link, spec: &Spec) -> LawResult {
             let view =
                 ViewEnv { env: h.env, i: 1, seat: Some(seat as u32), views: wanted.clone(), ..ViewEnv::default() };
             let seen = link.call(ClientMessage::View(view)).await?.viewed()?;
-            let (row, at) = (h.row(&batch, 1), || format!("what seat {seat} sees at step {ply}, beside the batch"));
+            let (row, at) = (h.row(&batch, 1), || format!("view of seat {seat} at step {ply}, compared with the batch"));
             same(&seen.structure.as_ref(), &row.structure.get(seat), at)?;
             same(&seen.text.as_ref(), &row.text.get(seat), at)?;
             for (tensors, of_batch) in [(&seen.tensor, &row.obs), (&seen.info, &row.info)] {

@@ -1,4 +1,4 @@
-//! Laws of acts: each (match, turn, try) takes one move, and illegal moves cost tries.
+//! Laws of acts: each (match, turn, try) accepts one move, and illegal moves use up tries.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::message::{Act, ActRefused, ClientMessage, MatchEnd, Resign};
@@ -11,13 +11,13 @@ use super::super::{LawResult, law_holds, same, wrong};
 use super::table::CheckedSeat;
 use super::terms::join;
 
-/// A move that is never legal: an id beyond the last action.
+/// Creates an act that is never legal: its action id exceeds the last action.
 fn illegal(table: &CheckedSeat, turn: u32, attempt: u32) -> Act {
     let action = Some(i64::from(table.spec.actions));
     Act { match_id: table.id.clone(), turn, attempt, action, ..Act::default() }
 }
 
-/// The reply to an illegal move.
+/// Sends an illegal act and returns the refusal.
 async fn refusal_of(table: &mut CheckedSeat, act: &Act) -> LawResult<Box<ActRefused>> {
     let refused = table.act(act).await?.refusal()?;
     let due = (&act.match_id, act.turn, act.attempt + 1);
@@ -26,7 +26,7 @@ async fn refusal_of(table: &mut CheckedSeat, act: &Act) -> LawResult<Box<ActRefu
     same(&refused.tries_left, &left, || "refused.tries_left".into())?;
     law_holds(!refused.message.is_empty(), || "refused without a message".into(), "`message`")?;
     if let (Some(legal), Some(turn)) = (&refused.legal, &table.turn) {
-        same(legal, &turn.legal, || "refused.legal, beside the turn's".into())?;
+        same(legal, &turn.legal, || "refused.legal, compared with turn.legal".into())?;
     }
     Ok(refused)
 }
@@ -36,7 +36,7 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     let (legal, names) = (turn.legal.iter().collect::<Vec<_>>(), turn.names.clone().unwrap_or_default());
-    let [first, second, ..] = legal[..] else { return Err(wrong("opens with one legal action", "several")) };
+    let [first, second, ..] = legal[..] else { return Err(wrong("the first turn has only one legal action", "at least two legal actions")) };
     let match_id = table.id.clone();
     let at = |turn, attempt, action: u32| Act {
         match_id: match_id.clone(),
@@ -46,7 +46,7 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
         ..Act::default()
     };
     let (ahead, later) = (at(1, 0, first), at(0, 1, first));
-    // A message that is not a valid act costs nothing.
+    // A message that is not a valid act uses no try.
     let none = Act { action: None, ..at(0, 0, first) };
     let both = Act { text: Some(names[0].clone()), ..at(0, 0, first) };
     for act in [none, both] {
@@ -57,44 +57,45 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     }
     let nowhere = Act { match_id: "m_conformance".into(), ..at(0, 0, first) };
     table.act(&nowhere).await?.error(ErrorCode::UnknownMatch)?;
-    // An illegal act costs a try, once.
+    // An illegal act uses exactly one try, even if repeated.
     let bad = illegal(&table, 0, 0);
     let told = refusal_of(&mut table, &bad).await?;
-    same(&refusal_of(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
+    same(&refusal_of(&mut table, &bad).await?, &told, || "the reply to a repeated illegal act".into())?;
     table.act(&at(0, 0, first)).await?.error(ErrorCode::Conflict)?;
     let words = Act { action: None, text: Some("no move at all".into()), ..at(0, 1, first) };
     refusal_of(&mut table, &words).await?;
-    // Accepted, in words and by its id.
+    // The act is accepted by the name of its action, then repeated by id.
     let named = Act { action: None, text: Some(names[0].clone()), ..at(0, 2, first) };
     let accepted = table.act(&named).await?.accepted()?;
     table.was_accepted(&turn, first, &accepted)?;
     for again in [&named, &at(0, 2, first)] {
-        same(&table.act(again).await?.accepted()?, &accepted, || "the answer to the same act again".into())?;
+        same(&table.act(again).await?.accepted()?, &accepted, || "the reply to a repeated act".into())?;
     }
-    // The opponent may have moved by now.
+    // The opponent may have moved meanwhile.
     let other = at(0, 2, second);
     table.act(&other).await?.expect_error(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
     let next = table.due().await?;
-    same(&table.act(&named).await?.accepted()?, &accepted, || "the answer to an act of an older turn again".into())?;
-    same(&*table.act(&bad).await?.refusal()?, &*told, || "the answer to an illegal act of an older turn again".into())?;
+    same(&table.act(&named).await?.accepted()?, &accepted, || "the reply to a repeated act of an older turn".into())?;
+    same(&*table.act(&bad).await?.refusal()?, &*told, || "the reply to a repeated illegal act of an older turn".into())?;
     for act in [&other, &at(0, 7, first)] {
         table.act(act).await?.error(ErrorCode::StaleTurn)?;
     }
-    // All this costs no try and no move.
+    // None of these acts used a try or made a move.
     table.play_turn(&next).await?;
     let own = table.play().await.map(|_| table.moves.iter().filter(|(seat, _)| *seat == 0).count())?;
-    same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
+    same(&own, &(table.turns as usize), || "number of own `move` events, compared with own turns".into())?;
     let over = [ErrorCode::MatchOver, ErrorCode::NotYourTurn, ErrorCode::UnknownMatch];
     table.act(&at(99, 0, first)).await?.expect_error(&over).map(drop)
 }
 
-/// A forfeit of our seat 0: the least return for us, and in games of two with a constant sum the greatest for the other.
+/// Checks that seat 0 forfeited: it has the minimum return, and in constant-sum games for two the opponent has the
+/// maximum.
 fn forfeited(table: &CheckedSeat, end: &MatchEnd, reason: EndReason) -> LawResult {
     let spec = &table.spec;
     same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;
-    same(&end.returns.first(), &Some(&spec.min_return), || "our return".into())?;
+    same(&end.returns.first(), &Some(&spec.min_return), || "return of the client's seat".into())?;
     if matches!(spec.utility, Utility::ZeroSum | Utility::ConstantSum) {
-        same(&end.returns.get(1), &Some(&spec.max_return), || "the other's return".into())?;
+        same(&end.returns.get(1), &Some(&spec.max_return), || "return of the opponent's seat".into())?;
     }
     same(&end.outcome, &vec![Outcome::Loss, Outcome::Win], || "match_end.outcome".into())
 }

@@ -1,4 +1,4 @@
-//! Laws of joins and of matches from their first frame to the last.
+//! Laws of joins and of complete matches, from the first frame to the last.
 
 use ludex_protocol::message::{ClientMessage, Join, Leave, Ping, ServerMessage};
 use ludex_protocol::record::EndReason;
@@ -19,13 +19,13 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
                 let end = table.play().await?;
                 same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
                 let own = table.moves.iter().filter(|(mover, _)| *mover == seat).count();
-                same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
+                same(&own, &(table.turns as usize), || "number of own `move` events, compared with own turns".into())?;
                 if spec.dynamics == Dynamics::Simultaneous && spec.players == 2 {
                     let seats: Vec<u32> = table.moves.iter().map(|(seat, _)| *seat).collect();
                     let pairs = seats.chunks(2).all(|pair| pair == [0, 1]);
                     law_holds(pairs, || format!("seats of the `move` events: {seats:?}"), "joint moves in seat order")?;
                 }
-                // Nothing follows the end.
+                // No frame follows the end of the match.
                 let id = table.link.ask(&ClientMessage::Ping(Ping {})).await?;
                 table.reply(id).await?.pong().map(drop)
             };
@@ -35,7 +35,7 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Two matches, one after the other: match j is played in seat j mod P. No third match follows.
+/// Checks a join of two matches: match j is played in seat j mod P, and no third match follows.
 pub(super) async fn count(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
@@ -52,11 +52,11 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
         (link, welcome) = (table.link, table.welcome);
     }
     same(&seats, &vec![0, 1], || "seats of the two matches".into())?;
-    law_holds(ids[0] != ids[1], || format!("two matches are called {:?}", ids[0]), "two names")?;
+    law_holds(ids[0] != ids[1], || format!("two matches have the id {:?}", ids[0]), "a unique name for each")?;
     let id = link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = link.hear().await?;
     law_holds(heard.re == Some(id), || format!("sent {} after the last match", heard.raw), "nothing")?;
-    // A join without a count ends when its client leaves.
+    // A join without a count ends when its client leaves the join.
     let endless = Join { count: 0, ..join(spec, 0) };
     let joined = link.call(ClientMessage::Join(Box::new(endless.clone()))).await?.joined()?;
     let mut table = CheckedSeat::wait(link, welcome, spec, endless, &joined).await?;
@@ -71,7 +71,7 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
         }
         law_holds(
             !matches!(heard.message, ServerMessage::MatchStart(_)),
-            || "began a match after `leave`".into(),
+            || "started a match after `leave`".into(),
             "none",
         )?;
     }

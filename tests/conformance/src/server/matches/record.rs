@@ -1,4 +1,4 @@
-//! Laws of records: nothing about the seed is shown before the end, and the record verifies after it.
+//! Laws of records: seeds stay secret until the end of a match, and records verify after it.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::super::{LawFailure, LawResult, law_holds, same, short, wrong};
 use super::table::CheckedSeat;
 use super::terms::{games, join};
 
-/// Fields that are released when every match of the seed is over.
+/// Record fields that are released after the last match with the same seed.
 const RELEASED: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
-/// Maps that belong to the game, where these words mean something else: a poker hand may have a `pair`.
+/// Maps whose content belongs to the game, where these names have other meanings: a poker hand may have a `pair`.
 const OF_THE_GAME: [&str; 3] = ["params", "view", "data"];
 
-/// The place of one of these names in a message.
+/// Finds a field with one of these names in a message and returns the name.
 fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     match message {
         Value::Object(map) => {
@@ -33,7 +33,7 @@ fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Returns true if a message contains a word, as text or as a number.
+/// Returns true if a message contains a word as a text or a number.
 fn says(message: &Value, word: &str) -> bool {
     match message {
         Value::Object(map) => map.values().any(|inner| says(inner, word)),
@@ -44,21 +44,21 @@ fn says(message: &Value, word: &str) -> bool {
     }
 }
 
-/// The record of a match over HTTP.
+/// Fetches a record over HTTP and returns it parsed and as text.
 async fn page(b: &LawContext, path: &str) -> LawResult<(Value, String)> {
     let (status, body) = b.page(path).await?;
-    law_holds(status == 200, || format!("GET {path}: {status} {}", short(&body)), "200 and the record")?;
+    law_holds(status == 200, || format!("GET {path}: {status} {}", short(&body)), "status 200 and the record")?;
     let record = serde_json::from_str(&body).map_err(|e| wrong(format!("GET {path}: not JSON: {e}"), "the record"))?;
     Ok((record, body))
 }
 
-/// The record once it is released; that of an unrated match may take a moment to be kept.
+/// Waits for the released record; the server may store an unrated match a moment after its end.
 async fn wait(b: &LawContext, end: &MatchEnd) -> LawResult<(Value, String)> {
     let by = tokio::time::Instant::now() + b.patience;
     loop {
         let late = match page(b, &end.record).await {
             Ok((record, body)) if record["digest"].is_string() => return Ok((record, body)),
-            Ok(_) => wrong(format!("GET {}: no digest after the match", end.record), "the released record"),
+            Ok(_) => wrong(format!("GET {}: the record has no digest after the match", end.record), "the released record"),
             Err(skip @ LawFailure::Skip(_)) => return Err(skip),
             Err(late) => late,
         };
@@ -74,14 +74,14 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
         let kept = async {
             let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
             if let Some(turn) = table.turn().await? {
-                // Over HTTP, a running match shows its events and nothing else.
+                // Over HTTP, the page of a running match shows its events only.
                 match page(b, &format!("/episodes/{}", table.id)).await {
                     Ok((early, _)) => {
                         let leak = field(&early, &RELEASED);
                         law_holds(
                             leak.is_none(),
-                            || format!("its page has `{}`", leak.unwrap_or_default()),
-                            "it at the end",
+                            || format!("the page of a running match has `{}`", leak.unwrap_or_default()),
+                            "this field only after the match",
                         )?;
                     }
                     Err(LawFailure::Skip(_)) => {}
@@ -92,7 +92,7 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
             let end = table.play().await?;
             let early = || table.told.iter();
             if let Some((frame, name)) = early().find_map(|frame| Some((frame, field(frame, &RELEASED)?))) {
-                return Err(wrong(format!("sent `{name}` in {}", short(&frame.to_string())), "it in `match_end`"));
+                return Err(wrong(format!("sent `{name}` in {}", short(&frame.to_string())), "this value only in `match_end`"));
             }
             for (what, secret) in [("seed", &end.seed), ("salt", &end.salt), ("digest", &end.digest)] {
                 let Some(secret) = secret.as_ref().filter(|secret| secret.len() > 8) else { continue };
@@ -100,7 +100,7 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
                 law_holds(
                     leak.is_none(),
                     || format!("sent the {what} in {}", short(&leak.map(Value::to_string))),
-                    "it in `match_end`",
+                    "this value only in `match_end`",
                 )?;
             }
             Ok(())
@@ -110,10 +110,10 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks that the match committed itself to its seed.
+/// Checks that the commitment of the match is the hash of its salt and seed.
 fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> LawResult {
     let (Some(commit), Some(seed), Some(salt)) = (commit, seed, salt) else {
-        return Err(wrong(format!("commit {commit:?}, seed {seed:?}, salt {salt:?}"), "all three"));
+        return Err(wrong(format!("the commitment is {commit:?}, the seed {seed:?}, the salt {salt:?}"), "all three values"));
     };
     let mut bytes = [0; 16];
     let salted = hex::decode_to_slice(salt, &mut bytes).is_ok();
@@ -133,7 +133,7 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
             }
             let (record, body) = wait(b, &end).await?;
             committed(commit, record["seed"].as_str(), record["salt"].as_str())?;
-            let beside = |name: &str| format!("`{name}` of the record, beside the match's");
+            let beside = |name: &str| format!("`{name}` of the record, compared with the match");
             same(&record["episode"].as_str(), &Some(&*table.id), || beside("episode"))?;
             same(&record["seed_commit"].as_str(), &commit, || beside("seed_commit"))?;
             let ended = serde_json::to_value(&end).unwrap_or_default();
@@ -147,7 +147,7 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
             let parts = RecordParts::parse(&body)
                 .map_err(|e| wrong(format!("an invalid record: {e}"), "a record as in section 10"))?;
             let made = digest(&parts).map_err(|e| wrong(e.to_string(), "canonical JSON"))?;
-            same(&record["digest"].as_str(), &Some(&*made), || "the record's digest, beside the chain over it".into())?;
+            same(&record["digest"].as_str(), &Some(&*made), || "digest of the record, compared with its hash chain".into())?;
             let typed = parts
                 .clone()
                 .record()
@@ -165,11 +165,11 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Plays the record again, if the game is one of ours.
+/// Replays the record if the game is built into this program.
 fn again(parts: &RecordParts) -> LawResult {
     match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
-        Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same as when it is played again")),
+        Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same events and results as in a replay")),
     }
 }

@@ -1,4 +1,4 @@
-//! A seat in a match, as a careful client holds it: the number and content of every frame are checked.
+//! Seat in a match that checks the number and content of every frame.
 
 use ludex_env::Stream;
 use ludex_protocol::message::{
@@ -15,7 +15,7 @@ use super::super::link::Link;
 use super::super::{LawResult, law_holds, same, wrong};
 use super::terms::{begins, ends};
 
-/// A seat in a match, with checks of every frame.
+/// Seat in a match, with checks of every frame.
 pub(in super::super) struct CheckedSeat {
     pub link: Link,
     pub welcome: Box<Welcome>,
@@ -23,18 +23,18 @@ pub(in super::super) struct CheckedSeat {
     pub join: Join,
     pub id: String,
     pub start: MatchStart,
-    /// The number of the last frame.
+    /// Sequence number of the last frame.
     pub seq: u64,
-    /// Every frame as it came, but the last.
+    /// Received frames except the last, in order.
     pub told: Vec<Value>,
-    /// (seat, action) of the moves so far.
+    /// Moves so far as (seat, action).
     pub moves: Vec<(u32, Option<u32>)>,
-    /// Own turns so far.
+    /// Number of turns of this seat so far.
     pub turns: u32,
-    /// The turn that waits.
+    /// Pending turn of this seat.
     pub turn: Option<TurnFrame>,
     pub end: Option<MatchEnd>,
-    /// Acts that were accepted; absent once a reply was lost with its connection.
+    /// Number of accepted acts; absent after a reply was lost with its connection.
     pub accepted: Option<usize>,
     /// Number of received resyncs.
     pub resyncs: u32,
@@ -83,7 +83,7 @@ impl CheckedSeat {
         })
     }
 
-    /// A seat of a new match on a connection of its own.
+    /// Opens a connection, joins, and returns the seat in the new match.
     pub async fn new(b: &LawContext, spec: &Spec, join: Join) -> LawResult<CheckedSeat> {
         let (link, welcome) = b.link_in(Encoding::Json).await?;
         CheckedSeat::sit(link, welcome, spec, join).await
@@ -95,13 +95,13 @@ impl CheckedSeat {
 
     // ---- what comes in ----------------------------------------------------------------------------------------------
 
-    /// Reads the next frame, when no reply is due.
+    /// Reads the next frame while no reply is pending.
     pub async fn next(&mut self) -> LawResult {
         let heard = self.link.hear().await?;
         self.take(heard)
     }
 
-    /// Reads on to the next own turn, or the end of the match.
+    /// Reads frames until the next turn of this seat or the end of the match.
     pub async fn turn(&mut self) -> LawResult<Option<TurnFrame>> {
         while self.turn.is_none() && self.end.is_none() {
             self.next().await?;
@@ -109,12 +109,12 @@ impl CheckedSeat {
         Ok(self.turn.clone())
     }
 
-    /// The same, if there must be a turn.
+    /// Reads frames until the next turn of this seat. Fails if the match ends.
     pub async fn due(&mut self) -> LawResult<TurnFrame> {
-        self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
+        self.turn().await?.ok_or_else(|| wrong("ended the match early", "a `turn`"))
     }
 
-    /// Reads on to the end of the match.
+    /// Reads frames until the end of the match.
     pub async fn ending(&mut self) -> LawResult<MatchEnd> {
         loop {
             if let Some(end) = &self.end {
@@ -124,7 +124,7 @@ impl CheckedSeat {
         }
     }
 
-    /// Checks a frame of the match and keeps what it says.
+    /// Checks a frame of the match and updates the state from it.
     pub fn take(&mut self, heard: IncomingMessage) -> LawResult {
         if self.end.is_some() && heard.raw["match"] == *self.id {
             return Err(heard.not("no frames of a match after its `match_end`"));
@@ -132,7 +132,7 @@ impl CheckedSeat {
         if self.is_of_another(&heard) {
             return Ok(());
         }
-        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "our match only");
+        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only");
         match heard.message.clone() {
             ServerMessage::Turn(turn) => {
                 numbered(&turn.match_id)?;
@@ -162,7 +162,7 @@ impl CheckedSeat {
         Ok(())
     }
 
-    /// Returns true if a frame belongs to another match that the agent's name holds, or held until its end.
+    /// Returns true if a frame belongs to a different match of the same agent name, running or just ended.
     fn is_of_another(&self, heard: &IncomingMessage) -> bool {
         let Some(id) = heard.raw["match"].as_str().filter(|id| *id != self.id) else { return false };
         let ended = matches!(&heard.message, ServerMessage::Resync(resync) if resync.end.is_some());
@@ -172,7 +172,7 @@ impl CheckedSeat {
     /// Checks that sequence numbers have no gaps.
     fn follows(&mut self, seq: u64, heard: &IncomingMessage) -> LawResult {
         if seq != self.seq + 1 {
-            return Err(heard.not(&format!("seq {}, as the last was {}", self.seq + 1, self.seq)));
+            return Err(heard.not(&format!("seq {}, because the last was {}", self.seq + 1, self.seq)));
         }
         self.seq = seq;
         Ok(())
@@ -186,8 +186,8 @@ impl CheckedSeat {
             let counted = (turn.turn, turn.attempt) == due && none;
             law_holds(
                 counted,
-                || format!("asked for turn {}, try {}", turn.turn, turn.attempt),
-                &format!("turn {}, try 0, after the last was answered", due.0),
+                || format!("requested turn {}, try {}", turn.turn, turn.attempt),
+                &format!("turn {}, try 0, after the previous turn", due.0),
             )?;
             self.turns += 1;
         }
@@ -200,13 +200,13 @@ impl CheckedSeat {
     fn asks_well(&self, turn: &TurnFrame) -> LawResult {
         let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
         let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
-        law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of the game")?;
-        law_holds(!ids.is_empty() || turn.phase.is_some(), || "asked for a turn without a legal action".into(), "one")?;
+        law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of legal actions")?;
+        law_holds(!ids.is_empty() || turn.phase.is_some(), || "sent a turn without a legal action".into(), "one")?;
         let form = matches!(turn.legal, Legal::Ranges(_)) == (self.spec.legal == LegalForm::Ranges) || ids.is_empty();
         law_holds(form, || format!("turn.legal is {:?}", turn.legal), &format!("the form {:?}", self.spec.legal))?;
         let names = turn.names.as_ref().map(Vec::len);
-        same(&names, &Some(ids.len()), || "number of turn.names, which were asked for".into())?;
-        law_holds(turn.view.structure.is_some(), || "sent a turn without `view.struct`".into(), "what was asked for")?;
+        same(&names, &Some(ids.len()), || "number of requested turn.names".into())?;
+        law_holds(turn.view.structure.is_some(), || "sent a turn without `view.struct`".into(), "the requested view")?;
         same(&turn.bank_ms.len(), &(self.spec.players as usize), || "entries of turn.bank_ms".into())?;
         let most = self.join.clock.move_ms;
         law_holds(
@@ -227,15 +227,15 @@ impl CheckedSeat {
         if *seat == self.seat() {
             let own = self.moves.iter().filter(|(seat, _)| *seat == self.seat()).count();
             let after = self.accepted.is_none_or(|accepted| own < accepted) || *forced;
-            law_holds(after, || "sent the own `move` event before `accepted`".into(), "`accepted` first")?;
-            // Whatever the reply was, that turn is over.
+            law_holds(after, || "sent the `move` event of an act before its `accepted`".into(), "`accepted` first")?;
+            // The reply has ended that turn.
             self.turn = None;
         }
         self.moves.push((*seat, *action));
         Ok(())
     }
 
-    /// Replaces the state by that of a resync.
+    /// Replaces the state by the state in a resync.
     fn anew(&mut self, resync: Resync) -> LawResult {
         self.resyncs += 1;
         let start = MatchStart { seq: self.start.seq, join: self.start.join.clone(), ..(*resync.start).clone() };
@@ -269,13 +269,13 @@ impl CheckedSeat {
 
     // ---- what goes out ----------------------------------------------------------------------------------------------
 
-    /// Sends an act and reads on to its reply.
+    /// Sends an act and reads frames until its reply.
     pub async fn act(&mut self, act: &Act) -> LawResult<IncomingMessage> {
         let id = self.link.ask(&ClientMessage::Act(Box::new(act.clone()))).await?;
         self.reply(id).await
     }
 
-    /// Reads on to a reply; frames before it count.
+    /// Reads frames until a reply and checks all frames before it.
     pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
@@ -286,32 +286,32 @@ impl CheckedSeat {
         }
     }
 
-    /// An act that answers a turn by an id.
+    /// Creates an act that answers a turn with an action id.
     pub fn answer(&self, turn: &TurnFrame, action: u32) -> Act {
         let (match_id, action) = (self.id.clone(), Some(action.into()));
         Act { match_id, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() }
     }
 
-    /// A random legal action, the same for the same turn.
+    /// Chooses a random legal action, determined by the turn.
     pub fn choose(&self, turn: &TurnFrame) -> LawResult<u32> {
         let legal: Vec<u32> = turn.legal.iter().collect();
         let mut rng = Stream::from_text(&format!("conformance:{}:{}", self.spec.game, turn.turn));
         legal.get(rng.below(legal.len())).copied().ok_or_else(|| wrong("listed no legal action", "one"))
     }
 
-    /// Keeps an act that was accepted.
+    /// Checks the reply to an accepted act and counts the act.
     pub fn was_accepted(&mut self, turn: &TurnFrame, action: u32, accepted: &Accepted) -> LawResult {
         let at = turn.legal.iter().position(|id| id == action);
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
         same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
         same(&accepted.action, &Some(action), || "accepted.action".into())?;
-        same(&Some(&accepted.text), &name, || "accepted.text, beside turn.names".into())?;
+        same(&Some(&accepted.text), &name, || "accepted.text, compared with turn.names".into())?;
         self.accepted = self.accepted.map(|n| n + 1);
         self.turn = self.turn.take().filter(|waiting| waiting.turn != turn.turn);
         Ok(())
     }
 
-    /// Keeps that a document was accepted.
+    /// Counts an accepted document.
     pub fn note_document(&mut self, turn: u32) {
         self.accepted = self.accepted.map(|n| n + 1);
         self.turn = self.turn.take().filter(|waiting| waiting.turn != turn);
@@ -324,7 +324,7 @@ impl CheckedSeat {
         self.was_accepted(turn, action, &accepted)
     }
 
-    /// Plays random moves to the end.
+    /// Plays random moves until the match ends.
     pub async fn play(&mut self) -> LawResult<MatchEnd> {
         while let Some(turn) = self.turn().await? {
             self.play_turn(&turn).await?;

@@ -1,4 +1,4 @@
-//! Which matches are played, and what their first and last messages must be.
+//! Settings of the checked matches, and requirements on their first and last messages.
 
 use ludex_protocol::message::{Join, MatchEnd, MatchStart, Welcome};
 use ludex_protocol::record::{Clock, EndReason, IllegalMoveRules, Outcome};
@@ -7,10 +7,10 @@ use ludex_protocol::spec::{Dynamics, Information, Spec, Utility};
 use super::super::bench::LawContext;
 use super::super::{LawFailure, LawResult, law_holds, same};
 
-/// The clock of most matches: long enough that a slow machine loses no match on time.
+/// Clock of most matches: long enough that a slow machine does not run out of time.
 pub(super) const CLOCK: Clock = Clock::per_move(60_000);
 
-/// A join of one match of a game against random agents.
+/// Creates a join for one match of a game against random agents.
 pub(in super::super) fn join(spec: &Spec, seat: u32) -> Join {
     Join {
         params: spec.params.clone(),
@@ -21,7 +21,7 @@ pub(in super::super) fn join(spec: &Spec, seat: u32) -> Join {
     }
 }
 
-/// Checks the beginning of a match.
+/// Checks the first message of a match.
 pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str, welcome: &Welcome) -> LawResult {
     same(&start.seq, &0, || "match_start.seq".into())?;
     same(&start.join.as_deref(), &Some(joined), || "match_start.join".into())?;
@@ -44,7 +44,7 @@ pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str,
     law_holds(commit, || format!("match_start.seed_commit is {:?}", start.seed_commit), "a SHA-256 in hex")
 }
 
-/// Checks the end of a match.
+/// Checks the last message of a match.
 pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> LawResult {
     let players = spec.players as usize;
     same(&(end.returns.len(), end.outcome.len()), &(players, players), || "returns and outcomes of match_end".into())?;
@@ -67,7 +67,8 @@ pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> LawResult {
     Ok(())
 }
 
-/// Games to play matches of: the shortest sequential ones with and without hidden information, and a joint one.
+/// Returns the games whose matches are played: the shortest sequential games with and without hidden information, and a
+/// simultaneous one.
 pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
     let kinds: [fn(&Spec) -> bool; 3] = [
         |spec| spec.dynamics == Dynamics::Sequential && spec.information == Information::Perfect,
@@ -79,5 +80,5 @@ pub(super) async fn games(b: &LawContext) -> LawResult<Vec<&Spec>> {
     let shortest =
         |kind: fn(&Spec) -> bool| playable.iter().copied().filter(|spec| kind(spec)).min_by_key(|spec| spec.max_length);
     let found: Vec<&Spec> = kinds.into_iter().filter_map(shortest).collect();
-    if found.is_empty() { Err(LawFailure::Skip("no game for two is listed".into())) } else { Ok(found) }
+    if found.is_empty() { Err(LawFailure::Skip("the server lists no game for two players".into())) } else { Ok(found) }
 }

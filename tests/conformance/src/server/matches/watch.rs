@@ -9,7 +9,7 @@ use super::super::{LawResult, law_holds, same};
 use super::table::CheckedSeat;
 use super::terms::join;
 
-/// Reads a spectator's frames up to a move of seat 0; their numbers continue those before.
+/// Reads a spectator's frames until a move of seat 0 and checks that their numbers continue `seq`.
 async fn watch(link: &mut Link, seq: &mut u64) -> LawResult<Option<u32>> {
     loop {
         let heard = link.hear().await?;
@@ -52,7 +52,7 @@ pub(super) async fn spectators(b: &LawContext) -> LawResult {
     }
     let next = table.due().await?;
     link.call(ClientMessage::Unspectate(Unspectate { match_id: table.id.clone() })).await?.ok()?;
-    // Messages that came before the reply were sent before it.
+    // Messages received before the reply were sent before it.
     while link.has_early() {
         link.hear().await?;
     }

@@ -1,5 +1,5 @@
-//! A careful client of a run: replies to turns with the first legal action, and checks all messages about
-//! the run. The frames of matches have laws of their own.
+//! Client of a run that answers each turn with the first legal action and checks all messages about the run. Frames of
+//! matches are checked by other laws.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +13,26 @@ use super::super::link::Link;
 use super::super::{LawResult, law_holds, same};
 use super::{request, withdraw};
 
-/// A careful client of a run.
+/// Client of a run, with checks of every message about the run.
 pub(super) struct RunSeat {
     pub link: Link,
     run: String,
     pub join: Option<String>,
     pub due: u64,
     pub done: u64,
-    /// The matches that began.
+    /// Ids of the matches that have started.
     pub begun: BTreeSet<String>,
-    /// Matches that we lost.
+    /// Number of matches that the client lost.
     pub lost: u32,
-    /// The turn that waits.
+    /// Pending turn of the client.
     turn: Option<TurnFrame>,
-    /// Acts without a reply.
+    /// Ids of acts without a reply.
     acts: BTreeSet<Id>,
     over: Option<RunEnd>,
 }
 
 impl RunSeat {
-    /// Enrols on a connection of its own.
+    /// Opens a connection and enrols in a run.
     pub async fn new(b: &LawContext, run: &Enrol) -> LawResult<RunSeat> {
         let link = b.link_in(Encoding::Json).await?.0;
         let mut seat = RunSeat {
@@ -50,7 +50,7 @@ impl RunSeat {
         let id = seat.link.ask(&request(run)).await?;
         let heard = seat.link.hear().await?;
         if heard.re != Some(id) {
-            return Err(heard.not("`enrolled` before anything of the run"));
+            return Err(heard.not("`enrolled` before all other messages of the run"));
         }
         let enrolled = heard.enrolled()?;
         same(&enrolled.run, &run.run, || "enrolled.run".into())?;
@@ -64,7 +64,7 @@ impl RunSeat {
         self.reply(id).await?.enrolled()
     }
 
-    /// Reads on to a reply; what comes before it counts.
+    /// Reads messages until a reply and checks the messages before it.
     pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
@@ -75,7 +75,7 @@ impl RunSeat {
         }
     }
 
-    /// Answers the turn that waits, and reads the next message.
+    /// Answers the pending turn, if any, and reads the next message.
     pub async fn next(&mut self) -> LawResult {
         if let Some(turn) = self.turn.take() {
             let action = turn.legal.iter().next().map(Into::into);
@@ -86,7 +86,7 @@ impl RunSeat {
         self.take(heard)
     }
 
-    /// Reads on to a turn, which it does not answer.
+    /// Reads messages until a turn, which is left unanswered.
     pub async fn turn(&mut self) -> LawResult<TurnFrame> {
         loop {
             if let Some(turn) = &self.turn {
@@ -97,7 +97,7 @@ impl RunSeat {
         }
     }
 
-    /// Plays to the end of the run.
+    /// Plays until the run ends.
     pub async fn play(&mut self) -> LawResult<RunEnd> {
         while self.over.is_none() {
             self.next().await?;
@@ -105,7 +105,7 @@ impl RunSeat {
         self.over().await
     }
 
-    /// Reads on to the end of the run, and answers nothing.
+    /// Reads messages until the run ends, without answering turns.
     pub async fn over(&mut self) -> LawResult<RunEnd> {
         loop {
             if let Some(over) = &self.over {
@@ -116,7 +116,7 @@ impl RunSeat {
         }
     }
 
-    /// Ends the run, so that the server keeps nothing for us.
+    /// Withdraws from the run, so that the server stores no unfinished run.
     pub async fn give_up(mut self) -> LawResult {
         let id = self.link.ask(&withdraw(&self.run)).await?;
         self.reply(id).await?.ok()
@@ -126,11 +126,11 @@ impl RunSeat {
         let again = heard.clone();
         match heard.message {
             ServerMessage::MatchStart(start) => {
-                same(&start.join, &self.join, || "match_start.join, beside enrolled.join".into())?;
+                same(&start.join, &self.join, || "match_start.join, compared with enrolled.join".into())?;
                 law_holds(
                     self.begun.insert(start.match_id.clone()),
-                    || format!("began the match {} again", start.match_id),
-                    "each match once",
+                    || format!("started the match {} twice", start.match_id),
+                    "one start per match",
                 )
             }
             ServerMessage::Turn(turn) => {
@@ -156,12 +156,12 @@ impl RunSeat {
             }
             ServerMessage::RunEnd(over) => {
                 same(&over.run, &self.run, || "run_end.run".into())?;
-                law_holds(self.over.is_none(), || "sent `run_end` twice".into(), "it once")?;
+                law_holds(self.over.is_none(), || "sent `run_end` twice".into(), "one `run_end` per run")?;
                 self.over = Some(*over);
                 Ok(())
             }
             ServerMessage::Accepted(_) if heard.re.is_some_and(|re| self.acts.remove(&re)) => Ok(()),
-            // The match may have ended meanwhile.
+            // The match may have ended before the act arrived.
             ServerMessage::Error(_) if heard.re.is_some_and(|re| self.acts.remove(&re)) && self.over.is_some() => {
                 Ok(())
             }

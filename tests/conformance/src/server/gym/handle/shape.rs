@@ -1,4 +1,4 @@
-//! The shape of a batch: how many entries each column has, and which values are allowed.
+//! Shape of a batch: number of entries in each column, and allowed values.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::super::super::{LawResult, law_holds, same, wrong};
 use super::CheckedHandle;
 
-/// Checks everything in a batch that answers a request about `envs` (absent: all) of a handle.
+/// Checks all fields of a batch that answers a request about the environments `envs` (absent: all) of a handle.
 pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) -> LawResult {
     same(&b.env, &h.env, || "batch.env".into())?;
-    // If the request was about all, the reply need not name them.
+    // A reply to a request about all environments need not list them.
     let all = Column::from_iter(0..h.open.count);
     same(&b.envs.as_ref().unwrap_or(&all), &envs.unwrap_or(&all), || "batch.envs".into())?;
     let rows = envs.map_or(h.count(), Column::len);
@@ -44,7 +44,7 @@ pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) ->
     requested_field("chance", b.chance.as_ref(), h.open.chance == ChanceBy::Client, |c| chance(h, c, b, rows))?;
     law_holds(
         b.illegal.is_none() || h.open.on_illegal == OnIllegal::Lose,
-        || "sent `illegal`".into(),
+        || "sent `illegal` without `on_illegal`: lose".into(),
         "only with lose",
     )?;
     if let Some(skipped) = &b.skipped {
@@ -65,13 +65,13 @@ fn wants(h: &CheckedHandle, view: GymView) -> bool {
     }
 }
 
-/// Checks an optional field, which is present if and only if it was asked for.
+/// Checks that an optional field is present if and only if the client requested it.
 fn requested_field<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> LawResult) -> LawResult {
     match (field, wanted) {
         (Some(field), true) => look(field),
         (None, false) => Ok(()),
-        (None, true) => Err(wrong(format!("a batch has no `{name}`"), "the field, because it was asked for")),
-        (Some(_), false) => Err(wrong(format!("a batch has `{name}`"), "no field that was not asked for")),
+        (None, true) => Err(wrong(format!("a batch lacks `{name}`"), "the field, because it was requested")),
+        (Some(_), false) => Err(wrong(format!("a batch has `{name}`"), "only requested fields")),
     }
 }
 
@@ -83,11 +83,11 @@ fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> LawRes
     entries(name, column.len(), expected)
 }
 
-/// Positions in a reply, ascending; each once, if `once`.
+/// Checks that positions in a reply are ascending, and unique if `once` is true.
 fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> LawResult {
     let list = at.to_vec();
     let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
-    law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "rows, ascending")
+    law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "ascending row numbers")
 }
 
 fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
@@ -95,18 +95,18 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
     let known = mover.is_some_and(|m| {
         (0..h.players() as i8).contains(&m) || [to_move::CHANCE, to_move::SIMULTANEOUS, to_move::OVER].contains(&m)
     });
-    law_holds(known, || format!("batch.to_move {mover:?}"), "a seat, -1, -2 or -4")?;
+    law_holds(known, || format!("batch.to_move has {mover:?}"), "a seat, -1, -2 or -4")?;
     let apart = matches!((terminated, truncated), (Some(0 | 1), Some(0 | 1)));
-    law_holds(apart, || format!("terminated {terminated:?}, truncated {truncated:?}"), "0 or 1")?;
+    law_holds(apart, || format!("terminated is {terminated:?}, truncated is {truncated:?}"), "0 or 1")?;
     let over = mover == Some(to_move::OVER);
     let same_step = h.open.autoreset == Autoreset::SameStep;
     law_holds(
         same_step || over == CheckedHandle::ended(b, row),
-        || format!("to_move {mover:?} in an episode that ended: {}", CheckedHandle::ended(b, row)),
-        "-4 when it is over, and only then",
+        || format!("to_move is {mover:?}; episode has ended: {}", CheckedHandle::ended(b, row)),
+        "-4 after the end of an episode, and only then",
     )?;
     if h.open.chance == ChanceBy::Server {
-        law_holds(mover != Some(to_move::CHANCE), || "left chance to the client".into(), "the server's draws")?;
+        law_holds(mover != Some(to_move::CHANCE), || "left the chance outcomes to the client".into(), "outcomes drawn by the server")?;
     }
     if h.mask_form() == MaskForm::None {
         return Ok(());
@@ -122,18 +122,18 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
         )?;
         law_holds(
             !acts || !may.is_empty() || h.spec.proposals.is_some(),
-            || "nothing is legal".into(),
-            "a legal action",
+            || "a mask row of an acting seat is empty".into(),
+            "at least one legal action",
         )?;
     }
     law_holds(
         mover != Some(to_move::SIMULTANEOUS) || !seats.is_empty(),
         || "no seat acts in a joint turn".into(),
-        "someone",
+        "at least one acting seat",
     )
 }
 
-/// The arrays of a view: `views` rows of what the spec says, within its bounds.
+/// Checks the arrays of a view: `views` rows with the shapes, types and bounds of the spec.
 fn arrays(
     name: &str,
     got: &Option<Tensors>,
@@ -152,12 +152,12 @@ fn arrays(
 
 fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize) -> LawResult {
     same(&got.d, &spec.d, || format!("type of the array {name}"))?;
-    // With a row for each seat, the rows may be one axis or two.
+    // With one row per seat, environments and seats may be one axis or two.
     let flat: Vec<u32> = [&[views as u32], &spec.s[..]].concat();
     let apart: Vec<u32> = [&[(views / seen.max(1)) as u32, seen as u32], &spec.s[..]].concat();
     let fits = got.s == flat || seen > 1 && got.s == apart;
     law_holds(fits, || format!("shape of the array {name}: {:?}", got.s), &format!("{flat:?}"))?;
-    law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "as many as its shape says")?;
+    law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "the number of bytes of its shape")?;
     let inside = |value: f64| (spec.low..=spec.high).contains(&value);
     let all = match got.d {
         Dtype::U1 => all_inside(got.to_vec::<u8>(), inside),
@@ -190,7 +190,7 @@ fn mask(h: &CheckedHandle, mask: &Mask, views: usize) -> LawResult {
             let rest =
                 |row: &[u8]| !actions.is_multiple_of(8) && row.last().is_some_and(|last| last >> (actions % 8) != 0);
             let clean = !bits.as_bytes().chunks_exact(row.max(1)).any(rest);
-            law_holds(clean, || "a mask has bits beyond the last action".into(), "zeros there")
+            law_holds(clean, || "a mask has bits beyond the last action".into(), "zeros beyond the last action")
         }
         (Mask::Ids(rows), MaskForm::Ids) => ragged("mask", rows, views, h.spec.actions),
         (mask, form) => {
@@ -199,7 +199,7 @@ fn mask(h: &CheckedHandle, mask: &Mask, views: usize) -> LawResult {
     }
 }
 
-/// Lists of ids below `most`, ascending within a row.
+/// Checks lists of ids below `most` that ascend within each row.
 fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> LawResult {
     length(&format!("{name}.o"), &lists.o, rows + 1)?;
     let offsets = lists.o.to_vec();
@@ -214,7 +214,7 @@ fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> LawResult {
     Ok(())
 }
 
-/// Outcomes where chance is to move, and nowhere else; probabilities sum to 1.
+/// Checks that chance nodes, and no other rows, have outcomes, with probabilities that sum to 1.
 fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> LawResult {
     length("chance.o", &chance.o, rows + 1)?;
     length("chance.p", &chance.p, chance.a.len())?;
@@ -224,11 +224,11 @@ fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> Law
         law_holds(
             outcomes.is_empty() != moves,
             || format!("{} outcomes where to_move is {:?}", outcomes.len(), b.to_move.get(row)),
-            "outcomes where chance moves",
+            "outcomes exactly where to_move is chance",
         )?;
         let ids: std::collections::BTreeSet<u32> = outcomes.iter().map(|outcome| outcome.0).collect();
         let known = ids.len() == outcomes.len() && ids.iter().all(|&id| id < h.spec.max_chance);
-        law_holds(known, || format!("outcomes {outcomes:?}"), "each once, below spec.max_chance")?;
+        law_holds(known, || format!("outcomes {outcomes:?}"), "unique outcomes below spec.max_chance")?;
         let sum: f64 = outcomes.iter().map(|outcome| outcome.1).sum();
         law_holds(!moves || (sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum:.6}"), "1")?;
         law_holds(outcomes.iter().all(|o| o.1 >= 0.0), || format!("outcomes {outcomes:?}"), "no negative probability")?;
@@ -236,7 +236,7 @@ fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> Law
     Ok(())
 }
 
-/// The last views of the rows that were reset in the same call.
+/// Checks the final views of the rows that were reset by the same call.
 fn last_views(h: &CheckedHandle, ended: &FinalRows, rows: usize) -> LawResult {
     let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
