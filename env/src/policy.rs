@@ -96,8 +96,8 @@ pub struct Shelf<'a> {
 
 /// A move request to an agent: one seat with its turn counter, legal actions and view.
 ///
-/// The reply is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an in-process
-/// agent play the same game for the same seed.
+/// The reply is a function of the agent's spec, the agent's key, the turn and the view. A remote agent and an
+/// in-process agent therefore play the same game for the same seed.
 #[derive(Clone, Copy)]
 pub struct MoveRequest<'a> {
     /// Seat that has to move.
@@ -121,7 +121,7 @@ impl<'a> MoveRequest<'a> {
         MoveRequest { seat, turn, legal, key, sight, peek: false, past: None, attempts: &[], journal: None, budget }
     }
 
-    /// Creates a request about a state of the host. The agent gets the seat's view, computed on access.
+    /// Creates a request from the state of the host. The seat's view is computed on access.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
         Self::new(Sight::State(state), seat, turn, legal, key)
     }

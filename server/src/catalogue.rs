@@ -11,7 +11,7 @@ use ludex_protocol::{Refusal, ServerMessage};
 use crate::compute::Compute;
 use crate::gym::internal;
 
-/// Search terms for a game's material, with their synonyms.
+/// Materials of games, such as cards. Each entry lists the words for one material in the rules.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
 /// Minimum number of mentions in a game's rules for a material to be assigned to the game.
 const NAMED: usize = 3;

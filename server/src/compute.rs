@@ -180,7 +180,11 @@ struct Threads(Option<Runtime>);
 impl Threads {
     fn new() -> std::io::Result<Self> {
         let mut builder = Builder::new_current_thread();
-        builder.max_blocking_threads(STARTED + BLOCKING).thread_name("compute").build().map(|runtime| Threads(Some(runtime)))
+        builder
+            .max_blocking_threads(STARTED + BLOCKING)
+            .thread_name("compute")
+            .build()
+            .map(|runtime| Threads(Some(runtime)))
     }
 
     fn spawn(&self, work: impl FnOnce() + Send + 'static) {

@@ -100,7 +100,7 @@ struct HandleSlot {
     handle: Option<Box<EnvHandle>>,
     /// Switch of the last job.
     job: Option<JobSwitch>,
-    /// Requests queued in the meantime.
+    /// Requests queued while a job uses the handle.
     waiting: VecDeque<(Id, HandleTask, Encoding)>,
     costs: Costs,
 }

@@ -30,7 +30,7 @@ use crate::store::Store;
 use crate::tls;
 use crate::token_expiry;
 
-/// Time for connections to close after the server has closed them.
+/// Maximum time for clients to disconnect after the server has closed their connections.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Interval at which histogram samples are aggregated into buckets.

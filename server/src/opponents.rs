@@ -1,8 +1,8 @@
 //! Agents of the server: the agents that clients may seat, and their search limits.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hashlink::LruCache;

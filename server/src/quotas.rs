@@ -63,11 +63,7 @@ pub(crate) struct Share {
 
 impl Account {
     fn new(name: &str, all: &Arc<[AtomicU32; Resource::ALL.len()]>) -> Arc<Self> {
-        Arc::new(Account {
-            name: name.into(),
-            held: Default::default(),
-            all: all.clone(),
-        })
+        Arc::new(Account { name: name.into(), held: Default::default(), all: all.clone() })
     }
 
     /// Reserves `count` more units of a resource.

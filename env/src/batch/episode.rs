@@ -85,7 +85,7 @@ pub(super) const NO_SEAT: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
 /// Number of moves of chance and server agents between two pauses.
 const MOVES_PER_PAUSE: u32 = 64;
-/// Number of rows per pass when several loops run over all rows.
+/// Number of rows per group in [`Envs::reset_due`].
 const AT_ONCE: usize = 8 * TOGETHER;
 /// Largest number of actions for which masks are cached for the legality check of the next step.
 pub(super) const MAX_CACHED_MASK: u32 = 512;

@@ -25,7 +25,7 @@ use ludex_report::runs::summary::{
 };
 use parking_lot::Mutex;
 
-use super::driver::{RunBudget, Driver, RunNews, StopReason};
+use super::driver::{Driver, RunBudget, RunNews, StopReason};
 use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of};

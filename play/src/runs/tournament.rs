@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer_cache::CachePolicy;
-use super::driver::{RunBudget, Driver, RunNews, StopReason};
+use super::driver::{Driver, RunBudget, RunNews, StopReason};
 use super::executor::Executor;
 use super::folder::{Folder, RunStatus, path_of, read_settings};
 use super::settings;

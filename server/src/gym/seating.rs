@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, AgentPolicy, wrap};
-use ludex_env::{Budget, GameRef, Scheduler as _};
 use ludex_env::batch::SeatPolicy;
+use ludex_env::{Budget, GameRef, Scheduler as _};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 
 use crate::compute::CurrentJob;
@@ -17,7 +17,7 @@ use crate::quotas::{Account, Resource, Share};
 pub(super) struct GymSeating {
     pub opponents: Arc<Opponents>,
     pub limits: Arc<Limits>,
-    /// Account charged for the environments.
+    /// Quota account charged for the environments.
     pub account: Arc<Account>,
 }
 

@@ -439,7 +439,7 @@ impl Actor {
 
 type Answered = Result<MoveReply, AgentError>;
 
-/// Converts an agent's reply to its outcome.
+/// Converts an agent's reply or error to the outcome of its turn.
 fn did(thought: Result<Answered, JobError>) -> AgentOutcome {
     match thought {
         Ok(answer) => AgentOutcome::from(answer),

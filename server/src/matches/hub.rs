@@ -221,7 +221,7 @@ pub(crate) fn storage_failure(error: &dyn Display) -> Box<Refusal> {
 /// Interval at which a mirror match checks that its client is present.
 const PRESENCE: Duration = Duration::from_millis(100);
 
-/// Returns random bytes of the operating system.
+/// Returns random bytes from the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     random_bytes::<N>().map_err(|error| {
         tracing::error!(%error, "random number generation failed");
@@ -485,18 +485,13 @@ impl Hub {
         }
     }
 
-    /// Plays the mirror match, if there is one, and returns the returns of the seats. It precedes the match, so that no
-    /// event in the match affects it.
+    /// Plays the mirror match, if one is requested, and returns the final return of each seat. The mirror match is
+    /// played first, so that no event in the actual match affects it.
     ///
     /// # Errors
     ///
     /// `match_over` if the client leaves meanwhile; the mirror match is played again when it is back.
-    async fn mirror(
-        &self,
-        asked: &RequestedTerms,
-        seats: &[SeatPlan],
-        seed: u64,
-    ) -> Result<Vec<f64>, Box<Refusal>> {
+    async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Result<Vec<f64>, Box<Refusal>> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
             Occupant::Client(_) => None,

@@ -32,12 +32,7 @@ impl Hub {
     }
 
     /// Checks a join that enters a ladder, and applies the ladder's settings. Other joins are unchanged.
-    pub(super) fn enter_ladder(
-        &self,
-        session: &Session,
-        join: &mut Join,
-        game: &GameRef,
-    ) -> Result<(), Box<Refusal>> {
+    pub(super) fn enter_ladder(&self, session: &Session, join: &mut Join, game: &GameRef) -> Result<(), Box<Refusal>> {
         let Some(ladder) = self.ladder_of(join, &game.spec().string) else { return Ok(()) };
         let refused = |code, path: &str, message: &str| Err(Box::new(Refusal::new(code, message).path(path)));
         if session.about.agent.is_empty() {

@@ -64,7 +64,8 @@ async fn endless(
 
 /// More search than a request may have.
 fn search_of_all() -> Value {
-    let seats = ["ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "random", "agent"];
+    let seats =
+        ["ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "ismcts sims=100000", "random", "agent"];
     json!({"game": "texas_holdem(numPlayers=6,hands=1000)", "seats": seats})
 }
 
