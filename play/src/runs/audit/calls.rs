@@ -221,7 +221,7 @@ impl Scripted {
 }
 
 impl Agent for Scripted {
-    fn act(&self, ask: &MoveRequest<'_>, _: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let answer = self.answers.get(&(ask.turn, ask.attempts().len())).cloned();
         answer.ok_or_else(|| AgentError::infrastructure("the record has no further move of this seat"))
     }
