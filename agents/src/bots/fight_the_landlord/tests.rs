@@ -17,7 +17,7 @@ fn random_hand(rng: &mut Stream, n: usize) -> Counts {
     counts(ludex_games::fight_the_landlord::cards::set(&deck[..n]))
 }
 
-/// Returns the minimum number of plays that empty a hand without splitting bombs, by exhaustive search.
+/// Returns, by exhaustive search, the minimum number of plays that empty a hand without splitting a bomb.
 fn fewest(all: &[Counts], hand: Counts) -> usize {
     if hand == 0 {
         return 0;
