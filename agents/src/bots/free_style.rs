@@ -1,5 +1,5 @@
-//! Bot for Free Style. It proposes a built-in document, accepts the opponent's rules if they are fair, and plays by
-//! one-ply lookahead or search.
+//! Bot for Free Style. The bot proposes a built-in document, accepts the opponent's rules if they are fair, and plays
+//! by one-ply lookahead or search.
 //!
 //! Action ids: 0 to 2 propose, 3 accepts, 4 rejects; the rest are moves of the agreed game.
 

@@ -109,7 +109,7 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// Returns the offered tile if another seat discarded it; `None` if there is none or it is part of a kong.
+/// Returns the offered tile if another seat discarded it; `None` without an offer or for a kong tile.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }

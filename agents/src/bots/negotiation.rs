@@ -29,7 +29,7 @@ impl NegotiationRules {
         BASE.pow(self.params.num_items)
     }
 
-    /// Returns the utterance that states the seat's true values, one item per symbol, as far as its length allows.
+    /// Returns the utterance that states the seat's true values, one item per symbol, up to its maximum length.
     fn utterance(&self, values: &[u8]) -> Action {
         let (symbols, dim) = (self.params.num_symbols, self.params.utterance_dim as usize);
         let symbol = |i: usize| u32::from(values.get(i).copied().unwrap_or(0)) * (symbols - 1) / u32::from(MOST_VALUE);

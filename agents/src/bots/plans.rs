@@ -113,7 +113,7 @@ fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Opt
 /// Method by which a plan is chosen.
 #[derive(Clone, Copy)]
 enum PlanStyle {
-    /// Fixed plan.
+    /// Fixed plan of the side.
     Fixed,
     /// Best of this many random plans.
     Draws(u64),

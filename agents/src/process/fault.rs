@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use crate::error::AgentError;
 
-/// Reason why a program did not reply. `Display` writes one sentence without the program's output and errors, which
-/// only its owner may read ([`ChildProcess::errors`](super::ChildProcess::errors)).
+/// Reason why a program did not reply. `Display` writes one sentence. It omits the program's output and errors, which
+/// only the program's owner may read ([`ChildProcess::errors`](super::ChildProcess::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessFault {
     /// Failure to start the program.
     NotStarted {
-        /// Command of the program.
+        /// Command line of the program.
         program: String,
-        /// Reason, with a remedy.
+        /// Reason for the failure, with a remedy.
         why: String,
     },
     /// Exit without a reply.
@@ -28,7 +28,7 @@ pub enum ProcessFault {
         /// CPU time limit of one reply.
         limit: Duration,
     },
-    /// Wall-clock time limit exceeded.
+    /// Wall-clock time limit reached without a reply.
     Wall {
         /// Wall-clock limit of one reply.
         limit: Duration,
@@ -48,10 +48,10 @@ pub enum ProcessFault {
         bytes: u64,
     },
     Flood {
-        /// Maximum bytes of one reply.
+        /// Maximum size of one reply in bytes.
         limit: usize,
     },
-    /// Output closed while the program runs.
+    /// Output closed by the program, which still runs.
     Closed,
     /// Output that is not UTF-8.
     NotText,
@@ -97,7 +97,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// Returns a signal's number, with the name of common signals. The numbers are the same on all Unix systems.
+/// Formats a signal as its number with the name of common signals. These numbers are the same on all Unix systems.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "illegal instruction",

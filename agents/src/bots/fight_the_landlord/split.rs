@@ -46,7 +46,7 @@ fn weight(rank: usize) -> i32 {
 const BOMB: i32 = -8;
 const ROCKET: i32 = -10;
 
-/// Returns the burden of a chain. It is low because chains are rarely beaten.
+/// Returns the burden of a chain, which is low because chains are rarely beaten.
 fn chain_weight(rank: usize, length: usize) -> i32 {
     10 - (rank + length) as i32 / 2
 }

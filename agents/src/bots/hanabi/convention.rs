@@ -30,7 +30,7 @@ struct Common {
     breaches: Vec<u32>,
 }
 
-/// Number of breaches after which a seat is no longer trusted.
+/// Number of breaches at which a seat loses trust.
 const PATIENCE: u32 = 2;
 
 /// Returns the newest card among `slots` whose mark satisfies `wanted`.

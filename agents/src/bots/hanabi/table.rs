@@ -219,7 +219,7 @@ impl HanabiTable {
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// Returns the number of cards of each kind that `seat` does not see, as far as the viewing seat knows.
+    /// Returns the number of cards of each kind that are not visible to `seat`, to the viewing seat's knowledge.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {

@@ -3,7 +3,7 @@ use ludex_games::load;
 
 use super::*;
 
-/// Returns the verdict and the parsed move of a reply in the first position of a game.
+/// Parses `answer` as a reply in the initial position of a game. Returns the verdict and the text of the move.
 fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
     let game = load(game).unwrap();
     let state = game.start();
@@ -71,7 +71,7 @@ fn documents_and_free_text_are_moves_if_game_accepts_them() {
     }
 }
 
-/// A refused document reaches the rules unchanged, so that they can list its issues.
+/// Checks that a refused document reaches the rules unchanged, so that they can list its issues.
 #[test]
 fn invalid_document_is_submitted_whole() {
     let game = load("bargaining(talk=true)").unwrap();
@@ -103,7 +103,7 @@ fn known_but_unavailable_move_is_illegal() {
     assert_eq!((reading.verdict, reading.mv), ("illegal", None));
 }
 
-/// Malformed replies in every game: no panics, and no move that the rules would refuse.
+/// Checks malformed replies in every game: they cause no panic and yield no move that the rules would refuse.
 #[test]
 fn malformed_replies_are_not_moves() {
     let odd = [
@@ -178,7 +178,7 @@ fn notes_beside_the_move_are_parsed() {
     assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
 }
 
-/// Replies that a person understands, with their moves; tic-tac-toe unless they name another game.
+/// Checks replies that a person would understand. Replies without a game name are for tic-tac-toe.
 #[test]
 fn human_readable_replies_are_parsed() {
     let board: &[(&str, &str)] = &[
