@@ -1,7 +1,7 @@
-//! Solved games: `solver`, and other agents that analyze whole games.
+//! Agents that analyze whole games.
 //!
-//! For `solver`, one module per game returns the best moves; this module draws among them. `cfr`, `mccfr` and the
-//! stored policies of `equilibrium` are for games with hidden information, over the whole [`tree`] of a game.
+//! For `solver`, one module per game returns the optimal moves, and this module draws one of them. `cfr`, `mccfr` and
+//! the stored policies of `equilibrium` solve games with hidden information over the whole [`tree`] of a game.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,13 +77,13 @@ mod tests {
 
     use super::*;
 
-    /// Returns the best moves of a position.
+    /// Returns the solution's best moves in a position.
     fn best(solution: &dyn Solution, state: &dyn DynState, seat: Seat) -> Vec<Action> {
         let legal = state.legal_list(seat);
         solution.best(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
     }
 
-    /// Returns the minimum return of `seat` if it plays any of the solution's moves and the other seat any moves.
+    /// Returns the lowest return that `seat` can get by playing the solution's moves against any replies.
     fn least(solution: &dyn Solution, state: &dyn DynState, seat: Seat, known: &mut HashMap<u64, f64>) -> f64 {
         let ToMove::Seat(mover) = state.turn() else {
             return state.returns()[seat];

@@ -1,4 +1,4 @@
-//! `alphabeta`: perfect play within its horizon, distant threats, and refused games.
+//! Tests of `alphabeta`: perfect play within its horizon, distant threats, and refused games.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove};
 
-/// Returns the value of a position for seat 0 by plain minimax.
+/// Returns the value of a position for seat 0, computed by plain minimax.
 fn minimax(state: &dyn DynState) -> f64 {
     let ToMove::Seat(seat) = state.turn() else {
         return state.returns()[0];
@@ -109,7 +109,7 @@ fn ties_are_broken_by_key_locally_and_remotely() {
     }
 }
 
-/// Returns the reply to the first position of `name` after some plies.
+/// Returns the reply in the position of game `name` after these plies.
 fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);

@@ -1,4 +1,4 @@
-//! Programs with Botzone's JSON protocol: the sample bots, and faulty programs.
+//! Tests of programs that use Botzone's JSON protocol: the sample bots, and faulty programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,19 +14,19 @@ fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone")
 }
 
-/// Returns the spec of a sample bot, without the sandbox.
+/// Returns the spec of a sample bot that runs without the sandbox.
 fn sample(file: &str, more: &str) -> String {
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", samples().join(file).display())
 }
 
-/// Writes a Python program, and returns the spec that runs it.
+/// Writes a Python program and returns the spec of an agent that runs it.
 fn script(folder: &tempfile::TempDir, name: &str, text: &str, more: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", path.display())
 }
 
-/// Plays a match and returns the moves, the notes and the returns.
+/// Plays a match. Returns the actions, the agents' replies and the returns.
 fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<MoveReply>, Vec<f64>) {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     let (mut past, mut turns, mut moves, mut answers) = (Vec::new(), vec![0; agents.len()], Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
     }
 }
 
-/// Returns the values of `name` in a log, turn by turn.
+/// Returns the value of the field `name` in each line of a log.
 fn logged(path: &Path, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let of = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_str().map(str::to_owned);
@@ -71,7 +71,7 @@ fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|spec| build(spec, game).unwrap()).collect()
 }
 
-/// Returns the reply to the first request of a game.
+/// Returns the agent's reply to the first move request of game `name`.
 fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, AgentError> {
     let game = game(name);
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());

@@ -1,4 +1,4 @@
-//! Bots for hold'em and Fight the Landlord: legality everywhere, and sensible moves in clear cases.
+//! Tests of the bots for hold'em and Fight the Landlord: legal moves at every table, and sensible moves in clear cases.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
 const SLIPPING: [&str; 1] = ["pot_odds slips=0.2"];
 const LANDLORD: [&str; 4] = ["smallest_play slips=0.2", "hand_split", "team_split", "split_search worlds=2"];
 
-/// Checks every bot in positions of random games: moves are legal, repeatable, and equal in-process and remotely.
+/// Checks every bot in positions of random games: its moves are legal, repeatable, and equal for a remote view.
 fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = bots.iter().map(|b| build(b, &g).unwrap()).collect();
@@ -73,7 +73,7 @@ fn card_bots_refuse_other_games() {
     LANDLORD.iter().for_each(|b| assert!(build(b, &holdem).err().unwrap().message.contains("fight_the_landlord")));
 }
 
-/// Ids of cards, as chance deals them.
+/// Returns the chance outcomes that deal these cards.
 fn dealt(text: &str) -> Vec<Action> {
     ludex_games::cards::cards(text).unwrap().into_iter().map(Action::from).collect()
 }
@@ -108,7 +108,8 @@ fn holdem_bots_solve_clear_cases() {
     }
 }
 
-/// Returns the share of `n` seat-swapped deals that `a` wins over `b`.
+/// Returns the share of `units` that `a` wins against `b`, with ties as half. Each unit consists of `n` seat-swapped
+/// deals.
 fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     let g = game(game_text);
     let players = g.spec().players as usize;

@@ -1,10 +1,10 @@
-//! `expectiminimax`: exact within its horizon, with chance and with more than two seats, and refused games.
+//! Tests of `expectiminimax`: exact values within the horizon, with chance and more than two seats, and refused games.
 
 use crate::common::{after, game, near, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, DynState, Outcomes, Seat, ToMove};
 
-/// Returns the values of every seat under max^n play, by plain recursion.
+/// Returns the value of a position for every seat under max^n play, computed by plain recursion.
 fn values(state: &dyn DynState) -> Vec<f64> {
     let next = |a| {
         let mut next = state.boxed();
@@ -30,7 +30,7 @@ fn values(state: &dyn DynState) -> Vec<f64> {
     }
 }
 
-/// Checks that the move preserves the value for `seat` in each position after `first`.
+/// Checks with several keys that the agent's move after the actions `first` preserves the value for `seat`.
 fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
     let g = game(name);
     let state = after(&g, first);

@@ -1,4 +1,4 @@
-//! `ismcts`: required results in small games, determinism, and hidden information.
+//! Tests of `ismcts`: required results in small games, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn search_bets_king_and_folds_jack() {
     }
 }
 
-/// Returns the mean return of `spec` against random over this many seeds, in both seats.
+/// Returns the mean return of `spec` against `random`, over this many seeds and both seats.
 fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
     let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(g, &specs));
     let sum: f64 = (0..seeds).map(|seed| play(g, &first, seed).1[0] + play(g, &second, seed).1[1]).sum();

@@ -1,4 +1,4 @@
-//! The `llm` agent against a test endpoint.
+//! Tests of the `llm` agent against a local test endpoint.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ impl Notebook {
     }
 }
 
-/// Context of a move request.
+/// Additional context of a move request.
 #[derive(Default)]
 struct With<'a> {
     attempts: &'a [PriorAttempt],
@@ -556,7 +556,7 @@ fn probe_makes_five_calls() {
     assert!(e.message.contains("expected a spec of llm"), "{e}");
 }
 
-/// Move request of the first player's turn `turn`, with earlier calls in the journal.
+/// Requests the first player's move in `turn`, with a journal that contains earlier calls.
 fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt], journal: &Notebook) -> MoveReply {
     let seat = state.turn().seat().unwrap();
     let (legal, key) = (state.legal_list(seat), [1; 32]);

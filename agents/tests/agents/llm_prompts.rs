@@ -1,4 +1,4 @@
-//! Prompts of `llm` agents, without an endpoint: complete for every game and method, and without hidden information.
+//! Tests of `llm` prompts without an endpoint: complete for every game and method, and without hidden information.
 
 use ludex_agents::AgentSpec;
 use ludex_agents::llm::{calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
@@ -13,7 +13,7 @@ use crate::common::game;
 
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
-/// Position after some random moves, where one or several seats are to move, with the history.
+/// Plays this many random moves, and chance events until a seat is to move. Returns the position and its history.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }
@@ -69,7 +69,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
     }
 }
 
-/// Returns the first call's messages for the seat to move.
+/// Returns the messages of the first call for the seat to move.
 fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) -> Vec<ChatMessage> {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);

@@ -1,4 +1,4 @@
-//! `mcts`: strength, proofs, determinism, and hidden information.
+//! Tests of `mcts`: strength, proofs, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn search_beats_random_at_connect_four() {
     assert!(wins >= 9, "{wins} of 10");
 }
 
-/// Returns the note of `mcts` on its reply in `state`.
+/// Returns the note `name` of the reply that `mcts` gives in `state`.
 fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
@@ -222,7 +222,7 @@ fn incompatible_arguments_are_refused() {
     assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
-/// Returns the reply of `agent` for the seat to move in `state`.
+/// Requests a move of `agent` for the seat to move in `state`.
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);

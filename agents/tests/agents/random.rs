@@ -1,4 +1,4 @@
-//! The random agent, and its dependence on seeds and keys.
+//! Tests of the agent `random` and its dependence on seeds and keys.
 
 use ludex_agents::{Agent, AgentPolicy, build};
 use ludex_env::draw::key;

@@ -1,11 +1,11 @@
-//! `solver`: legal and repeatable moves in random positions, and refused games. Tests of the moves are next to each
-//! solution.
+//! Tests of `solver`: legal and repeatable moves in random positions, and refused games. Tests of individual solutions
+//! are in the modules of the solutions.
 
 use crate::common::{far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
-/// Requests moves in every position of random games, from ply `from` on.
+/// Plays random games, and checks the agent's moves in every position from ply `from` on.
 fn wander(spec: &str, name: &str, games: u64, from: usize) {
     let g = game(name);
     let agent = build(spec, &g).unwrap();

@@ -1,4 +1,4 @@
-//! Specs as text: accepted forms, their meaning, and refusals.
+//! Tests of agent specs: accepted forms, their meaning, and refusals.
 
 use std::sync::Arc;
 

@@ -297,7 +297,7 @@ fn chess_messages_match_legal_moves() {
     }
 }
 
-/// Returns the price of a call and the range of raises, as a program computes them from a request. There is no range
+/// Returns the price of a call and the range of raises, as a program computes them from a request. The range is `None`
 /// if the opponent is all-in.
 fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
     let n = |v: &Value| v.as_i64().unwrap();

@@ -2,7 +2,7 @@ use ludex_env::{DynState, Stream, ToMove};
 
 use super::*;
 
-/// Plays this many random plies; `None` if the game ends or the side to move could end it.
+/// Plays `ply` random plies from the empty board; `None` if the game ends or the side to move could win immediately.
 fn random(ply: u32, rng: &mut Stream) -> Option<(BitBoard, Box<dyn DynState>)> {
     let mut state = ludex_games::load(GAME).unwrap().start();
     let mut p = BitBoard::default();
@@ -18,7 +18,7 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(BitBoard, Box<dyn DynState>)> {
     (state.turn() != ToMove::Over && p.wins() == 0).then_some((p, state))
 }
 
-/// Returns the score by plain alpha-beta with the game's own rules.
+/// Returns the score of a position by plain alpha-beta search with the game's own rules.
 fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
     let ToMove::Seat(seat) = state.turn() else {
         // Only the last mover can have won: the score counts its remaining stones and the winning stone.
