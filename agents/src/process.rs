@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         let mut program = shell("kill -SEGV $$");
         let fault = program.read_line(&AMPLE).unwrap_err();
-        assert_eq!(fault.to_string(), "the program was ended by signal 11 (segmentation fault)");
+        assert_eq!(fault.to_string(), "the program was killed by signal 11 (segmentation fault)");
     }
 
     #[test]

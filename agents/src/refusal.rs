@@ -28,6 +28,6 @@ pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
 
 /// Creates a refusal for a value that the argument `name` does not accept.
 pub(crate) fn bad_value(name: &str, got: &str, allowed: &str) -> Refusal {
-    let message = format!("{name}={got} is not accepted: {allowed}");
+    let message = format!("{name}={got} is not accepted; allowed: {allowed}");
     bad_spec(message).path(name).got(truncate_text(got)).allowed(vec![allowed])
 }

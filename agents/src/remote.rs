@@ -27,7 +27,7 @@ struct Remote;
 
 impl Agent for Remote {
     fn act(&self, _ask: &MoveRequest, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
-        Err(AgentError::failed("remote agents play only on a server; enroll it there"))
+        Err(AgentError::failed("remote agents play only on a server; enroll the agent there"))
     }
 
     fn reproducible(&self) -> bool {

@@ -79,7 +79,7 @@ pub fn set_helper(path: impl Into<PathBuf>) {
 fn become_program(orders: &str, argv: &[String]) -> String {
     match (serde_json::from_str(orders), argv) {
         (Ok(orders), [program, args @ ..]) => confine::exec(&orders, program, args),
-        _ => format!("{ASKED} is an internal argument"),
+        _ => format!("expected a helper configuration after the internal argument {ASKED}"),
     }
 }
 

@@ -313,20 +313,20 @@ pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     };
     let (name, mut rest) = word(text.trim());
     if name.is_empty() {
-        return Err(wrong("it is empty".into()));
+        return Err(wrong("expected an agent name".into()));
     }
     let mut args = RawArgs::new();
     while !rest.is_empty() {
         let (first, after) = word(rest);
         let Some((key, value)) = first.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(wrong(format!("{first:?} is not key=value")));
+            return Err(wrong(format!("expected key=value, got {first:?}")));
         };
         if value.starts_with('"') {
             let open = key.len() + 2;
-            let (value, end) = quoted(&rest[open..]).ok_or_else(|| wrong("a quote is not closed".into()))?;
+            let (value, end) = quoted(&rest[open..]).ok_or_else(|| wrong("expected a closing quotation mark".into()))?;
             let after = &rest[open + end..];
             if !after.is_empty() && !after.starts_with(char::is_whitespace) {
-                return Err(wrong(format!("something follows the quoted value of {key}")));
+                return Err(wrong(format!("expected a space after the quoted value of {key}")));
             }
             args.push((key, value));
             rest = after.trim_start();

@@ -15,7 +15,7 @@ pub(crate) fn require_game(id: &str, spec: &AgentSpec, game: &GameRef) -> Result
     if asked == id {
         return Ok(());
     }
-    Err(does_not_play(spec.name(), asked, "it is a bot of another game", &format!("it plays {id}")))
+    Err(does_not_play(spec.name(), asked, "it is a bot for another game", &format!("it plays {id}")))
 }
 
 /// Returns the seat's view as the game's view type `V`.

@@ -83,7 +83,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         "elemental_duel" => planner::<ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL),
         other => {
             let fits = "it plays tower_defense, battle_cards and elemental_duel";
-            Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
+            Err(does_not_play(spec.name(), other, "it is a bot for other games", fits))
         }
     }
 }

@@ -56,7 +56,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         bargaining::GAME => Box::new(bargaining::BargainingRules::new(game)?),
         _ => {
             let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
-            return Err(does_not_play(spec.name(), asked, "it is a bot of other games", &fits));
+            return Err(does_not_play(spec.name(), asked, "it is a bot for other games", &fits));
         }
     };
     let reserve = spec.number("reserve").unwrap_or(0.0);

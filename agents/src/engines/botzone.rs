@@ -180,11 +180,11 @@ impl Failure {
     fn words(&self) -> (Option<&'static str>, String) {
         let fault = match self {
             Failure::Malformed(output) if output.is_empty() => {
-                return (Some("NJ"), "the program answered nothing".into());
+                return (Some("NJ"), "expected a response from the program, got none".into());
             }
-            Failure::Malformed(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Malformed(output) => return (Some("NJ"), format!("invalid program output: {}", short(output))),
             Failure::Untimely(response) => {
-                return (None, format!("the program answered {} where nothing is to be decided", short(response)));
+                return (None, format!("expected a pass in a turn without a decision, got {}", short(response)));
             }
             Failure::Late => return (Some("TLE"), "the program did not reply before the deadline".into()),
             Failure::Fault(fault) => fault,

@@ -109,7 +109,7 @@ impl Gtp {
         let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
         let why = match why {
             Some(Err(refusal)) => refusal.message,
-            Some(Ok(())) | None => "it is not legal".to_owned(),
+            Some(Ok(())) | None => "the move is not in the list of legal moves".to_owned(),
         };
         format!("{} returned an illegal move {said}: {why}", name(&self.program))
     }

@@ -145,13 +145,13 @@ impl<'a> MoveAttempt<'a> {
             // An edited version in the settings would disable the comparison of prompts.
             Some(_) if offline && !self.llm.endpoint.compares => {
                 return Err(AgentError::failed(format!(
-                    "the prompt of call {key} is worded otherwise than the run says"
+                    "the prompt of call {key} has the current wording, but the run declares another prompt version"
                 )));
             }
             Some(_) if offline => {
                 return Err(AgentError::failed(format!("the prompt of call {key} does not match this position")));
             }
-            None if offline => return Err(AgentError::failed(format!("call {key} is missing"))),
+            None if offline => return Err(AgentError::failed(format!("model call {key} is missing in the journal"))),
             _ => None,
         };
         let fresh = kept.is_none();
@@ -241,15 +241,15 @@ impl Llm {
     fn contradiction(&self, call: &Call, purpose: &str, verdict: &str, read: Option<&str>) -> Option<String> {
         let settings = &self.endpoint.settings;
         let differs =
-            |what: &str, said: &str, is: &str| (said != is).then(|| format!("{what} is {said:?}, not {is:?}"));
+            |what: &str, said: &str, is: &str| (said != is).then(|| format!("expected {what} {is:?}, got {said:?}"));
         let cache = CacheTokens { read: call.cached_tokens, written: call.cache_written_tokens };
         let usd = settings.usd(call.tokens.input, cache, call.tokens.out);
         let price = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| usd.to_string());
-        differs("its purpose", &call.purpose, purpose)
-            .or_else(|| differs("its model", &call.model, &settings.model))
-            .or_else(|| differs("its verdict", &call.verdict, verdict))
-            .or_else(|| differs("the move read in its answer", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
-            .or_else(|| differs("its price", &price(call.usd), &price(usd)))
+        differs("purpose", &call.purpose, purpose)
+            .or_else(|| differs("model", &call.model, &settings.model))
+            .or_else(|| differs("verdict", &call.verdict, verdict))
+            .or_else(|| differs("move in the reply", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
+            .or_else(|| differs("price", &price(call.usd), &price(usd)))
     }
 
     /// Creates the stored form of a call whose reply has not been judged yet.

@@ -106,7 +106,7 @@ impl Endpoint {
     ) -> Result<EndpointReply, SendError> {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
-        let late = || SendError::Agent(AgentError::late(format!("{} did not reply in time", settings.model)));
+        let late = || SendError::Agent(AgentError::late(format!("{} missed the deadline", settings.model)));
         let batched = self.batches.as_ref().zip(request.origin.as_ref());
         let batched = batched.map(|(batches, origin)| (batches, batches.item(origin, &body)));
         let mut retries = 0;
@@ -122,7 +122,7 @@ impl Endpoint {
                 ),
                 None => {
                     let Some(_pass) = self.limiter.acquire(settings.concurrency, settings.rpm, deadline) else {
-                        let why = "no call was available before the deadline: raise rpm, concurrency or the time limit";
+                        let why = "rpm and concurrency allow no call before the deadline; raise them or the time limit";
                         return Err(self.infra(why));
                     };
                     (Instant::now(), self.call(&body, request.schema.is_some(), deadline))
@@ -144,10 +144,11 @@ impl Endpoint {
             }
             let wait = asked.unwrap_or_else(|| backoff(retries, rng.unit()));
             if wait > MOST_WAIT {
-                return Err(self.infra(&format!("{why}; the endpoint requests a delay of {} s", wait.as_secs())));
+                let (most, got) = (MOST_WAIT.as_secs(), wait.as_secs());
+                return Err(self.infra(&format!("{why}; expected a retry delay of at most {most} s, got {got} s")));
             }
             if deadline.is_some_and(|deadline| Instant::now() + wait > deadline) {
-                return Err(self.infra(&format!("{why}; no time for another try")));
+                return Err(self.infra(&format!("{why}; the deadline leaves no time for a retry")));
             }
             std::thread::sleep(wait);
             retries += 1;
@@ -224,7 +225,7 @@ impl Endpoint {
             401 | 403 => {
                 let key = match &self.settings.key_env {
                     Some(name) => format!("the key in {name}"),
-                    None => "a request without a key; name the variable that holds one with key_env".to_owned(),
+                    None => "a request without a key (set key_env to the environment variable with the key)".to_owned(),
                 };
                 Outcome::Never(format!("the endpoint refuses {key} ({status}): {said}"))
             }

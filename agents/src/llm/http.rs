@@ -87,7 +87,7 @@ impl HttpRequest<'_> {
                 HttpError::Never(format!("invalid request: {e}"))
             }
             ureq::Error::BodyExceedsLimit(most) => {
-                HttpError::Never(format!("expected at most {most} bytes of reply; is this a model endpoint?"))
+                HttpError::Never(format!("expected a reply of at most {most} bytes; is this a model endpoint?"))
             }
             e => HttpError::Later(format!("cannot connect: {e}; is the endpoint running, and is base_url right?")),
         })
@@ -117,7 +117,7 @@ pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
     let text = key.map_or(text.clone(), |key| text.replace(key, "***"));
     let line: Vec<&str> = text.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
-    if line.is_empty() { "nothing more".to_owned() } else { line }
+    if line.is_empty() { "no message".to_owned() } else { line }
 }
 
 /// Replaces unpaired surrogate escapes in JSON text. Truncated replies can contain them, and JSON parsers reject them.

@@ -95,14 +95,14 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
         let turn = state.turn();
         if turn == ToMove::Chance {
             state.chance(&mut outcomes);
-            let a = draw.pick(&outcomes).ok_or_else(|| wrong("chance has no outcome".into()))?;
+            let a = draw.pick(&outcomes).ok_or_else(|| wrong("the chance node has no outcomes".into()))?;
             state.play_chance(a).map_err(|e| wrong(e.message))?;
             h.push((-1, Value::from(a)));
             continue;
         }
         let (left, seats) = (given.len(), turn.seats());
         if seats.is_empty() {
-            return Err(wrong("the game ends before these moves".into()));
+            return Err(wrong("the game ends before all moves are played".into()));
         }
         if left == 0 && random == 0 {
             return Ok(h);
@@ -128,7 +128,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
         }
         match turn {
             ToMove::Seat(seat) => {
-                let heard = joint[seat].take().ok_or_else(|| wrong("a seat has no move".into()))?;
+                let heard = joint[seat].take().ok_or_else(|| wrong("expected a move, got none".into()))?;
                 h.push((seat as i32, played(&heard)));
                 match &heard {
                     ParsedMove::Action(a) => state.play(seat, *a),
@@ -216,7 +216,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 };
                 played.map_err(|e| refuse(e.message))?;
             }
-            _ => return Err(refuse(format!("{who} is not to move"))),
+            _ => return Err(refuse(format!("mover {who} is not to move"))),
         }
     }
     Ok((state, past, turns))

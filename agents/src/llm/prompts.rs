@@ -70,13 +70,13 @@ impl Prompts {
         let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
         if wording.hints && hints.is_none() {
             let known: Vec<&str> = HINTS.iter().map(|(name, _)| *name).collect();
-            let allowed = format!("hints are missing for {id}; they exist for {}", known.join(", "));
+            let allowed = format!("false for {id}; games with hints: {}", known.join(", "));
             return Err(bad_value("hints", "true", &allowed));
         }
         if wording.swap {
             let view = game.start().view(ludex_env::Viewer::Seat(0));
             if position::transpose_board(&view.drawing(ludex_env::Viewer::Public)).is_none() {
-                let allowed = format!("{id} does not draw a plain grid whose rows and columns could be exchanged");
+                let allowed = format!("false for {id}, whose board is not a plain grid of rows and columns");
                 return Err(bad_value("swap", "true", &allowed));
             }
         }

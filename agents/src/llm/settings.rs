@@ -448,7 +448,7 @@ fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, Refusal> {
 fn cache(spec: &AgentSpec, api: Api) -> Result<bool, Refusal> {
     match (spec.flag("cache"), api) {
         (true, Api::OpenAi) => {
-            Err(bad_value("cache", "true", "only with api=anthropic; other APIs cache prompts automatically"))
+            Err(bad_value("cache", "true", "false, or true with api=anthropic; other APIs cache prompts automatically"))
         }
         (cache, _) => Ok(cache),
     }

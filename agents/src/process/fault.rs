@@ -62,24 +62,24 @@ impl fmt::Display for ProcessFault {
         match self {
             ProcessFault::NotStarted { program, why } => write!(f, "{program} was not started: {why}"),
             ProcessFault::Exited { code: Some(code), .. } => {
-                write!(f, "the program ended with code {code} and without an answer")
+                write!(f, "the program exited with code {code} and without a reply")
             }
             ProcessFault::Exited { signal: Some(signal), .. } => {
-                write!(f, "the program was ended by {}", signal_name(*signal))
+                write!(f, "the program was killed by {}", signal_name(*signal))
             }
-            ProcessFault::Exited { .. } => write!(f, "the program ended without an answer"),
+            ProcessFault::Exited { .. } => write!(f, "the program exited without a reply"),
             ProcessFault::Cpu { limit } => {
-                write!(f, "the program used more than {} of CPU time for an answer", seconds(*limit))
+                write!(f, "the program used more than {} of CPU time for one reply", seconds(*limit))
             }
-            ProcessFault::Wall { limit } => write!(f, "the program gave no answer within {}", seconds(*limit)),
-            ProcessFault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
+            ProcessFault::Wall { limit } => write!(f, "the program did not reply within {}", seconds(*limit)),
+            ProcessFault::Memory { limit } => write!(f, "the program used more than {} MiB of memory", limit >> 20),
             ProcessFault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
             ProcessFault::Disk { files, bytes } => {
-                write!(f, "the program kept more than {files} files or {} MiB in its folder", bytes >> 20)
+                write!(f, "the program stored more than {files} files or {} MiB in its directory", bytes >> 20)
             }
-            ProcessFault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
-            ProcessFault::Closed => write!(f, "the program closed its output and gave no answer"),
-            ProcessFault::NotText => write!(f, "the program's answer is not UTF-8 text"),
+            ProcessFault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one reply"),
+            ProcessFault::Closed => write!(f, "the program closed its output without a reply"),
+            ProcessFault::NotText => write!(f, "the program's reply is not UTF-8 text"),
         }
     }
 }

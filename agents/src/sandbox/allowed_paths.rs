@@ -68,7 +68,7 @@ pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
         let path = Path::new(name);
         return match (path.is_file(), runs(path)) {
             (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
-            (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
+            (true, false) => Err(format!("{name} is not executable; run `chmod +x {name}`")),
             (false, _) => Err(format!("the file {name} is missing")),
         };
     }

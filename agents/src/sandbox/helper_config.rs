@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Remedy at the end of every error about a missing sandbox.
-pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a program that you trust unprotected";
+pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a trusted program without protection";
 
 /// Configuration of the helper. In the argument list, the program's command line follows it.
 #[derive(Serialize, Deserialize)]

@@ -58,8 +58,8 @@ const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
-        let fits = "it plays games of two seats and zero sum, one move at a time, without chance, with nothing hidden; \
-                    mcts plays this one";
+        let fits = "it plays two-seat zero-sum games without simultaneous moves, chance or hidden information; use \
+                    mcts for this game";
         return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(AlphaBeta {
@@ -73,9 +73,9 @@ fn misfit(spec: &Spec) -> Option<&'static str> {
     [
         (spec.players != 2, "it does not have two seats"),
         (spec.utility != Utility::ZeroSum, "its returns do not sum to zero"),
-        (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
-        (spec.chance != ChanceMode::Deterministic, "it has chance"),
-        (spec.information != Information::Perfect, "information is hidden"),
+        (spec.dynamics != Dynamics::Sequential, "it has simultaneous moves"),
+        (spec.chance != ChanceMode::Deterministic, "it has chance events"),
+        (spec.information != Information::Perfect, "it has hidden information"),
     ]
     .into_iter()
     .find_map(|(wrong, why)| wrong.then_some(why))

@@ -37,8 +37,8 @@ type Values = [f64; SEATS];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
-        let fits = "it plays games of one move at a time, with nothing hidden and chances that can be listed; mcts plays \
-                    this one";
+        let fits = "it plays games with listed chance outcomes and without simultaneous moves or hidden information; \
+                    use mcts for this game";
         return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(Expectiminimax { depth: spec.int("depth").unwrap_or(1) }))
@@ -46,9 +46,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 fn misfit(spec: &Spec) -> Option<&'static str> {
     [
-        (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
-        (spec.chance == ChanceMode::Sampled, "its chances cannot be listed"),
-        (spec.information != Information::Perfect, "information is hidden"),
+        (spec.dynamics != Dynamics::Sequential, "it has simultaneous moves"),
+        (spec.chance == ChanceMode::Sampled, "its chance outcomes cannot be listed"),
+        (spec.information != Information::Perfect, "it has hidden information"),
     ]
     .into_iter()
     .find_map(|(wrong, why)| wrong.then_some(why))

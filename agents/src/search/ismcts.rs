@@ -47,12 +47,12 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let facts = game.spec();
-    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "mcts searches such games"));
+    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "use mcts for this game"));
     if facts.information == Information::Perfect {
         return unfit("it has no hidden information");
     }
     if facts.dynamics != Dynamics::Sequential {
-        return unfit("seats move at the same time");
+        return unfit("it has simultaneous moves");
     }
     Ok(Arc::new(Ismcts { sims: spec.int("sims").unwrap_or(1), c: spec.number("c").unwrap_or(1.4) }))
 }

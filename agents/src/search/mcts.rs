@@ -83,11 +83,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }
     let cut = spec.int("rollout").map(|n| n as usize);
     if cut.is_some() && game.start().evaluate(0).is_none() {
-        return unfit("it has no evaluation, which rollout=N requires", "it plays with full rollouts, without rollout");
+        return unfit("it has no evaluation, which rollout=N requires", "it plays this game without rollout");
     }
     let reuse = spec.flag("reuse");
     if reuse && hidden {
-        return unfit("trees are not reusable in games with hidden information", "it plays with reuse=false");
+        return unfit("reuse=true does not support hidden information", "it plays this game with reuse=false");
     }
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
@@ -153,7 +153,7 @@ impl Agent for Mcts {
         }
         let peeked = match (self.peek, ask.peek()) {
             (true, None) => {
-                return Err(AgentError::failed("mcts: peek=true needs the true state, which the host hides"));
+                return Err(AgentError::failed("mcts: peek=true requires the full state, which the host hides"));
             }
             (true, state) => state,
             (false, _) => None,

@@ -43,7 +43,7 @@ pub(super) fn solution(game: &GameRef) -> SolutionResult {
     }
     let fallback = AgentSpec::of(alphabeta::ENTRY, vec![("depth", DEPTH.to_owned())], "")
         .and_then(|spec| (alphabeta::ENTRY.build)(&spec, game))
-        .map_err(|_| ("alphabeta does not play it", "alphabeta must play it too"))?;
+        .map_err(|_| ("alphabeta does not play it", "it plays variants that alphabeta supports"))?;
     Ok(Box::new(ConnectFour { fallback }))
 }
 

@@ -82,7 +82,7 @@ impl PolicyTable {
         rows.retain(|(_, shares)| shares.len() > 1);
         rows.sort_unstable_by_key(|row| row.0);
         if let Some(twins) = rows.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(format!("two information sets have the key {:08x}: take more bits", twins[0].0));
+            return Err(format!("two information sets have the key {:08x}; use more bits", twins[0].0));
         }
         let mut out = Vec::new();
         for (key, shares) in rows {

@@ -51,10 +51,10 @@ pub(super) fn solution(game: &GameRef) -> SolutionResult {
         return Err(("it has more than two players", "it plays two-player pig"));
     }
     if goal > MOST_POINTS {
-        return Err(("winscore is too high", "it plays pig with a winscore of at most 200"));
+        return Err(("its winscore is too high", "it plays pig with a winscore of at most 200"));
     }
     if number("horizon") < HORIZON * goal {
-        return Err(("the horizon is near", "it plays pig with a horizon of at least 8 times the winscore"));
+        return Err(("its horizon is too short", "it plays pig with a horizon of at least 8 times the winscore"));
     }
     let rules = PigRules {
         goal: goal as usize,

@@ -29,7 +29,7 @@ pub enum TreeError {
     #[error("moves of seat {0} cannot be enumerated")]
     NotListed(Seat),
     /// Seat with different legal actions at two nodes that have the same view.
-    #[error("seat {0} has different legal actions at equal views")]
+    #[error("seat {0} has different legal actions in positions with equal views")]
     Unlike(Seat),
 }
 

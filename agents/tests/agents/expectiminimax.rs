@@ -72,7 +72,7 @@ fn depth_one_search_holds_at_twenty() {
 
 #[test]
 fn unsupported_games_are_refused() {
-    for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "same time")] {
+    for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "simultaneous")] {
         let e = build("expectiminimax", &game(name)).err().unwrap();
         assert!(unfit(&e) && e.message.contains(why) && e.message.contains("mcts"), "{e}");
     }

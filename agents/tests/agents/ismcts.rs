@@ -57,7 +57,7 @@ fn search_moves_alike_locally_and_remotely() {
         let agent = match build("ismcts sims=20", &g) {
             Ok(agent) => agent,
             Err(e) => {
-                assert!(unfit(&e) && e.message.contains("mcts searches"), "{string}: {e}");
+                assert!(unfit(&e) && e.message.contains("use mcts"), "{string}: {e}");
                 continue;
             }
         };

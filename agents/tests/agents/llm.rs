@@ -193,7 +193,7 @@ fn errors_in_json_arrays_and_oversized_replies_are_reported() {
     assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
     let endpoint = Endpoint::new(|_, _| text_reply(&"x".repeat(11 << 20)));
     let e = first(&endpoint, "format=text").unwrap_err();
-    assert!(e.message.contains("expected at most") && !e.message.contains("reached"), "{e}");
+    assert!(e.message.contains("expected a reply of at most") && !e.message.contains("reached"), "{e}");
     assert_eq!(endpoint.requests().len(), 1);
 }
 

@@ -285,7 +285,7 @@ fn prompt_preview_equals_match_prompt() {
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());
 
     for (wrong, said) in [
-        (r#"{"h": [[0, 1]]}"#, "move 0: 0 is not to move"),
+        (r#"{"h": [[0, 1]]}"#, "move 0: mover 0 is not to move"),
         (r#"{"h": [[-1, 7]]}"#, "move 0"),
         (r#"{"h": [[-1, 2], [-1, 0]], "seat": 1}"#, "seat 1 is not to move"),
         (r#"{"h": [[-1, 2]]}"#, "no seat is to move"),

@@ -219,7 +219,7 @@ fn suite_agents_are_checked_for_any_candidate() {
         (
             "rules = \"short\"",
             "rules = \"shorts\"",
-            "llm of variant \"brief\": rules=shorts is not accepted: long, short",
+            "llm of variant \"brief\": rules=shorts is not accepted; allowed: long, short",
         ),
         (
             "blocks = 3\n",
@@ -229,7 +229,7 @@ fn suite_agents_are_checked_for_any_candidate() {
         (
             "seed = 5\n",
             "seed = 5\nllm = { prompting = \"coot\" }\n",
-            "llm of the suite: prompting=coot is not accepted: ",
+            "llm of the suite: prompting=coot is not accepted; allowed: ",
         ),
         (
             "order = \"shuffled\"\n",
