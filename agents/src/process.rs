@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn program_exchanges_lines() {
+    fn program_replies_line_by_line() {
         let mut program = shell("while read line; do echo \"got $line\"; echo; done");
         program.send("one\ntwo\n");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "got one");
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn last_line_may_lack_line_ending() {
+    fn last_line_without_newline_is_read() {
         let mut program = shell("printf 'a\\r\\nb'");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "a");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "b");
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn command_line_splits_without_shell() {
+    fn command_line_is_split_without_a_shell() {
         let program = ProgramConfig::new(r#"gnugo --mode gtp "a b" 'c $HOME' d\ e"#).unwrap();
         assert_eq!(program.argv, ["gnugo", "--mode", "gtp", "a b", "c $HOME", "d e"]);
         assert!(ProgramConfig::new("").is_err() && ProgramConfig::new("a 'b").is_err());

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bots_lists_directory() {
+    fn bots_of_a_directory_are_listed() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn sandbox_allows_access_to_bot_files() {
+    fn every_source_extension_has_a_language() {
         for ending in crate::sandbox::SOURCES {
             assert!(kind_of_file(Path::new(&format!("bot.{ending}"))).is_some(), "{ending}");
         }

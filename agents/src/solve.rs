@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn winning_seat_wins_nim_against_all_replies() {
+    fn solver_wins_nim_from_winning_seat_against_all_replies() {
         assert_eq!(least_from("nim", 1), 1.0);
         assert_eq!(least_from("nim(is_misere=false)", 1), 1.0);
         for (sizes, is_misere) in (1..5u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_nim_position_minimizes_winning_replies() {
+    fn solver_minimizes_winning_replies_in_lost_nim_position() {
         let game = ludex_games::load("nim").unwrap();
         let (state, solution) = (game.start(), nim::solution(&game).unwrap());
         let replies = |a| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn blunder_draws_from_all_legal_moves() {
+    fn blunder_is_drawn_from_all_legal_moves() {
         let game = ludex_games::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
         let state = game.start();
         let legal = state.legal_list(0);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn equilibrium_deviation_gains_at_most_one_coin() {
+    fn deviation_from_equilibrium_gains_at_most_one_coin() {
         for (players, cents) in [(2, true), (3, true), (2, false), (5, true)] {
             let rules = table(players, 10, cents, true);
             let part = f64::from(players - 1) / f64::from(players);

@@ -188,9 +188,8 @@ impl<C: PlanEngine> Agent for Planner<C> {
 mod tests {
     use super::*;
 
-    /// Checks the fixed plans against the default budget.
     #[test]
-    fn sound_plans_are_legal() {
+    fn fixed_plans_are_legal_at_default_budget() {
         fn check<C: PlanEngine>(sound: [&str; 2]) {
             let game = PlanGame::<C>::new(Default::default()).unwrap();
             for (side, plan) in sound.into_iter().enumerate() {

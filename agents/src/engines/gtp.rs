@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn response_parser_accepts_ids_noise_and_multiple_lines() {
+    fn response_parser_accepts_ids_and_extra_lines() {
         assert_eq!(read("= C6\n\n"), Ok(Ok("C6".into())));
         assert_eq!(read("hello\n\n=12 pass\n\n"), Ok(Ok("pass".into())));
         assert_eq!(read("=\nname\nversion \n\n= more"), Ok(Ok("\nname\nversion".into())));

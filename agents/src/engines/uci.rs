@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn pick_stays_within_limit() {
+    fn picked_move_stays_within_centipawn_limit() {
         let found = lines(&[
             "info multipv 1 score cp 30 pv e2e4",
             "info multipv 2 score cp 20 pv d2d4",

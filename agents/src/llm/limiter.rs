@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_permit_is_released() {
+    fn dropped_permit_can_be_acquired_again() {
         let limiter = EndpointLimiter::of("http://gate.test", "m");
         let pass = limiter.acquire(1, 0, None).unwrap();
         assert!(limiter.acquire(1, 0, Some(Instant::now())).is_none());

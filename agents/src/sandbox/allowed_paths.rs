@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_readable_if_it_has_no_other_program() {
+    fn directory_without_other_programs_is_readable() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, mode: u32| {
             let path = folder.path().join(name);

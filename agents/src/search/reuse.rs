@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cache_returns_subtree_below_move_and_reply() {
+    fn cache_returns_subtree_after_move_and_reply() {
         // Pig has dice, turns of several moves, and pays when the episode ends.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
             let game = ludex_games::load(name).unwrap();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn mutual_defection_is_found() {
+    fn sampling_solves_prisoners_dilemma() {
         let tree = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         let mut solver = Mccfr::new(&tree, Stream::from_text("defect"));
         solver.run(5_000);

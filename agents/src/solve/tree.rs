@@ -434,7 +434,7 @@ mod tests {
 
     /// Checks Kuhn's own solution for every bluffing rate of the first seat.
     #[test]
-    fn known_kuhn_poker_equilibrium_has_zero_exploitability() {
+    fn published_kuhn_poker_equilibrium_has_zero_exploitability() {
         let (game, tree) = tree("kuhn_poker");
         for bluff in [0.0, 0.2, 1.0 / 3.0] {
             let of = |_: Seat, v: &serde_json::Value| match (v["bets"].as_str().unwrap(), v["card"].as_u64().unwrap()) {
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn best_response_value_matches_its_policy() {
+    fn best_response_value_matches_value_of_its_policy() {
         for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
             let (_, tree) = tree(game);
             let uniform = tree.uniform();
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn simultaneous_choices_are_hidden_from_each_other() {
+    fn seats_do_not_see_simultaneous_choices() {
         let (_, tree) = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         assert_eq!(tree.counts(), NodeCounts { chance: 0, decisions: 0, together: 5, ends: 16 });
         assert_eq!(tree.sets().len(), 10);

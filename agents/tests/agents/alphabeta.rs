@@ -89,7 +89,7 @@ fn search_finds_double_threat() {
 }
 
 #[test]
-fn lost_position_is_prolonged() {
+fn search_delays_unavoidable_loss() {
     // o loses to the open three; blocking one end delays the loss longest.
     let g = game("connect_four");
     let state = after(&g, &[3, 3, 2, 3, 1]);
@@ -98,7 +98,7 @@ fn lost_position_is_prolonged() {
 }
 
 #[test]
-fn ties_are_broken_by_key_locally_and_remotely() {
+fn ties_are_broken_by_key() {
     let g = game("tic_tac_toe");
     let (agent, state) = (build("alphabeta depth=2", &g).unwrap(), g.start());
     let moves: Vec<u32> = (0..20).map(|seed| near(&*agent, &*state, 0, 0, &Draw::new(g.id(), seed, 0))).collect();
@@ -188,7 +188,7 @@ fn search_beats_random_on_every_board() {
 }
 
 #[test]
-fn deeper_search_beats_shallower_at_connect_four() {
+fn deeper_search_beats_shallow_search_at_connect_four() {
     let g = game("connect_four");
     let mut score = 0.0;
     for seed in 0..6 {

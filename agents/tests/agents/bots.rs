@@ -29,7 +29,7 @@ fn tit_for_tat_repeats_opponent_move() {
 }
 
 #[test]
-fn tit_for_tat_reads_the_other_seat() {
+fn tit_for_tat_copies_opponent_in_either_seat() {
     let g = game("iterated_prisoners_dilemma(num_repetitions=3)");
     let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();

@@ -110,7 +110,7 @@ fn sample_bots_play_matches() {
 }
 
 #[test]
-fn persistent_program_plays_like_restarted_one() {
+fn persistent_and_restarted_programs_play_equal_moves() {
     let g = game("gomoku");
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
@@ -123,7 +123,7 @@ fn persistent_program_plays_like_restarted_one() {
 }
 
 #[test]
-fn simplified_interaction_plays_like_json() {
+fn programs_play_with_simplified_interaction() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (samples().join("reversi.cpp"), folder.path().join("reversi"));
     match Command::new("g++").arg("-O1").arg("-o").args([&program, &source]).status() {
@@ -197,7 +197,7 @@ fn illegal_response_is_an_illegal_move() {
 }
 
 #[test]
-fn failed_holdem_turn_folds() {
+fn failed_program_folds_in_holdem() {
     let folder = tempfile::tempdir().unwrap();
     let folds = |text: &str, word: &str| {
         let spec = script(&folder, "fold.py", text, "");
@@ -217,7 +217,7 @@ fn failed_holdem_turn_folds() {
 }
 
 #[test]
-fn stored_data_is_returned() {
+fn stored_data_is_returned_in_later_turns() {
     let folder = tempfile::tempdir().unwrap();
     // Plays the first free cell, and prints its stored data.
     let text = "import json\nm = json.loads(input())\n\

@@ -86,7 +86,7 @@ fn answer(game_text: &str, bot: &str, actions: &[Action], seat: usize) -> Action
 }
 
 #[test]
-fn holdem_bots_solve_clear_cases() {
+fn holdem_bots_play_clear_cases_correctly() {
     for bot in HOLDEM {
         // Position 1 has the small blind and goes all-in; position 0 holds aces.
         let aces = [dealt("As Ad 9c 8c"), vec![3]].concat();
@@ -133,7 +133,7 @@ fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
 }
 
 #[test]
-fn landlord_levels_beat_lower_levels() {
+fn each_landlord_level_beats_the_level_below() {
     let of = |a, b, units, n| score("fight_the_landlord", a, b, units, n);
     assert!(of("smallest_play slips=0.5", "random", 10, 2) > 0.6);
     assert!(of("smallest_play", "smallest_play slips=0.5", 10, 2) > 0.6);
@@ -142,7 +142,7 @@ fn landlord_levels_beat_lower_levels() {
 }
 
 #[test]
-fn holdem_levels_beat_lower_levels() {
+fn each_holdem_level_beats_the_level_below() {
     let of = |a, b, units, n| score("texas_holdem", a, b, units, n);
     assert!(of("pot_odds slips=0.2", "random", 5, 100) > 0.6);
     assert!(of("pot_odds", "pot_odds slips=0.2", 5, 100) > 0.6);

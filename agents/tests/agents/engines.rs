@@ -231,7 +231,7 @@ fn illegal_engine_move_is_reported_with_reason() {
 }
 
 #[test]
-fn stockfish_beats_random_and_moves_alike_remotely() {
+fn stockfish_beats_random_with_local_and_remote_views() {
     if missing("stockfish") {
         return;
     }
@@ -285,7 +285,7 @@ fn stockfish_finds_mate_and_meets_deadlines() {
 }
 
 #[test]
-fn gnugo_beats_random_and_follows_its_key() {
+fn gnugo_beats_random_and_is_reproducible_by_key() {
     if missing("gnugo") {
         return;
     }

@@ -59,7 +59,7 @@ fn search_is_exact_within_horizon() {
 }
 
 #[test]
-fn depth_one_search_holds_at_twenty() {
+fn shallow_search_rolls_at_low_total_and_stops_at_high_total() {
     // The evaluation counts points at risk in full, so a roll pays while 5/6 (total + 4) exceeds the total.
     let g = game("pig(winscore=1000)");
     let agent = build("expectiminimax depth=2", &g).unwrap();

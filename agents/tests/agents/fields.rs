@@ -219,7 +219,7 @@ fn mean_return(table: &str, bots: &[&str], seeds: u64) -> Vec<f64> {
 }
 
 #[test]
-fn convention_bots_outscore_rule_bots() {
+fn convention_bots_outscore_rule_based_bots() {
     let mean = |bot: &str, n: usize| mean_return(&format!("hanabi(players={n})"), &vec![bot; n], 12)[0];
     for n in 2..=5 {
         let means: Vec<f64> = ["internal", "iggi", "conventions"].iter().map(|bot| mean(bot, n)).collect();
@@ -274,7 +274,7 @@ fn responder_exploits_weak_strategies() {
 }
 
 #[test]
-fn last_turn_accepts_any_gain() {
+fn negotiators_accept_any_gain_in_last_turn() {
     for table in ["negotiation", "bargaining", "bargaining(max_turns=2,discount=0.5)"] {
         let g = game(table);
         let agree = if table.starts_with("negotiation") { 216 } else { 120 };

@@ -41,7 +41,7 @@ fn search_beats_random() {
 }
 
 #[test]
-fn search_moves_alike_locally_and_remotely() {
+fn search_moves_are_equal_for_local_and_remote_views() {
     let strings = ludex_games::games().iter().flat_map(|entry| {
         let presets = game(entry.info.id).spec().presets.clone();
         let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.info.id));

@@ -231,7 +231,7 @@ fn transient_failures_are_retried() {
 }
 
 #[test]
-fn long_retry_delay_is_not_honored() {
+fn endpoint_with_long_retry_delay_is_not_retried() {
     let endpoint = Endpoint::new(|_, _| Reply::Http(429, Some(3600), String::new()));
     let e = first(&endpoint, "").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("3600 s"), "{e}");
@@ -429,7 +429,7 @@ fn tree_of_thoughts_votes_on_plans_then_moves() {
 }
 
 #[test]
-fn refinement_without_move_keeps_draft() {
+fn draft_is_played_if_refinement_has_no_move() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)", "The corner is fine.", "Hm."]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let with = With { journal: Some(&journal), ..With::default() };

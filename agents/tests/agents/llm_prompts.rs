@@ -182,7 +182,7 @@ fn optional_prompt_parts_can_be_omitted() {
 }
 
 #[test]
-fn history_uses_move_texts_of_their_time() {
+fn history_describes_each_move_in_its_position() {
     let game = game("chess");
     let (state, past) = walk(&game, 5, 6);
     let text = all("llm model=m history=100", &game, &*state, &past);
@@ -349,7 +349,7 @@ fn manual_depends_on_parameters() {
 }
 
 #[test]
-fn public_and_private_boards_are_distinguished() {
+fn swapped_board_is_distinguished_from_usual_drawing() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);

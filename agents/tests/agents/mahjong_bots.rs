@@ -66,7 +66,7 @@ fn mahjong_bots_refuse_other_games() {
 
 /// Checks that two players of each ladder level win more walls than two players of the level below.
 #[test]
-fn mahjong_levels_beat_lower_levels() {
+fn each_mahjong_level_beats_the_level_below() {
     let g = game("mcr_mahjong");
     let ladder: Vec<&str> = g.spec().anchors.iter().map(|a| a.agent.as_str()).collect();
     assert_eq!(ladder.len(), 5);
@@ -86,7 +86,7 @@ fn mahjong_levels_beat_lower_levels() {
 
 /// Checks the measured table: all scores against the level below are from 0.7 to 0.9.
 #[test]
-fn measured_level_differences_are_moderate() {
+fn measured_scores_against_level_below_are_moderate() {
     let g = game("mcr_mahjong");
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];
@@ -120,7 +120,7 @@ fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
 
 /// Checks the game's invariants in matches of ladder players: 500 hands times `LUDEX_TEST_SCALE`, on two threads.
 #[test]
-fn ladder_players_keep_the_invariants() {
+fn ladder_matches_satisfy_game_invariants() {
     let won: usize = std::thread::scope(|scope| {
         let halves = ["botzone", "flowers"].map(|preset| scope.spawn(move || keeps_the_invariants(preset)));
         halves.into_iter().map(|half| half.join().unwrap()).sum()

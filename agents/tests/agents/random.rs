@@ -36,7 +36,7 @@ fn seed_determines_key() {
 }
 
 #[test]
-fn agent_moves_alike_locally_and_remotely() {
+fn agent_moves_are_equal_for_local_and_remote_views() {
     let game = load("connect_four").unwrap();
     let policy = AgentPolicy(build("random", &game).unwrap());
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));

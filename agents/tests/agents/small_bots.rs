@@ -27,7 +27,7 @@ const BOTS: [(&str, &[&str]); 3] = [
 ];
 
 #[test]
-fn small_bots_move_alike_locally_and_remotely() {
+fn small_bot_moves_are_equal_for_local_and_remote_views() {
     for (bot, tables) in BOTS {
         for name in tables {
             let g = game(name);

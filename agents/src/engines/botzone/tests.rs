@@ -335,7 +335,7 @@ fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
 }
 
 #[test]
-fn hold_em_adds_up() {
+fn hold_em_requests_match_the_hand() {
     let (mut hands, mut asked) = (0, 0);
     ask_all("texas_holdem(preset=botzone)", 12, |ask, codec, talk| {
         let seen: ludex_games::texas_holdem::View = view(ask).unwrap();

@@ -16,7 +16,7 @@ fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
 }
 
 #[test]
-fn last_valid_move_counts() {
+fn last_valid_move_is_parsed() {
     let read = |answer| first("tic_tac_toe", answer).1;
     for answer in [
         "x(1,1)",
@@ -95,7 +95,7 @@ fn invalid_document_is_submitted_whole() {
 }
 
 #[test]
-fn known_but_unavailable_move_is_illegal() {
+fn move_outside_the_legal_list_is_illegal() {
     let state = load("tic_tac_toe").unwrap().start();
     let view = state.view(Viewer::Seat(0));
     let ask = MoveRequest::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
@@ -173,14 +173,14 @@ fn vote_and_emotion_parsers_accept_common_forms() {
 }
 
 #[test]
-fn notes_beside_the_move_are_parsed() {
+fn notes_are_parsed_from_json_and_labels() {
     assert_eq!(note(r#"{"analysis": "fine", "move": "x"}"#, "analysis").as_deref(), Some("fine"));
     assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
 }
 
 /// Checks replies that a person would understand. Replies without a game name are for tic-tac-toe.
 #[test]
-fn human_readable_replies_are_parsed() {
+fn readable_replies_are_parsed() {
     let board: &[(&str, &str)] = &[
         // Spaces and case.
         ("Answer: x(0, 0)", "x(0,0)"),

@@ -62,7 +62,7 @@ fn score_matches_plain_alpha_beta() {
 }
 
 #[test]
-fn position_from_rows_matches_moves() {
+fn position_parsed_from_rows_matches_played_moves() {
     let mut rng = Stream::from_text("drawings");
     for ply in (0..30).cycle().take(300) {
         let Some((p, state)) = random(ply, &mut rng) else {
@@ -106,7 +106,7 @@ fn search_stops_at_node_limit() {
 }
 
 #[test]
-fn book_covers_replies_to_its_own_moves() {
+fn book_covers_every_reply_to_its_moves() {
     assert_eq!(book::find(BitBoard::default()).map(board::column), Some(3));
     let mut rng = Stream::from_text("book");
     let mut checked = 0;
