@@ -131,7 +131,7 @@ impl<R: BufRead + Send, W: Write + Send> Agent for HumanPlayer<R, W> {
     }
 }
 
-/// Formats the legal moves on one line or, if a move contains commas, on one line each with its id.
+/// Formats the legal moves on one line. If a move contains commas, lists each move with its id on its own line.
 fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
     let lines = texts.iter().any(|text| text.contains(", "));

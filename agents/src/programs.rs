@@ -116,8 +116,8 @@ impl BotProgram {
 /// Files that mark a directory as a single bot. In other directories, each C or C++ source may be a separate bot.
 const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 
-/// Lists the bots at `path`. If `path` is a file or contains `__main__.py` or `index.js`, it is a single bot. Otherwise
-/// lists all bots in the directory by name, without hidden files.
+/// Lists the bots at `path`. If `path` is a file or contains `__main__.py` or `index.js`, that path is a single bot.
+/// Otherwise lists all bots in the directory by name, without hidden files.
 ///
 /// # Errors
 /// Fails if a file or directory cannot be read.

@@ -36,7 +36,7 @@ pub(super) const ARGS: &[ArgDef] = &[
          and none for a base_url on this machine",
     ),
     ArgDef::new("prompting", ArgKind::Text, "prompt, cot, parts, chat, sc_cot, tot or self_refine").default("prompt"),
-    ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
+    ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "variant of the request to reason (cot and sc_cot)")
         .default("0"),
     ArgDef::new("n", COUNT, "number of samples that vote (sc_cot)").default("5"),
     ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
@@ -44,7 +44,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "memory",
         ArgKind::Int { min: 0, max: 10_000 },
-        "how many earlier questions of the match the conversation holds, with their answers (chat)",
+        "maximum number of earlier prompts with their replies in the conversation of a match (chat)",
     )
     .default("20"),
     ArgDef::new(
@@ -83,8 +83,8 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "batch",
         ArgKind::Flag,
-        "ask through the provider's batch interface, the questions of many matches together: answers come within a day, for the \
-         provider's price of batches",
+        "send the requests of many matches together through the provider's batch interface: replies arrive within a day, at \
+         the provider's batch price",
     )
     .default("false"),
     ArgDef::new(

@@ -63,11 +63,11 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
         .default_unless("1000", "ms"),
-    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move: not reproducible"),
     ArgDef::new("form", ArgKind::Text, "selection formula: uct, or puct as in AlphaZero").default("uct"),
     ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
     ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
-    ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
+    ArgDef::new("solve", ArgKind::Flag, "back up proven results").default("true"),
     ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "states sampled if information is hidden")
         .default("16"),
     ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),

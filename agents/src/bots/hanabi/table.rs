@@ -219,7 +219,8 @@ impl HanabiTable {
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// Returns the number of cards of each kind that are not visible to `seat`, to the viewing seat's knowledge.
+    /// Returns, for each kind, the number of cards that `seat` does not see. Cards that the viewing seat does not see
+    /// count as unseen.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {
