@@ -7,10 +7,10 @@
 //! cargo run --release -p ludex-agents --example tables -- kuhn_poker leduc_poker liars_dice
 //! ```
 //!
-//! For every information set with a choice, in ascending key order, the table contains the key (the low 32 bits of the
-//! digest of the seat's view, little-endian), the number of actions, and one byte of weight for each action in the
-//! order of the legal actions. If a game's view changes, the keys change and the tests fail; the command must then be
-//! run again.
+//! The table has one row for every information set with a choice, in ascending key order. A row consists of the key,
+//! the number of actions, and one byte of weight per legal action, in order. The key is the low 32 bits of the digest
+//! of the seat's view, little-endian. If a game's view changes, the keys change and the tests fail; the command must
+//! then be run again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
