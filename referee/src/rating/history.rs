@@ -3,11 +3,11 @@
 /// Maximum number of stored values.
 const MOST: usize = 128;
 
-/// Series that stores evenly spaced values and the last one.
+/// Rating history that stores evenly spaced values and the latest value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingHistory {
     count: u64,
-    /// Spacing: one of this many values is stored.
+    /// Spacing of the stored values: one of `every` values is stored.
     every: u64,
     kept: Vec<(u64, f64)>,
     last: Option<(u64, f64)>,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_history_is_thinned_evenly_and_retains_its_last_value() {
+    fn thinned_history_retains_the_last_value() {
         let course = |n: u64| {
             let mut course = RatingHistory::default();
             (1..=n).for_each(|k| course.push(k as f64));

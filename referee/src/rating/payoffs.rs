@@ -5,8 +5,8 @@ use ndarray::Array2;
 use super::PlayedGame;
 use super::table::crosstable;
 
-/// Returns `payoffs[[k, l]]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of
-/// them never met, or with fewer than two agents.
+/// Returns `payoffs[[k, l]]`: the mean score of `agents[k]` against `agents[l]`, and 1/2 if `k == l`. `None` if two of
+/// the agents never met, or with fewer than two agents.
 ///
 /// # Panics
 /// If a game names a player above all `agents`.

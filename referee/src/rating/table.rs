@@ -42,7 +42,7 @@ impl Tally {
         self.wins + self.draws + self.losses
     }
 
-    /// Returns the share of points with its Wilson interval, a draw being half a point; `None` without games.
+    /// Returns the share of points with its Wilson interval, where a draw is half a point; `None` without games.
     ///
     /// The interval treats every game as one trial with probability `value`. This is exact without draws; with draws
     /// the interval is too wide, because a draw varies less than a win or a loss.

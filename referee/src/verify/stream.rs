@@ -15,8 +15,9 @@ use super::{FaultKind, RecordFault, Verifier};
 use crate::read::{RawLine, RejectedRecord, Source};
 use crate::result::GameResult;
 
-/// Maximum number of lines, and of bytes, of a chunk.
+/// Maximum number of lines in a chunk.
 const LINES: usize = 1024;
+/// Maximum number of bytes in a chunk.
 const BYTES: usize = 4 << 20;
 
 /// Verdict on a line: a record's result, or the reason for its rejection; `None` for a skipped record.
@@ -116,7 +117,8 @@ pub(super) struct SeenDigests {
 }
 
 impl SeenDigests {
-    /// Rejects a duplicate record, with the reason. The digest must be a computed one.
+    /// Adds the digest of an accepted record, or returns an error for a duplicate record. `digest` must be computed
+    /// from the record, not copied from it.
     pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(digest, &mut bytes).map_err(|e| format!("digest {digest:?}: {e}"))?;
@@ -127,7 +129,7 @@ impl SeenDigests {
             Entry::Occupied(first) => {
                 let (file, line) = *first.get();
                 let first = Source { file: self.files[file as usize].clone(), line };
-                Err(format!("the same episode as {first}"))
+                Err(format!("duplicate of the record at {first}"))
             }
             Entry::Vacant(free) => {
                 free.insert((self.files.len() as u32 - 1, source.line));

@@ -136,7 +136,7 @@ fn bundle_records_must_match_settings() {
     let has = |line: usize, what: &str| {
         found.iter().any(|w| w.contains(&format!("episodes.jsonl:{line}: ")) && w.contains(what))
     };
-    assert!(has(13, "the same episode as") && has(13, "the match is there twice"), "{found:?}");
+    assert!(has(13, "duplicate of the record at") && has(13, "the match is there twice"), "{found:?}");
     assert!(has(3, "it is not a match of one"), "{found:?}");
     assert!(found.iter().any(|w| w.contains("a call of a match without a record")), "{found:?}");
 }
