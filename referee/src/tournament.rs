@@ -3,8 +3,8 @@
 //! The results are the only state: an interrupted tournament continues by computing the due matches again. The results
 //! also suffice to check that the right matches were played.
 //!
-//! Matches are grouped in [`TournamentBlock`]s, each on one seed, as in [`crate::schedule`]. Each entrant of a block plays
-//! on every seat; only a two-seat [`TournamentFormat::RoundRobin`] plays single matches. Formats:
+//! Matches are grouped in [`TournamentBlock`]s, each on one seed, as in [`crate::schedule`]. Each entrant of a block
+//! plays on every seat; only a two-seat [`TournamentFormat::RoundRobin`] plays single matches. Formats:
 //!
 //! - **round robin**: every pair plays one match. The first seat is drawn so that each entrant has both seats equally
 //!   often; with an odd number of matches, one seat once more.
@@ -14,8 +14,8 @@
 //! - **swiss**: each round pairs entrants with equal or nearly equal points that have not met yet. If the
 //!   number of entrants is odd, an entrant without an earlier bye gets a bye, which counts as a won round.
 //! - **ladder**: the entrants join one at a time, in drawn order. A newcomer starts at the bottom and challenges the
-//!   entrant directly above. If the newcomer gets more points, the two swap places, and the newcomer challenges the next
-//!   entrant; otherwise the climb ends.
+//!   entrant directly above. If the newcomer gets more points, the two swap places, and the newcomer challenges the
+//!   next entrant; otherwise the climb ends.
 //!
 //! An entrant is eliminated if its own failures ended [`TournamentSettings::strikes`] matches, or if it was excluded
 //! before the start. In round robins and ladders, no match of an eliminated entrant counts for any entrant, not even a
@@ -242,7 +242,7 @@ impl Tournament {
             let mut failures: BTreeMap<usize, u64> = BTreeMap::new();
             finished.into_iter().flat_map(|f| &f.failed).for_each(|&e| *failures.entry(e).or_default() += 1);
             for (entrant, n) in failures.into_iter().filter(|&(_, n)| n >= strikes) {
-                out.entry(entrant).or_insert_with(|| format!("disqualified: failures of this entrant ended {n} matches"));
+                out.entry(entrant).or_insert_with(|| format!("disqualified: the entrant's failures ended {n} matches"));
             }
         }
         out

@@ -204,7 +204,7 @@ impl Replay<'_> {
                 return wrong(format!("expected a cause for the forced move of seat {seat}, got none"));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
-                return wrong(format!("expected the game's default as the forced move of seat {seat}, got another move"));
+                return wrong(format!("expected the default as the forced move of seat {seat}, got another move"));
             }
         } else if let Some((rule, _)) = ended
             && (m.action.is_some() || m.said.is_some())
