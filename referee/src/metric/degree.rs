@@ -1,4 +1,4 @@
-//! Degree: the number of opponents that an agent beats, or that beat it.
+//! Degree: the number of opponents that an agent beats, or that beat the agent.
 
 use super::win_graph::{RULE, WinGraph};
 use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};

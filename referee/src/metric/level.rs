@@ -73,8 +73,8 @@ fn level(rows: &Rows, args: &Args) -> Option<Value> {
     }
 }
 
-/// Returns the level with the progress there and its number of matches. `full` is the level at which a draw is the best
-/// possible result.
+/// Returns the level, the progress at this level, and the number of matches at it. `full` is the level at which a draw
+/// is the best possible result.
 fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Option<(u32, Option<(Interval, u64)>)> {
     for (&level, tally) in levels {
         let at_full = full == Some(level);
@@ -110,9 +110,9 @@ mod tests {
         (level, progress.map(|(p, _)| p.value))
     }
 
-    /// Cells of table 2 of BotzoneBench, and the project's rules for edge cases.
+    /// Checks cells of table 2 of BotzoneBench, and the project's rules for edge cases.
     #[test]
-    fn levels_match_published_and_hand_values() {
+    fn levels_match_published_and_hand_computed_values() {
         // Gomoku, level 3: 5-0-27 is 31.25.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
         assert_eq!(level_and_progress(&fives, false, false), (3, Some(31.25)));

@@ -61,7 +61,7 @@ impl RoundMarks {
         self.revised || self.kept
     }
 
-    /// Returns true if the feedback on the round was negative: lost, or a rule was broken.
+    /// Returns true if the feedback on the round was negative: the round was lost, or the strategy broke a rule.
     pub fn negative(&self) -> bool {
         !self.won || self.violates
     }
@@ -140,12 +140,12 @@ impl SeatRounds {
         course
     }
 
-    /// Returns the rounds for a value of [`SCOPE`].
+    /// Returns the rounds that `scope`, a value of [`SCOPE`], selects.
     pub fn in_scope(&self, scope: &str) -> impl Iterator<Item = &RoundMarks> {
         self.rounds.iter().filter(move |round| scope == "all" || round.decided())
     }
 
-    /// Returns each round with the previous one.
+    /// Returns all pairs of consecutive rounds, the earlier round first.
     pub fn steps(&self) -> impl Iterator<Item = (&RoundMarks, &RoundMarks)> {
         self.rounds.iter().zip(self.rounds.iter().skip(1))
     }

@@ -32,8 +32,7 @@ pub(super) struct Picked<'r> {
 }
 
 /// Selects the values of `of` that meet the condition `where`, with their groups by `by`. In a grouped metric, values
-/// without a group are omitted. Marks with several values per move are matched in order: the second value with the
-/// second one.
+/// without a group are omitted. If marks have several values per move, values at the same position are matched.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| OtherMark::new(rows, by)), only.map(|only| OtherMark::new(rows, only)));
@@ -65,7 +64,7 @@ pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
-/// Values of another mark, by location.
+/// Values of the mark for groups or conditions, by their location.
 struct OtherMark {
     /// True if the values apply to whole matches, as those of columns do.
     whole: bool,

@@ -23,7 +23,7 @@ impl PartSpec {
         let swept = points(&self.sweep).iter().map(load).collect::<Result<Vec<GameRef>, String>>()?;
         let strings: BTreeSet<&str> = swept.iter().map(|game| game.spec().string.as_str()).collect();
         if swept.is_empty() || strings.len() < swept.len() {
-            return Err("sweep: expected at least one value each, and a different game for each combination".into());
+            return Err("sweep: parameters need at least one value, and combinations need different games".into());
         }
         Ok(swept)
     }

@@ -107,7 +107,7 @@ fn invalid_suites_are_refused() {
         ("blocks = 4\nblocks_of", "order = \"shuffled\"\nblocks = 4\nblocks_of", "is not for a ladder"),
         ("blocks = 4\nblocks_of", "sweep = { a = [1] }\nblocks = 4\nblocks_of", "sweep is not for a ladder"),
         ("is_misere = [true", "is_missere = [true", "part \"roles\": sweep: "),
-        ("is_misere = [true", "is_misere = [false", "a different game for each combination"),
+        ("is_misere = [true", "is_misere = [false", "combinations need different games"),
         ("is_misere = [true, false]", "is_misere = []", "at least one value"),
         ("is_misere = [true, false]", "is_misere = [true, 7]", "sweep: "),
         ("cycles = 3\n", "cycles = 3\nself = true\n", "self = true is for schedule = \"against\""),
