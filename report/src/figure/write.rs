@@ -132,7 +132,7 @@ fn points(data: &Points) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// Cell of a list of numbers.
+/// Cell in a table of a figure's numbers.
 #[derive(Clone)]
 enum Cell {
     Text(String),
