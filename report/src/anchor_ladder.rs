@@ -213,12 +213,12 @@ impl AnchorLadder {
                 let best = below.filter_map(|r| Some(r.found?[2])).fold(f64::NEG_INFINITY, f64::max);
                 if low <= best {
                     out.push(format!(
-                        "{who}: expected a lower bound above {best:.3}, the upper bound of the level below, got {low:.3}"
+                        "{who}: expected an interval above the level below, which ends at {best:.3}; got a start at {low:.3}"
                     ));
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {
                 let [least, most] = WANTED;
-                out.push(format!("{who}: expected a score of {least} to {most} against the level below, got {value:.3}"));
+                out.push(format!("{who}: expected score {least} to {most} against the level below, got {value:.3}"));
             }
         }
         out

@@ -5,9 +5,9 @@
 //! of a block is the standard deviation of a rating estimated from a single block, in Elo points. Therefore `n` blocks
 //! give the standard error `deviation / sqrt(n)`.
 //!
-//! **A width.** The half width of a 95 % interval falls with the square root of the number of blocks. If `n` blocks gave
-//! the half width `w`, the half width `w'` takes `n' = n (w / w')^2 = (1.96 deviation / w')^2` blocks. This is the normal approximation (Wald's
-//! interval).
+//! **A width.** The half width of a 95 % interval falls with the square root of the number of blocks. If `n` blocks
+//! gave the half width `w`, the half width `w'` takes `n' = n (w / w')^2 = (1.96 deviation / w')^2` blocks. This is the
+//! normal approximation (Wald's interval).
 //!
 //! **A difference.** To detect a difference of `D` points with the probability `power`, by a two-sided test at the
 //! level `alpha`, takes `n = (z_(1 - alpha/2) + z_power)^2 (deviation of the difference / D)^2` blocks (J. M. Lachin,

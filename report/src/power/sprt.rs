@@ -16,9 +16,9 @@
 //! way (`LLRcalc.py`), and counts unobserved scores as a thousandth of a block, so that both means are always possible.
 //! This implementation does the same.
 //!
-//! `alpha` bounds the probability of accepting `elo1` if the first agent is at most `elo0` points better. `beta` bounds the
-//! probability of accepting `elo0` if the first agent is at least `elo1` points better. The last block overshoots a bound, so the true
-//! probabilities are slightly smaller.
+//! `alpha` bounds the probability of accepting `elo1` if the first agent is at most `elo0` points better. `beta` bounds
+//! the probability of accepting `elo0` if the first agent is at least `elo1` points better. The last block overshoots a
+//! bound, so the true probabilities are slightly smaller.
 
 use std::fmt;
 use std::str::FromStr;
