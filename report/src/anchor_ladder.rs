@@ -213,7 +213,7 @@ impl AnchorLadder {
                 let best = below.filter_map(|r| Some(r.found?[2])).fold(f64::NEG_INFINITY, f64::max);
                 if low <= best {
                     out.push(format!(
-                        "{who}: expected an interval above the level below, which ends at {best:.3}; got a start at {low:.3}"
+                        "{who}: expected an interval above {best:.3} (end of the level below), got one from {low:.3}"
                     ));
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {

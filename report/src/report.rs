@@ -51,7 +51,7 @@ pub struct Report {
     pub period: Option<[String; 2]>,
     /// Scales, each rated separately.
     pub scales: Vec<Scale>,
-    /// Means over games, if there are several games.
+    /// Mean ratings over games; empty if there is a single game.
     pub headline: Vec<HeadlineRow>,
     /// Verified records that do not count, by agent.
     pub discards: Vec<DiscardRow>,
@@ -69,9 +69,9 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadlineRow {
     pub name: String,
-    /// Mean over the games of the mean over each game's scales.
+    /// Mean rating over games. A game with several scales contributes the mean of its scales.
     pub rating: f64,
-    /// Lower end of the 95 % interval. The half widths of the scales are combined as those of independent errors.
+    /// Lower end of the 95 % interval. Half widths of scales are combined under the assumption of independent errors.
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
@@ -91,7 +91,7 @@ pub struct DiscardRow {
 }
 
 impl Report {
-    /// Rates the records and collects the contents of a report. Rejected records are only listed.
+    /// Rates the records and collects the contents of a report. Rejected records are listed but not rated.
     ///
     /// Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
     pub fn build<G: AsRef<GameResult>>(
@@ -130,7 +130,7 @@ impl Report {
         self
     }
 
-    /// Verifies records and builds the report from the valid ones; the others are listed as rejected.
+    /// Verifies records and builds the report from the valid ones. Invalid records are listed as rejected.
     pub fn verify(verifier: &Verifier, lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = verifier.verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
@@ -173,7 +173,7 @@ impl Report {
     }
 }
 
-/// Ratings of an agent by game: rating and half width of its interval on each scale.
+/// Ratings of an agent by game: the rating, and the half width of the interval, on each scale of the game.
 type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
 
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {

@@ -51,8 +51,7 @@ impl RunSchedule for Plan {
     }
 }
 
-/// Returns the finished matches of a run by their records, and the number of failures of each match that is to be
-/// repeated.
+/// Returns the scores of a run's finished matches, and the number of failures of each match that must be repeated.
 pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
     let (mut done, mut failed) = (Results::new(), HashMap::new());
     for record in records {

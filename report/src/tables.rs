@@ -42,7 +42,7 @@ impl ColumnKind {
         }
     }
 
-    /// Returns the kind of a property, by its schema.
+    /// Returns the kind of a column from the schema of the row's field.
     fn of_schema(property: &Value) -> ColumnKind {
         let types = &property["type"];
         let is = |name: &str| types == name || types.as_array().is_some_and(|all| all.iter().any(|t| t == name));
@@ -92,7 +92,7 @@ pub fn jsonl<R: TableRow>(rows: &[R]) -> serde_json::Result<String> {
     rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect()
 }
 
-/// Collects the rows of all records, and the records for which `of` returns an error.
+/// Collects the rows of all records, and lists the records for which `of` returns an error.
 fn collect_rows<R>(
     records: &[&SourcedRecord],
     of: impl Fn(&Record, &RecordParts) -> Result<Vec<R>, String>,

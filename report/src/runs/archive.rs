@@ -144,7 +144,7 @@ impl Archive {
     }
 }
 
-/// Reads those of the named files that exist in a folder.
+/// Reads the named files from a folder; missing files are omitted.
 fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for name in names {

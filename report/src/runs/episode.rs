@@ -17,7 +17,7 @@ pub struct MatchPlace {
 }
 
 impl MatchPlace {
-    /// Parses the name of an episode of `run`; `None` if it names no match of the run.
+    /// Parses the name of an episode of `run`; `None` if the name is not that of a match in the run.
     pub fn parse(run: &str, episode: &str) -> Option<MatchPlace> {
         let (key, rematch) = key_of(run, episode)?;
         Some(MatchPlace { place: MatchKey::parse(key)?, rematch })
@@ -34,7 +34,7 @@ pub fn name_of(run: &str, key: &str, rematch: bool) -> String {
     format!("{run}.{key}{}", if rematch { AGAIN } else { "" })
 }
 
-/// Returns the match key in the name of an episode, and true for a repeated match.
+/// Returns the match key in the name of an episode, and true if the match is repeated.
 pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     Some(match key.strip_suffix(AGAIN) {

@@ -17,7 +17,7 @@ pub fn file_of(bundle: &Path) -> PathBuf {
 /// Verifies the signature of a bundle with the public key in the file `key` and returns the signer's trusted comment.
 ///
 /// # Errors
-/// Returns an error if the signature is missing, or does not match bundle and key.
+/// Returns an error if the signature is missing, or if it does not match the bundle and the key.
 pub fn check(bundle: &Path, key: &Path) -> anyhow::Result<String> {
     let text = |path: &Path| fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()));
     let public = PublicKey::decode(&text(key)?);
