@@ -13,7 +13,7 @@ pub struct Answers {
     pub empty: u64,
     /// Replies refused by the model or a filter.
     pub refused: u64,
-    /// Replies cut off before the move.
+    /// Replies cut off before they contained a move.
     pub truncated: u64,
 }
 
@@ -41,7 +41,7 @@ impl Answers {
         *count += 1;
     }
 
-    /// Adds the counts of another agent.
+    /// Adds the counts in `other`.
     pub fn add(&mut self, other: &Answers) {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = other;
         self.ok += ok;
@@ -57,7 +57,7 @@ impl Answers {
         self.by_kind().iter().map(|(_, n)| n).sum()
     }
 
-    /// Returns the count of each verdict with its name.
+    /// Returns the name and count of each verdict.
     pub fn by_kind(&self) -> [(&'static str, u64); 6] {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = *self;
         [
@@ -70,7 +70,7 @@ impl Answers {
         ]
     }
 
-    /// Returns one line for each verdict except `ok` that makes up at least 5 % of all replies, with a remedy.
+    /// Returns a line with a remedy for each verdict, except `ok`, that at least 5 % of all replies have.
     pub fn warnings(&self) -> Vec<String> {
         let total = self.total();
         let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;

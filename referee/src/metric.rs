@@ -1,4 +1,4 @@
-//! Metrics. Each one has its own file, with formula, unit, source and code.
+//! Metrics. A metric's module contains its formula, unit, source and code.
 //!
 //! A metric is a function of [`Rows`] and arguments, so the same formula serves records and imported tables. Without
 //! data the value is absent, never zero.

@@ -47,7 +47,8 @@ impl PlayedGame {
         PlayedGame { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..PlayedGame::default() }
     }
 
-    /// Returns every comparison of two seats: one in a two-player game, `n (n - 1) / 2` in a free-for-all of `n`.
+    /// Returns every comparison of two seats: one in a two-player game, and `n (n - 1) / 2` in a free-for-all of `n`
+    /// seats.
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
@@ -95,7 +96,7 @@ pub fn points(gain: f64) -> f64 {
     }
 }
 
-/// Returns the number of players: one more than the largest player index in the games.
+/// Returns the number of players in the games, which is the largest player index plus 1.
 pub fn players(games: &[PlayedGame]) -> usize {
     games.iter().flat_map(|g| &g.seats).map(|&p| p + 1).max().unwrap_or(0)
 }
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn allies_and_mirrors_are_not_compared() {
+    fn seats_of_one_team_or_one_player_are_not_compared() {
         let game = PlayedGame {
             seats: vec![0, 1, 0],
             scores: vec![1.0, 1.0, -1.0],
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn forfeit_counts_as_loss_to_each_opponent_only() {
+    fn forfeit_is_a_loss_to_each_opponent() {
         // The offender has the highest score here, but the forfeit decides.
         let game =
             PlayedGame { seats: vec![0, 1, 2], scores: vec![9.0, 5.0, 1.0], forfeit: Some(0), ..PlayedGame::default() };

@@ -56,7 +56,7 @@ pub struct SeatResult {
     pub kind: AgentKind,
     /// Return of the seat. May be absent only in a match that does not count.
     pub payoff: Option<f64>,
-    /// Score in each hand, in order, for games that report it.
+    /// Score in each hand, in order, for games that report scores of hands.
     pub hand_scores: Vec<f64>,
     /// Reply counts by verdict, for a language model.
     pub answers: Answers,
@@ -68,8 +68,7 @@ pub struct SeatResult {
     pub tokens: TokenUse,
     /// Cost of the agent's replies.
     pub spent: SeatCost,
-    /// Marks of the seat's moves in the order of play, limited to those that the [`Verifier`](crate::Verifier)
-    /// collects.
+    /// Marks of the seat's moves that the [`Verifier`](crate::Verifier) collected, in the order of play.
     pub marks: Vec<SeatMark>,
 }
 

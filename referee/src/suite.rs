@@ -1,5 +1,5 @@
 //! Suites: plans of matches as data. A suite defines the games with their parameters, the opponents, seeds, seats and
-//! policies, and the content of reports. The candidates are not part of it.
+//! policies, and the content of reports. The candidates are not part of the suite.
 //!
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
@@ -71,7 +71,7 @@ pub struct Suite {
     /// Seed from which match seeds are derived, together with the part and the block. Unused if a run has a secret.
     #[serde(default)]
     pub seed: u64,
-    /// Seeds of the matches of a block: shared or separate. A run may override this.
+    /// Seeds of the matches of a block: shared or separate. A run may override this setting.
     #[serde(default)]
     pub deals: Deals,
     /// Match policy, unless a part overrides it.
@@ -114,7 +114,7 @@ pub struct MatchPolicy {
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
     pub on_timeout: OnTimeout,
-    /// Maximum number of replays after infrastructure failures, before the match is discarded.
+    /// Maximum number of replays of a match after infrastructure failures. After the last one, the match is discarded.
     pub rematches: u32,
     /// Policy for a match ended by a fault of the suite's own opponent.
     #[serde(skip_serializing_if = "OpponentFault::is_default")]
@@ -230,7 +230,7 @@ pub enum Invalid {
     /// Loss for the offender.
     #[default]
     Count,
-    /// Replay: the match does not count, and another one replaces it.
+    /// Replay: the match does not count, and a new match replaces it.
     Replay,
 }
 
@@ -267,7 +267,7 @@ pub struct PartSpec {
     /// candidate and opponents. Default: each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// Source of the seatings: the given tables, all permutations of the entrants, or a random draw.
+    /// Source of the seatings: the field `tables`, all permutations of the entrants, or a random draw.
     #[serde(default, skip_serializing_if = "Seats::is_default")]
     pub seats: Seats,
     /// Order of the matches: all seatings on one seed before the next seed, all seeds for one seating before the next
@@ -289,7 +289,7 @@ pub struct PartSpec {
     /// True if a draw is the best possible result against the top level; progress then counts draws.
     #[serde(default)]
     pub drawn: bool,
-    /// Arguments for `llm` agents, which take precedence over those of the suite.
+    /// Arguments for `llm` agents, which take precedence over the suite's arguments.
     #[serde(default)]
     pub llm: toml::Table,
     /// Variants of the candidate for ablations, each of which plays the whole part.
@@ -319,11 +319,11 @@ fn one() -> u32 {
 pub enum Schedule {
     /// Each candidate meets each of the opponents.
     Against,
-    /// Each candidate meets the levels of the game's ladder upward from the lowest, until it fails one.
+    /// Each candidate meets the levels of the game's ladder, from the lowest upward, until it fails a level.
     Climb,
     /// Each candidate meets levels of the game's ladder; bisection finds the first level that it fails.
     Bisect,
-    /// The candidates meet each other.
+    /// Each candidate meets each of the other candidates.
     RoundRobin,
     /// The candidates meet in random pairs until their ratings converge, see [`Stop`].
     Converge,

@@ -1,4 +1,4 @@
-//! Verification: a record counts only if a replay under this program's rules gives the same result.
+//! Verification: a record counts only if a replay under this program's rules reproduces its result.
 
 mod replay;
 mod stream;
@@ -174,9 +174,9 @@ impl Verifier {
     /// Verifies one record.
     ///
     /// The game, its parameters and the hash of its rules must match this verifier's games. Every move must be legal in
-    /// its position, and every refused attempt illegal. If the seed is known, chance outcomes must match it, and the
-    /// seed must match its commitment. Returns, outcome and reason must follow from the events, and the digest must
-    /// match the record.
+    /// its position, and every refused attempt must be illegal. A known seed must match its commitment, and chance
+    /// outcomes must match the seed. Returns, outcome and reason must follow from the events, and the digest must match
+    /// the record.
     ///
     /// # Errors
     /// Returns the first fault in the order of these checks, with the index of the event at fault if there is one.
@@ -281,7 +281,7 @@ impl Verifier {
         (good, refused)
     }
 
-    /// Returns the game with these parameters, and loads it on first use.
+    /// Returns the record's game with its parameters. A game is loaded on first use.
     fn load(&self, header: &Header) -> Result<GameRef, RecordFault> {
         let known = |games: &[(Params, GameRef)]| {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))

@@ -41,7 +41,7 @@ use serde::Serialize;
 
 use crate::power;
 
-/// Match of one agent with its result.
+/// Match of one agent, with the agent's result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedMatch {
     pub part: String,
@@ -75,7 +75,7 @@ pub struct McNemar {
 pub struct ComparisonRow {
     /// Game string, or `all`.
     pub game: String,
-    /// Parts of the suite with these pairs, in alphabetical order; empty for matches without a suite.
+    /// Parts of the suite that the pairs belong to, in alphabetical order; empty for matches without a suite.
     pub parts: Vec<String>,
     pub pairs: usize,
     /// Number of blocks, each on one seed.
@@ -97,7 +97,7 @@ pub struct ComparisonRow {
     pub needed: Option<u64>,
 }
 
-/// Mean difference with its interval, if any.
+/// Mean difference, with an interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub value: f64,
@@ -117,7 +117,7 @@ pub struct Difference {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoInterval {
-    /// Only one block: the spread between blocks needs two.
+    /// Only one block: a spread between blocks takes at least two.
     OneBlock,
     /// Equal blocks: a sample without spread does not prove zero variance.
     NoSpread,
@@ -278,7 +278,7 @@ pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
-    /// Standard error; 0 if all blocks agree or there is only one.
+    /// Standard error; 0 for a single block, or if all blocks have equal means.
     pub error: f64,
     pub blocks: usize,
 }

@@ -5,7 +5,7 @@ use ludex_env::{DynState, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
-/// Formats a count with its noun: `1 match`, `2 matches`.
+/// Formats a count with a noun: `1 match`, `2 matches`.
 pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }

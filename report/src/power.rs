@@ -48,12 +48,13 @@ pub use sprt::{SequentialTest, Sprt, SprtDecision, expected_score};
 pub const ALPHA: f64 = 0.05;
 /// Default power of planned tests.
 pub const POWER: f64 = 0.8;
-/// Minimum number of blocks of each agent before a run may stop by a width.
+/// Minimum number of blocks of each agent before a run may stop because of a narrow interval.
 pub const FIRST_LOOK: usize = 8;
 /// Rating points for a score of 1, near equality: `1600 / ln 10`.
 pub const POINTS_OF_SCORE: f64 = 1600.0 / std::f64::consts::LN_10;
 
-/// Returns the blocks for the half width `wanted` of a 95 % interval. `None` unless both are positive.
+/// Returns the number of blocks for a 95 % interval of the half width `wanted`. `None` unless both arguments are
+/// positive.
 pub fn blocks_for_width(deviation: f64, wanted: f64) -> Option<u64> {
     round_up((Z95 * deviation / wanted).powi(2), [deviation, wanted])
 }
@@ -85,7 +86,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Creates an amount of blocks with this many matches each, on average.
+    /// Creates an amount of `blocks` blocks, each of `matches` matches on average.
     pub fn new(blocks: u64, matches: f64) -> Self {
         Amount { blocks, matches: (blocks as f64 * matches).ceil() as u64 }
     }
@@ -134,7 +135,7 @@ pub fn prior(game: &dyn DynGame) -> Option<Prior> {
     is_competitive(game).then_some(Prior { matches: spec.players, draws, deviation })
 }
 
-/// Returns the half width, in points, for stopping a run: `error` is
+/// Returns the half width, in points, that decides if a run may stop. `error` is
 /// [`Rating::error`](ludex_referee::rating::anchored::Rating::error). `None` before the first check.
 pub fn stopping_width(error: f64, blocks: usize) -> Option<f64> {
     (blocks >= FIRST_LOOK).then(|| student_95(blocks as u32 - 1) * error)

@@ -30,7 +30,7 @@ pub struct ReportAbout {
     /// Secret of the rated seeds in hex, so that anyone can check that no seed was hand-picked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Notes on the plan for readers, such as parts that could not be played.
+    /// Notes on the plan for readers of the report, such as parts that could not be played.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub struct Report {
     pub records: usize,
     /// SHA-256 over the sorted record digests, one per line: identifies this set of records.
     pub records_digest: String,
-    /// Start of the first episode and end of the last one, from the records.
+    /// Start of the first episode and end of the last episode, from the records.
     pub period: Option<[String; 2]>,
     /// Scales, each rated separately.
     pub scales: Vec<Scale>,
@@ -77,7 +77,8 @@ pub struct HeadlineRow {
     pub high: Option<f64>,
     /// Mean rating by game.
     pub games: BTreeMap<String, f64>,
-    /// True if the agent has a rating in every rated game of the report; otherwise its mean is not comparable.
+    /// True if the agent has a rating in every rated game of the report. Otherwise, the mean is not comparable with the
+    /// means of other agents.
     pub complete: bool,
 }
 
@@ -151,8 +152,8 @@ impl Report {
         csv::crosstable(self)
     }
 
-    /// Returns all files of the report by name: the page, the tables, the whole report as JSON, and in the directory
-    /// `figures` the numbers of each figure as CSV, JSON and LaTeX with its drawings.
+    /// Returns all files of the report by name: the page, the tables and the whole report as JSON. The directory
+    /// `figures` holds the drawings of each figure, and its numbers as CSV, JSON and LaTeX.
     pub fn files(&self) -> Vec<(String, String)> {
         let json = format!("{:#}\n", self.to_json());
         let mut out = vec![

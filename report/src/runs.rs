@@ -27,7 +27,7 @@ pub trait RunSchedule: Sync {
     fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
     /// Returns the score of a match played at position `turn` of a block of `part`.
     fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
-    /// Returns the part of a match and its position in its block, by its [key](ludex_referee::suite::plan::key).
+    /// Returns the part of a match and the match's position in its block, by [key](ludex_referee::suite::plan::key).
     fn find(&self, key: &str) -> Option<(usize, usize)>;
     /// Returns how often a match of a part is repeated after an infrastructure failure.
     fn rematches(&self, part: usize) -> u32;

@@ -118,7 +118,7 @@ pub struct SeatScores {
 /// Agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Agent name; if several agents share it, followed by the spec or `remote`.
+    /// Name of the agent. If several agents share a name, it is followed by the spec or `remote`.
     pub name: String,
     pub kind: AgentKind,
     /// Rating to quote, in Elo points; absent in non-competitive games ([`is_competitive`]).

@@ -64,7 +64,7 @@ pub struct ColumnDoc {
     pub about: String,
 }
 
-/// Returns the columns of a type of rows, in the order of its fields.
+/// Returns the columns of a row type, in the order of the type's fields.
 pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
     let schema = schema_for!(R);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -129,7 +129,7 @@ mod tests {
         r#move: Option<u32>,
         /// price in US dollars
         usd: Option<f64>,
-        /// true if it counts
+        /// true if the row counts
         #[schemars(with = "Option<bool>")]
         counts: bool,
     }
@@ -147,7 +147,7 @@ mod tests {
             ("name", "text", "a name that takes two lines"),
             ("move", "integer", "id of an action"),
             ("usd", "number", "price in US dollars"),
-            ("counts", "true or false", "true if it counts"),
+            ("counts", "true or false", "true if the row counts"),
         ];
         assert_eq!(found, expected);
         let row = Row { name: "a".into(), r#move: None, usd: Some(1.0), counts: true };

@@ -22,7 +22,7 @@ pub struct Transcript {
     pub game: String,
     /// Position of the match in the run; `None` if the episode name does not contain one.
     pub place: Option<String>,
-    /// Seats, each as its name in the game with its agent.
+    /// Seats as texts: the seat's name in the game, and its agent.
     pub seats: Vec<String>,
     /// Result in one line.
     pub result: String,
@@ -64,7 +64,7 @@ pub struct Sums {
 pub struct Decision {
     /// Number of the move in the match, from 1.
     pub ply: u32,
-    /// Name of the seat in the game, with its agent.
+    /// Name of the seat in the game, and its agent.
     pub who: String,
     /// Events since the last turn of the seat, as seen by the seat.
     pub since: Vec<String>,
@@ -73,7 +73,7 @@ pub struct Decision {
     /// Position as SVG.
     pub picture: String,
     pub attempts: Vec<Attempt>,
-    /// Played move; `None` if the match ended without one.
+    /// Played move; `None` if the match ended before a move.
     pub played: Option<String>,
     /// True if the program chose the move: the only legal move, or a move under the match policy for illegal moves.
     pub forced: bool,
@@ -240,7 +240,7 @@ impl<'a> TranscriptBuilder<'a> {
         }
     }
 
-    /// Describes an event as a viewer sees it; `None` for the viewer's own moves.
+    /// Returns the text of an event as a viewer sees the event; `None` for the viewer's own moves.
     fn event_text(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
         match event {
             RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
@@ -258,7 +258,7 @@ impl<'a> TranscriptBuilder<'a> {
         }
     }
 
-    /// Adds a turn of a seat, with the position before it.
+    /// Adds a turn of a seat, with the position before the turn.
     fn add_turn(&mut self, state: &dyn DynState, m: &MoveRecord) {
         let seat = m.seat as usize;
         let mut attempts = self.take_attempts(seat, m.turn);

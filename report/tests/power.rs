@@ -35,7 +35,7 @@ fn independent_blocks(what: &'static str, win: f64, draw: f64) -> Blocks {
     Blocks { what, chances: [l * l, 2.0 * l * d, d * d + 2.0 * l * w, 2.0 * d * w, w * w], draws: draw }
 }
 
-/// Creates blocks of matches with much luck or a strong first move: most blocks are one win and one loss.
+/// Creates blocks in which seed or seat decide most matches: most blocks are one win and one loss.
 fn split(what: &'static str, even: f64, lead: f64) -> Blocks {
     let rest = (1.0 - even) / 2.0;
     Blocks { what, chances: [rest - lead, 0.0, even, 0.0, rest + lead], draws: 0.0 }
@@ -91,7 +91,7 @@ impl Blocks {
     }
 }
 
-/// Returns the tolerance below a nominal value: a hundredth, and the random error of this number of runs.
+/// Returns the tolerance below a nominal value: 0.01, plus the random error for this number of runs.
 fn slack(nominal: f64, runs: u64) -> f64 {
     0.01 + 4.0 * (nominal * (1.0 - nominal) / runs as f64).sqrt()
 }
@@ -190,7 +190,7 @@ fn intervals_of_runs_stopped_by_width_cover_the_true_rating() {
     }
 }
 
-/// Runs a test to its end, and returns the decision and the number of blocks.
+/// Runs an SPRT to its end, and returns the decision and the number of blocks.
 fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
     let (mut rng, mut test) = (stream(blocks.what, run), SequentialTest::new(sprt, 2));
     loop {

@@ -7,13 +7,14 @@ use crate::rating::progress::{corrected, decided, draw_progress, passes};
 use crate::rating::table::{Interval, Tally};
 use crate::rows::Rows;
 
-/// First level that was not passed, and the progress there in percent. An agent that passed the top gets the level
-/// above it and no progress.
+/// First level that was not passed, and the progress at this level in percent. An agent that passed the top level gets
+/// a level that is one higher than the top, and no progress.
 ///
 /// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`.
-/// A level without decided matches is not passed. If the top can at best be drawn (`drawn`), progress at the top is
-/// `100 draws / matches`, and the top is passed without a loss. `corrected`: a draw is half a point at every level, a
-/// level is passed with half of the points, and progress is `200 s` up to 100.
+/// A level without decided matches is not passed. If a draw is the best possible result at the top level (`drawn`),
+/// progress there is `100 draws / matches`, and the level is passed without a loss. `corrected`: a draw is half a point
+/// at every level. A level is passed with half of the points, and progress is `200 s`, at most 100, for the share `s`
+/// of points.
 pub const LEVEL: Metric = Metric {
     id: "level",
     title: "Level",

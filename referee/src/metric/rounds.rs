@@ -7,7 +7,7 @@ use super::{ParamDef, Takes};
 use crate::result::SeatMark;
 use crate::rows::Rows;
 
-/// Marks that these metrics read.
+/// Names of the marks that metrics of rounds read.
 pub(super) const MARKS: &[&str] = &[
     "attempt",
     "round",
@@ -91,7 +91,7 @@ pub(super) struct SeatRounds {
 }
 
 impl SeatRounds {
-    /// Parses marks. `attempt` and `round` start a new entry, and the following marks belong to it.
+    /// Parses marks in order. A mark `attempt` or `round` starts a new entry, to which the following marks belong.
     pub fn of(marks: &[SeatMark]) -> SeatRounds {
         let mut course = SeatRounds::default();
         let mut initial = false;

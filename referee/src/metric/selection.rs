@@ -59,14 +59,14 @@ pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     picked.collect()
 }
 
-/// Returns the mark that groups the values. Grouping a mark by itself means no grouping.
+/// Returns the mark that groups the values; `None` without grouping, or if the mark is grouped by its own values.
 pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
 /// Values of the mark for groups or conditions, by their location.
 struct OtherMark {
-    /// True if the values apply to whole matches, as those of columns do.
+    /// True if each value applies to a whole match, like the value of a column.
     whole: bool,
     values: HashMap<(usize, usize, u32), Vec<MarkValue>>,
 }

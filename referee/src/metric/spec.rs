@@ -133,7 +133,7 @@ impl Takes {
 pub struct Args(BTreeMap<&'static str, String>);
 
 impl Args {
-    /// Checks the given arguments and fills in the defaults.
+    /// Checks arguments and fills in the defaults of missing ones.
     ///
     /// # Errors
     /// Returns an error that starts with the argument's name, if an argument is unknown, missing or of the wrong type.
@@ -169,7 +169,7 @@ impl Args {
         Some(self.text(name)).filter(|text| !text.is_empty() && *text != NONE)
     }
 
-    /// Returns true if an argument is this word.
+    /// Returns true if the argument `name` is `word`.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.text(name) == word
     }

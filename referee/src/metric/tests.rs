@@ -13,7 +13,7 @@ fn verified(record: Record) -> GameResult {
     verify(record).into_result()
 }
 
-/// Builds rows with this match only; agent k is on seat k.
+/// Builds rows with a single match, in which agent k is on seat k.
 fn rows(game: &GameResult) -> Rows<'_> {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     Rows::new(ResultTable {

@@ -40,7 +40,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the number, if the value is one.
+    /// Returns the number; `None` for values of other kinds.
     pub fn number(&self) -> Option<Measurement> {
         match self {
             Value::Number(measure) => Some(*measure),

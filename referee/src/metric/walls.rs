@@ -63,7 +63,8 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
     (walls > 0).then_some(Value::Number(Measurement::plain(sum, walls)))
 }
 
-/// Returns one point for the entrant, one for each entrant with a lower sum, and half a point for each tie.
+/// Returns the rank points of the entrant with the sum `own`: 1, plus 1 for each entrant with a lower sum, plus 1/2 for
+/// each other entrant with an equal sum.
 fn place_points(own: f64, all: impl Iterator<Item = f64>) -> f64 {
     let (mut behind, mut level) = (0.0, 0.0);
     for other in all {

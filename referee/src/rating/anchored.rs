@@ -203,7 +203,7 @@ struct Problem {
 }
 
 impl Problem {
-    /// Builds the problem and returns it with the kind of each unit.
+    /// Builds the estimation problem. Also returns the kind of each unit.
     fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> (Self, Vec<usize>) {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
@@ -314,7 +314,7 @@ impl Problem {
         }
     }
 
-    /// Returns the initial strengths: the constants, and 0 for the other players.
+    /// Returns the initial strengths: the constants of fixed players, and 0 for free players.
     fn start(&self, nu: f64) -> Vec<f64> {
         self.fixed.iter().map(|f| f.unwrap_or(0.0) / scale(nu)).collect()
     }
@@ -403,8 +403,8 @@ impl Problem {
     }
 
     /// Returns the gradient of the log-likelihood, and H, its negative second derivative. In a group without a fixed
-    /// player only differences matter, so H is singular: a tiny ridge makes it regular without moving the root of the
-    /// gradient.
+    /// player only rating differences matter, so H is singular. A tiny ridge makes H regular without moving the root of
+    /// the gradient.
     fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Array1<f64>, Array2<f64>) {
         let (mut g, mut h) = (Array1::<f64>::zeros(n), Array2::<f64>::zeros((n, n)));
         for e in &self.edges {
@@ -483,8 +483,8 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// Returns the contribution of one game, for strengths that differ by `d`: half of the first player's expected wins
-/// minus losses, and the game's addition to H.
+/// Returns the contribution of one game between players whose strengths differ by `d`: half of the first player's
+/// expected wins minus expected losses, and the addition to H.
 fn of_one(d: f64, nu: f64) -> (f64, f64) {
     let t = (-d.abs() / 2.0).exp();
     let whole = 1.0 + t * t + nu * t;

@@ -46,8 +46,8 @@ impl GlickoSkill {
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
-    /// Returns the skill after these games, each with the opponent's skill before them and the score: 1 for a win, 1/2
-    /// for a draw, 0 for a loss. `periods` is the time since the last update.
+    /// Returns the skill after these games, given as (opponent's skill before the update, score); the score is 1 for a
+    /// win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
     pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {

@@ -34,7 +34,7 @@ impl RatingHistory {
         }
     }
 
-    /// Returns the stored values with their positions from 1, ascending, always including the last one.
+    /// Returns the stored values as (position from 1, value), ascending. The latest value is always included.
     pub fn points(&self) -> Vec<(u64, f64)> {
         let mut points = self.kept.clone();
         points.extend(self.last.filter(|last| points.last() != Some(last)));

@@ -1,4 +1,4 @@
-//! Mean score of each agent against each other agent, as a payoff matrix.
+//! Mean score of each agent against each opponent, as a payoff matrix.
 
 use ndarray::Array2;
 

@@ -1,8 +1,8 @@
 //! Parts whose candidates meet in random pairs until their ratings converge.
 //!
-//! The pairing of match n is a function of the suite's seed, the part and n. The end is a function of the results of
-//! the first n matches, in the order of the plan. A resumed run, or one that plays several matches at a time, therefore
-//! plays the same matches.
+//! The pairing of match n depends only on the suite's seed, the part and n. The end depends only on the results of the
+//! preceding matches, in the order of the plan. Resumed runs and runs with parallel matches therefore play the same
+//! matches as an uninterrupted sequential run.
 
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub(super) struct RandomMatch {
     pub(super) pairing: usize,
     /// Index of the seating in the part's seatings.
     pub(super) turn: usize,
-    /// Candidate indices of both sides.
+    /// Candidate index of each side.
     who: [usize; 2],
 }
 

@@ -70,7 +70,7 @@ pub struct MatchKey {
 }
 
 impl MatchKey {
-    /// Parses a [`key`]; `None` if the text is not one.
+    /// Parses a [`key`]; `None` if the text is not a key.
     pub fn parse(key: &str) -> Option<MatchKey> {
         let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
         let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
@@ -132,7 +132,7 @@ pub struct PlannedPart {
     pub excerpts: Excerpts,
     cells: Vec<Cell>,
     seatings: Vec<Vec<usize>>,
-    /// Matches of a part with random pairs; its cells are the pairings, without blocks.
+    /// Matches of a part with random pairs. The cells of such a part are its pairings, without blocks.
     converge: Option<Converge>,
     /// Label for random draws: suite, seed and part.
     draw: String,
@@ -266,8 +266,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the due blocks in playing order: every part and pairing has its first block before any has its second,
-    /// so that results are balanced whenever a run stops. Empty when the suite, or the shard, is complete.
+    /// Returns the due blocks in playing order. The first blocks of all parts and pairings come before any second
+    /// block, so that results are balanced whenever a run stops. Empty when the suite, or the shard, is complete.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(Rank, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
@@ -285,7 +285,7 @@ impl Plan {
         due.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// Returns the maximum number of matches of the suite; for a ladder with bisection, that of the longest path.
+    /// Returns the maximum number of matches of the suite. For a ladder with bisection, the longest path is assumed.
     pub fn matches_at_most(&self) -> u64 {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }

@@ -127,7 +127,7 @@ pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usi
     order[(index % of) as usize]
 }
 
-/// Returns all permutations of a list, the given one first.
+/// Returns all permutations of a list, starting with the list in its original order.
 fn orders(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

@@ -108,7 +108,7 @@ pub fn missing(text: &str) -> BTreeSet<String> {
     names.filter(|name| !carried(name) && !is_built_in(name)).map(str::to_owned).collect()
 }
 
-/// Returns the suite's text with the needed files, so that it no longer depends on its directory.
+/// Returns the suite's text with the contents of its files, so that the text does not depend on the suite's directory.
 ///
 /// # Errors
 /// Returns an error if the suite's `[files]` table exists but lacks a needed file.
@@ -157,7 +157,7 @@ struct Line {
 }
 
 impl Line {
-    /// Converts the start to events, and plays each one to check it.
+    /// Converts the start to events, and plays the events to check them.
     fn events(&self, game: &GameRef) -> Result<Vec<RecordEvent>, String> {
         let mut state = game.start();
         let mut turns = vec![0; game.spec().players as usize];

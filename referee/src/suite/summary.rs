@@ -49,8 +49,8 @@ pub enum SummaryScope {
 pub enum SummaryTransform {
     #[default]
     Mean,
-    /// Percentages `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is
-    /// not above zero is excluded.
+    /// Percentages `100 * value / best`, where `best` is the greatest value of the part. Parts are excluded if `best`
+    /// is zero or negative.
     PercentOfBest,
 }
 

@@ -1,4 +1,4 @@
-//! Game parameters that vary inside a block: each value adds one match per seating on the same seed.
+//! Game parameters that vary inside a block: each value adds one match per seating, on the seed of the block.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -15,7 +15,7 @@ pub struct Variant {
     /// Parts that the variant plays; empty: all. Only for a variant of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// Arguments, which take precedence over those of the part, the suite and the agent.
+    /// Arguments, which take precedence over arguments from the part, the suite and the agent's spec.
     #[serde(default)]
     pub llm: toml::Table,
 }

@@ -17,7 +17,7 @@ pub(super) struct Round {
 /// State of a swiss tournament.
 pub(super) struct SwissState {
     pub rounds: Vec<Round>,
-    /// Points of each entrant, including those of byes.
+    /// Points of each entrant, including points for byes.
     pub points: Vec<f64>,
     /// Blocks still due in the last round.
     pub due: Vec<TournamentBlock>,
@@ -99,7 +99,7 @@ fn pairs(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }
 
-/// Finds the pairs with the fewest rematches by exhaustive search, and returns them with the number of rematches.
+/// Searches exhaustively for the pairs with the fewest rematches. Returns the pairs and the number of rematches.
 fn fewest(order: &[usize], met: &MetPairs) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;

@@ -218,7 +218,7 @@ fn swiss_pairs_entrants_with_equal_points() {
 }
 
 #[test]
-fn swiss_has_logarithmic_number_of_rounds() {
+fn default_number_of_swiss_rounds_is_logarithmic() {
     let usual = [(2, 1), (3, 3), (4, 3), (5, 5), (8, 5), (16, 6), (17, 7), (60, 8), (64, 8)];
     for (entrants, rounds) in usual {
         assert_eq!(TournamentFormat::swiss(entrants), TournamentFormat::Swiss { rounds }, "{entrants}");
@@ -226,7 +226,7 @@ fn swiss_has_logarithmic_number_of_rounds() {
 }
 
 #[test]
-fn ladder_sorts_the_entrants() {
+fn ladder_ranks_entrants_by_strength() {
     for entrants in [2, 3, 9, 20] {
         let t = tournament(entrants, TournamentFormat::Ladder);
         let (results, blocks) = play(&t, by_number, None);
@@ -391,7 +391,7 @@ fn invalid_settings_state_the_valid_range() {
 }
 
 #[test]
-fn large_settings_do_not_overflow_block_counts() {
+fn block_count_of_many_entrants_does_not_overflow() {
     let most = |entrants, seats| {
         Tournament {
             settings: TournamentSettings { seats, ..settings(entrants, TournamentFormat::RoundRobin) },

@@ -36,7 +36,8 @@ struct Replay<'a> {
 
 /// Replays all events. The final position must match the reason for the end of the episode.
 ///
-/// `wanted` holds the names of the marks to collect. Other marks are not computed: some cost much more than the replay.
+/// `wanted` holds the names of the marks to collect. Only these marks are computed, because some marks cost much more
+/// than the replay.
 pub(super) fn replay(
     game: &GameRef,
     record: &Record,

@@ -24,8 +24,8 @@ const BYTES: usize = 4 << 20;
 type Judged = Option<Result<GameResult, RejectedRecord>>;
 
 impl Verifier {
-    /// Verifies records while they are read, on all cores. `each` receives the verdict on each line, in the order of
-    /// the lines; a duplicate record counts once.
+    /// Verifies records on all cores while they are read. `each` receives the verdict on each line, in the order of the
+    /// lines. A duplicate record is rejected.
     ///
     /// `wanted` receives a record's game and parameters before any check, and returns false to skip it. Besides two
     /// chunks of lines, memory holds the digest and the location of each accepted record.
@@ -93,7 +93,7 @@ fn next(lines: &mut impl Iterator<Item = Result<RawLine, RejectedRecord>>) -> Ve
     chunk
 }
 
-/// Returns true for a record that is not skipped, even if its header is damaged.
+/// Returns true if a record must be verified: `wanted` selects the record, or the header is damaged.
 fn is_wanted(parts: &RecordParts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
     let game = parts.header.get("game").and_then(|game| game.as_str()).unwrap_or_default();
     match parts.header.get("params").and_then(|params| params.as_object()) {

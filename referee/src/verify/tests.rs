@@ -140,7 +140,7 @@ fn unknown_game_or_different_rules_are_rejected() {
 }
 
 #[test]
-fn results_must_follow_from_the_events() {
+fn result_that_contradicts_events_is_rejected() {
     let record = play("tic_tac_toe", &["a", "b"], 2);
     refuse(&altered(&record, |v| v["returns"] = json!([0.5, -0.5])), FaultKind::Result, None);
     refuse(&altered(&record, |v| v["returns"] = json!([])), FaultKind::Result, None);

@@ -150,7 +150,7 @@ fn correlation_uses_common_blocks_of_both_agents() {
 }
 
 #[test]
-fn games_without_winners_compare_by_returns() {
+fn games_without_winners_are_compared_by_returns() {
     let of = |seed, payoff| ComparedMatch { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
     let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
     assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
@@ -161,7 +161,7 @@ fn games_without_winners_compare_by_returns() {
 }
 
 #[test]
-fn comparison_without_pairs_is_unpaired() {
+fn comparison_without_pairs_uses_unpaired_differences() {
     let a: Vec<ComparedMatch> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
     let b: Vec<ComparedMatch> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
     let got = compare(&a, &b);

@@ -16,7 +16,7 @@ pub(crate) struct AxisScale {
 }
 
 impl AxisScale {
-    /// Creates a scale that covers all values, with about `ticks` ticks. Without values it ranges from 0 to 1.
+    /// Creates a scale that covers all values, with about `ticks` ticks. Without values, the scale ranges from 0 to 1.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
         let ends = values.into_iter().filter(|v| v.is_finite());
         let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

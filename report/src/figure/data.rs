@@ -1,4 +1,4 @@
-//! Data of drawings: plain numbers with their names. Drawings round them; CSV and JSON have full precision.
+//! Data of drawings: plain numbers with their names. Drawings round the numbers; CSV and JSON have full precision.
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::metric::value::{Graph, Point, Quantiles};
@@ -58,7 +58,7 @@ pub struct GridColumn {
     pub name: String,
     /// Title, unit and precision of the column's numbers.
     pub axis: Axis,
-    /// True if the column is not ranked: its greatest and least numbers are not highlighted.
+    /// True if the column is not ranked, so that its greatest and least numbers are not highlighted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
 }

@@ -7,7 +7,7 @@ use super::data::LineChart;
 use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
-/// Maximum number of series with bands; more bands would hide one another.
+/// Maximum number of series with bands; more bands would overlap too much.
 const BANDS: usize = 4;
 /// Maximum number of points at which a line has marks.
 const MARKS: usize = 40;

@@ -23,7 +23,7 @@ pub struct FigureSource<'r, 'a> {
     pub rows: &'r Rows<'a>,
     /// Groups of parts: names with the ids of their parts.
     pub groups: &'r [(String, Vec<String>)],
-    /// Returns pictures of some of a part's matches, by part id.
+    /// Function that returns pictures of some matches of a part, by part id.
     pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
 }
 

@@ -61,7 +61,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     svg.end(end, title, &format!("{} against {}; the numbers are in the table below.", data.y.title, data.x.title))
 }
 
-/// Returns a free position for a name beside its mark.
+/// Returns a free position for the name of a point, beside the point's mark.
 fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>) -> Option<([f64; 2], String)> {
     let [left, right, top, bottom] = frame;
     let text = fit(&clean(&p.label), 130.0);

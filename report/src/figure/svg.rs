@@ -1,5 +1,5 @@
-//! Shapes and texts of the drawings. They have classes, and the page's style sets their colors, so that one drawing works
-//! in light mode, dark mode and print.
+//! Shapes and texts of the drawings. Elements have classes whose colors the page's style sets, so that one drawing
+//! works in light mode, dark mode and print.
 
 use ludex_env::svg::{Element, TextAnchor, length};
 

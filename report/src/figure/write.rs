@@ -146,7 +146,7 @@ impl Cell {
         value.map_or(Cell::None, |value| Cell::Some(value, digits))
     }
 
-    /// Returns the shortest text that parses to the same number.
+    /// Returns the shortest text that parses to exactly this number.
     fn whole(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),

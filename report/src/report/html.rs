@@ -81,7 +81,7 @@ struct FigureView {
     table: bool,
 }
 
-/// Drawing with its numbers, both as HTML.
+/// Drawing and its numbers, as HTML texts.
 #[derive(Serialize)]
 struct PageView {
     name: String,

@@ -84,7 +84,7 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     Some(Measurement { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
 }
 
-/// Returns the parts, as suite and part, in which one of the agents has a share of points, in the order of the suites.
+/// Returns the parts, as (suite, part), in which at least one of the agents has a share of points, in suite order.
 fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     let mut out = Vec::new();
     for run in &report.runs {
@@ -99,7 +99,7 @@ fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     out
 }
 
-/// Returns an agent's share of points in a part, from the first run that has it.
+/// Returns an agent's share of points in a part, from the first run that has a share.
 fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
     let runs = report.runs.iter().filter(|run| run.suite == suite);
     let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
@@ -183,7 +183,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
     })
 }
 
-/// Adds the number of parts to each mean, if it differs between agents.
+/// Adds a column with the number of parts in each mean, if this number differs between agents.
 fn add_parts(columns: &mut Vec<GridColumn>, cells: &mut [Vec<Option<Measurement>>]) {
     for at in (0..columns.len()).rev() {
         let numbers: BTreeSet<u64> = cells.iter().filter_map(|row| Some(row[at]?.n)).collect();

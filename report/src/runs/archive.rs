@@ -90,7 +90,7 @@ impl Archive {
         bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
     }
 
-    /// Reads a run from the bytes of its files; messages refer to it by `place`.
+    /// Reads a run from the bytes of its files. `place` is the location of the run in messages.
     ///
     /// # Errors
     /// Returns an error if the settings are missing or cannot be parsed.
@@ -118,7 +118,7 @@ impl Archive {
         read.rows
     }
 
-    /// Returns the position of a match in the run by the name of its episode.
+    /// Returns the position of a match in the run; `None` if the name `episode` is not that of a match in the run.
     pub fn place_of(&self, episode: &str) -> Option<MatchPlace> {
         MatchPlace::parse(&self.about.run, episode)
     }
@@ -171,7 +171,7 @@ mod tests {
     use crate::runs::settings::RunSeeds;
 
     #[test]
-    fn damaged_lines_are_listed_and_others_are_read() {
+    fn damaged_lines_are_listed_and_skipped() {
         let call =
             r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
         let calls = format!(

@@ -92,7 +92,7 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
 /// Reads the files of a bundle.
 ///
 /// # Errors
-/// Returns an error if the bundle is incomplete, or contains anything but files in one folder.
+/// Returns an error if the bundle is incomplete, or if it contains anything except files in a single folder.
 pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;

@@ -12,7 +12,7 @@ pub const AGAIN: &str = ".re";
 pub struct MatchPlace {
     /// Part, pairing, seed and seating.
     pub place: MatchKey,
-    /// True if the match repeats a failed one.
+    /// True if the match repeats a match that failed.
     pub rematch: bool,
 }
 
@@ -43,7 +43,7 @@ pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     })
 }
 
-/// Returns the name of a record's episode; empty if it has none.
+/// Returns the name of a record's episode; empty for a record without a name.
 pub fn episode_of(parts: &RecordParts) -> &str {
     parts.header.get("episode").and_then(Value::as_str).unwrap_or_default()
 }

@@ -147,7 +147,7 @@ pub fn read<T>(name: &str, bytes: &[u8], parse: impl Fn(&RawLine) -> Result<T, R
 /// Parses a line of JSON, for [`read`].
 ///
 /// # Errors
-/// Returns an error for a line that is not a `T`, with its `episode` if it has one.
+/// Returns an error for a line that is not a `T`. The error includes the line's `episode`, if present.
 pub fn json<T: DeserializeOwned>(line: &RawLine) -> Result<T, RejectedRecord> {
     #[derive(Deserialize)]
     struct Line {

@@ -9,7 +9,7 @@ use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 
-/// Settings of a run, frozen when it is created.
+/// Settings of a run, which do not change after its creation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
@@ -44,7 +44,7 @@ pub struct RunSettings {
     /// Version of the prompt wording of the language model agent; 0 in runs of older builds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wording: u32,
-    /// True if records contain digests of their language model calls, as all runs of this version do.
+    /// True if records contain digests of their language model calls, as in all runs of this version.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub calls_bound: bool,
     /// Creation time, UTC in RFC 3339.

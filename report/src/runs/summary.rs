@@ -60,7 +60,7 @@ pub struct PartResult {
     pub discarded: u64,
     /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
-    /// Reason that the part is not played, if it needs more candidates than there are.
+    /// Reason that the part is not played, if it needs more candidates than the run has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -83,7 +83,7 @@ pub fn counted_records<'r>(run: &str, done: &Results, records: &'r [Record]) -> 
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_)))
 }
 
-/// Returns the records that count together with the invalid ones: the input of [`rows`].
+/// Returns the records that count and the records of invalid matches: the input of [`rows`].
 pub fn counting_or_invalid<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_) | MatchScore::Invalid))
 }
@@ -104,7 +104,7 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
     verified_with(records, BTreeSet::new())
 }
 
-/// Verifies records and computes the marks of these names.
+/// Verifies records and collects the marks named in `marks`.
 ///
 /// # Errors
 /// Same as [`verified`].
@@ -375,7 +375,7 @@ pub struct GroupScore {
     pub score: f64,
 }
 
-/// Returns the row of an agent whose rating is measured and not relative.
+/// Returns the row of an agent; `None` if its rating is a constant or relative.
 fn rated<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
     scale.agents.iter().find(|a| a.name == name && a.anchored && !a.fixed)
 }

@@ -185,7 +185,7 @@ fn rating_does_not_change_when_agents_are_added() {
 }
 
 #[test]
-fn only_counted_records_are_rated() {
+fn records_that_do_not_count_are_not_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;
     records[1].header.flags = vec!["peek".into()];

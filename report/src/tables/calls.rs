@@ -62,7 +62,7 @@ impl TableRow for CallRow {
     const ABOUT: &str = "One row is one call of a model's endpoint in a finished match.";
 }
 
-/// Returns one row for each call of a finished match, and the records that cannot be read.
+/// Returns one row for each call of a finished match. Also returns the records that cannot be read.
 pub fn calls(run: &Archive, records: &[&SourcedRecord]) -> (Vec<CallRow>, Vec<RejectedRecord>) {
     collect_rows(records, |record, _| run.calls_of(&record.header.episode).iter().map(|line| row(run, line)).collect())
 }

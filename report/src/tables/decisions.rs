@@ -27,7 +27,7 @@ pub struct DecisionRow {
     pub part: Option<String>,
     /// game with its parameters
     pub game: String,
-    /// level of the opponent, if it is an anchor of the game's ladder
+    /// level of the opponent, if the opponent is an anchor of the game's ladder
     pub level: Option<u32>,
     /// name of the deciding agent
     pub agent: Option<String>,
@@ -217,7 +217,7 @@ impl DecidedMatch<'_> {
     }
 }
 
-/// Returns the refused attempts before a move, with the reasons of the game.
+/// Returns the refused attempts before a move, with the game's reasons for the refusals.
 fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
     let refused = m.tries.iter().map(|attempt| {
         let given = submitted_move(attempt);

@@ -65,7 +65,7 @@ impl TableRow for EpisodeRow {
     const ABOUT: &str = "One row is one match. Matches that do not count are included (`counts`).";
 }
 
-/// Returns one row for each match, counted or not, and the records that cannot be read.
+/// Returns one row for each match, including matches that do not count. Also returns the records that cannot be read.
 pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, Vec<RejectedRecord>) {
     collect_rows(records, |record, parts| Ok(vec![row(run, record, parts)?]))
 }

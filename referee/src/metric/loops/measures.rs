@@ -15,7 +15,7 @@ pub(super) struct Bounds {
 /// Maximum number of search steps for simple cycles, to bound the search in graphs with many paths but few cycles.
 const STEPS: u64 = 20_000_000;
 
-/// Largest component that is searched for its longest cycle.
+/// Maximum number of nodes in a component for the search of the longest cycle.
 const SEARCHED: usize = 20;
 
 /// Results of the search.

@@ -33,8 +33,8 @@ fn name(block: &Block) -> String {
     key("p", &block.pairing, block.index, block.matches[0].turn)
 }
 
-/// Plays a plan to its end; `keep` selects the matches of each wave. Returns the blocks by number and the size of the
-/// largest wave.
+/// Plays a plan to its end in waves of due matches, of which `keep` selects the matches to play. Returns the blocks by
+/// number, and the size of the largest wave.
 fn played(
     plan: &Plan,
     result: impl Fn(&Block) -> MatchScore,

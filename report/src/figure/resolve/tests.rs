@@ -188,7 +188,7 @@ fn scatter_plots_and_strips_resolve_to_data() {
 }
 
 #[test]
-fn metric_is_subtracted_from_one_and_limited_to_its_parts() {
+fn metric_may_be_subtracted_and_limited_to_parts() {
     with_rows(|rows| {
         let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
         let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());

@@ -55,7 +55,8 @@ fn metrics_of_result_tables_match_hand_computed_values() {
     shares(RESULTS, "wdl", "A", &[("wins", 41.0), ("draws", 2.0), ("losses", 37.0)]);
 }
 
-/// Three players in two cycles: A beats B beats C beats A in the first; A wins twice and B beats C in the second.
+/// Three players in two cycles. In the first, A beats B, B beats C and C beats A. In the second, A wins both its
+/// matches and B beats C.
 const MATCHES: &str = "part,cycle,order,a,b,score_a,return_a,return_b,first
 duel,0,1,A,B,1,5,1,a
 duel,0,2,B,C,1,2,2,b

@@ -200,7 +200,7 @@ fn shuffled_order_is_stable_and_preserves_cycles() {
 }
 
 #[test]
-fn sweep_adds_a_match_per_seating() {
+fn each_swept_value_adds_a_match_per_seating() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nsweep = { pile_sizes = [\"1;2\", \"3\"], is_misere = [true, false] }\nblocks = 2\n";
     let plan = plan_of(&suite(text), &["a"]).unwrap();
     let part = &plan.parts[0];
