@@ -464,7 +464,7 @@ impl PartSpec {
         }
         let distinct: BTreeSet<&str> = self.opponents.iter().map(|o| o.trim()).collect();
         if distinct.len() < self.opponents.len() {
-            return Err("opponents: expected each opponent once; set blocks to play more matches".into());
+            return Err("opponents: expected each opponent once, got a duplicate; set blocks to play more matches".into());
         }
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
             return Err(format!("expected a game with an anchor ladder, got {}", game.spec().string));
@@ -479,7 +479,7 @@ impl PartSpec {
             u64::from(self.cycles),
         ];
         if counts.iter().any(|n| !(1..=MOST).contains(n)) {
-            return Err(format!("blocks, blocks_of_random and cycles: expected 1 to {MOST}"));
+            return Err(format!("blocks, blocks_of_random and cycles: expected 1 to {MOST} each, got {counts:?}"));
         }
         if let Some(policy) = &self.policy {
             policy.check()?;

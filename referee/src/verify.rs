@@ -376,7 +376,8 @@ fn result(
     }
     let seats = spec.players as usize;
     if returns.len() != seats || outcome.len() != seats {
-        return wrong(format!("expected {seats} returns and outcomes, got {} and {}", returns.len(), outcome.len()));
+        let (returns, outcomes) = (returns.len(), outcome.len());
+        return wrong(format!("expected {seats} returns and {seats} outcomes, got {returns} and {outcomes}"));
     }
     let expected = |offender: Option<usize>| {
         let mut returns = ending.returns.clone();

@@ -136,19 +136,18 @@ impl Args {
     /// Checks arguments and fills in the defaults of missing ones.
     ///
     /// # Errors
-    /// Returns an error that starts with the argument's name, if an argument is unknown, missing or of the wrong type.
+    /// Returns an error for an unknown or missing argument, or for a value of the wrong type, with the argument's name.
     pub fn new(params: &'static [ParamDef], given: &BTreeMap<String, toml::Value>) -> Result<Args, String> {
         let names = || params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {
-            let known =
-                if params.is_empty() { "it takes no arguments".into() } else { format!("it takes {}", names()) };
-            return Err(format!("unknown argument {unknown:?}: {known}"));
+            let known = if params.is_empty() { "none".into() } else { names() };
+            return Err(format!("unknown argument {unknown:?}; allowed: {known}"));
         }
         let mut out = BTreeMap::new();
         for param in params {
             let value = given.get(param.name).map_or_else(|| param.default.to_owned(), text);
             if value.is_empty() && param.default.is_empty() {
-                return Err(format!("{} is missing: {}", param.name, param.doc));
+                return Err(format!("missing argument {}: {}", param.name, param.doc));
             }
             let nothing = value == NONE && param.default == NONE;
             if let Some(why) = param.takes.wrong(&value).filter(|_| !nothing) {

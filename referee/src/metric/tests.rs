@@ -226,11 +226,11 @@ fn self_play_match_counts_for_the_first_side() {
 fn invalid_metric_specs_are_refused() {
     let wrong = |ask: &str| MetricQuery::parse(ask).map(|_| ()).unwrap_err();
     assert!(wrong("scorerate").starts_with("unknown metric \"scorerate\"; did you mean score_rate?"));
-    assert_eq!(wrong("nra shape=win"), "metric nra: unknown argument \"shape\": it takes form, mode");
-    assert_eq!(wrong("wdl by=x"), "metric wdl: unknown argument \"by\": it takes no arguments");
+    assert_eq!(wrong("nra shape=win"), "metric nra: unknown argument \"shape\"; allowed: form, mode");
+    assert_eq!(wrong("wdl by=x"), "metric wdl: unknown argument \"by\"; allowed: none");
     assert_eq!(wrong("nra form=won"), "metric nra: form: expected one of win, reward, got \"won\"");
     assert_eq!(wrong("elo k=many"), "metric elo: k: expected a number, got \"many\"");
-    assert!(wrong("mean").starts_with("metric mean: of is missing"));
+    assert!(wrong("mean").starts_with("metric mean: missing argument of"));
     assert!(wrong("normalised of=nothing").contains("unknown metric \"nothing\""));
     assert_eq!(wrong("nra form"), "\"nra form\": expected name=value, got \"form\"");
     assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": duplicate argument form");

@@ -44,10 +44,10 @@ impl Stop {
     pub(super) fn check(&self) -> Result<(), String> {
         let Stop { games, sigma, change, over, most, .. } = self;
         if !(1..=MOST).contains(most) || !(1..=*most).contains(games) || over > games {
-            return Err(format!("stop: expected over <= games <= most, and games and most from 1 to {MOST}"));
+            return Err(format!("stop: expected over <= games <= most from 1 to {MOST}, got {over}, {games} and {most}"));
         }
         if !(sigma.is_finite() && *sigma > 0.0 && change.is_finite() && *change > 0.0) {
-            return Err("stop: expected sigma and change above 0".into());
+            return Err(format!("stop: expected sigma and change above 0, got {sigma} and {change}"));
         }
         Ok(())
     }

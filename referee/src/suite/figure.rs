@@ -347,7 +347,7 @@ impl Figure {
             if known.contains(mark) {
                 Ok(())
             } else {
-                Err(format!("the games of its parts have no mark {mark:?}; {there}"))
+                Err(format!("the games of the figure's parts have no mark {mark:?}; {there}"))
             }
         };
         for wish in self.wishes() {
@@ -361,7 +361,7 @@ impl Figure {
         }
         let places = [&self.rows, &self.columns].into_iter().flatten();
         if places.clone().count() == 2 && self.rows == self.columns {
-            return Err("rows and columns are the same".into());
+            return Err("expected different axes for rows and columns".into());
         }
         if let Some(twice) = self.pages.0.iter().find(|page| self.rows.as_ref() == Some(page)) {
             return Err(format!("pages and rows are both {:?}", String::from(twice.clone())));

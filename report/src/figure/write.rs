@@ -237,7 +237,7 @@ pub(super) fn latex(text: &str) -> String {
 pub(crate) fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     // Writing to memory cannot fail, and all rows have the columns of the head.
-    write(&mut out).unwrap_or_else(|e| unreachable!("a row that cannot be written: {e}"));
-    let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("memory that cannot be written to: {e}"));
-    String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("text that is not text: {e}"))
+    write(&mut out).unwrap_or_else(|e| unreachable!("CSV row cannot be written: {e}"));
+    let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("CSV text cannot be completed: {e}"));
+    String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("CSV text is not UTF-8: {e}"))
 }

@@ -296,7 +296,7 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
             known.players.len() - 1
         });
         if known.scores[seat] != result {
-            let message = format!("another row says that {agent} ended match {game} otherwise");
+            let message = format!("expected equal results of {agent} in all rows of match {game}, got different ones");
             return Err(ImportError::at(row.number, "result", message));
         }
         let value = value.parse().map_or_else(|_| MarkValue::Text(value.to_owned()), MarkValue::Number);

@@ -95,7 +95,7 @@ fn invalid_cells_report_row_and_column() {
         ("A,p,0,m,1,won,x,1", "row 2, column result: expected win, draw or loss, got \"won\""),
         (
             "A,p,0,m,1,win,x,1\nA,p,0,m,2,loss,x,1",
-            "row 3, column result: another row says that A ended match m otherwise",
+            "row 3, column result: expected equal results of A in all rows of match m",
         ),
         ("A,p,0,m,1,win,x,1\nA,p,0,m,1,win,x,2", "row 3, column name"),
     ] {

@@ -67,10 +67,10 @@ impl FromStr for Sprt {
             return Err(format!("expected elo0 below elo1, got {elo0} and {elo1}"));
         }
         if elo0.abs().max(elo1.abs()) > 2000.0 {
-            return Err("expected elo0 and elo1 between -2000 and 2000".to_owned());
+            return Err(format!("expected elo0 and elo1 between -2000 and 2000, got {elo0} and {elo1}"));
         }
         if [alpha, beta].iter().any(|p| !(*p > 0.0 && *p < 0.5)) {
-            return Err("expected alpha and beta above 0 and below 0.5".to_owned());
+            return Err(format!("expected alpha and beta above 0 and below 0.5, got {alpha} and {beta}"));
         }
         Ok(Sprt { elo0, elo1, alpha, beta })
     }

@@ -51,7 +51,7 @@ impl FromStr for CallKey {
         let numbers: Option<Vec<u32>> = text.split('.').map(|n| n.parse().ok()).collect();
         match numbers.as_deref() {
             Some(&[turn, attempt, step]) => Ok(CallKey { turn, attempt, step }),
-            _ => Err(format!("key {text:?} is not turn.attempt.step")),
+            _ => Err(format!("expected a key of the form turn.attempt.step, got {text:?}")),
         }
     }
 }

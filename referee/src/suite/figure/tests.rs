@@ -38,7 +38,7 @@ fn invalid_figures_are_refused() {
         (format!("{GOOD}rows = \"agents\"\n"), "expected one of agent, part, opponent"),
         (format!("{GOOD}colour = \"agent\"\n"), "colour is not supported by kind table"),
         (format!("{GOOD}color = \"agent\"\n"), "unknown field `color`"),
-        (format!("{GOOD}rows = \"part\"\ncolumns = \"part\"\n"), "rows and columns are the same"),
+        (format!("{GOOD}rows = \"part\"\ncolumns = \"part\"\n"), "expected different axes for rows and columns"),
         (format!("{GOOD}rows = \"part\"\npages = \"part\"\n"), "pages and rows are both \"part\""),
         (GOOD.replace("table", "graph"), "kind graph needs value"),
         (GOOD.replace("table", "scatter"), "kind scatter needs x"),
