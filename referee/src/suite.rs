@@ -464,7 +464,7 @@ impl PartSpec {
         }
         let distinct: BTreeSet<&str> = self.opponents.iter().map(|o| o.trim()).collect();
         if distinct.len() < self.opponents.len() {
-            return Err("opponents: expected each opponent once, got a duplicate; set blocks to play more matches".into());
+            return Err("opponents: expected each opponent once, got a duplicate; set blocks for more matches".into());
         }
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
             return Err(format!("expected a game with an anchor ladder, got {}", game.spec().string));

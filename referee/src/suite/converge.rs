@@ -44,7 +44,7 @@ impl Stop {
     pub(super) fn check(&self) -> Result<(), String> {
         let Stop { games, sigma, change, over, most, .. } = self;
         if !(1..=MOST).contains(most) || !(1..=*most).contains(games) || over > games {
-            return Err(format!("stop: expected over <= games <= most from 1 to {MOST}, got {over}, {games} and {most}"));
+            return Err(format!("stop: expected over <= games <= most from 1 to {MOST}, got {over}, {games}, {most}"));
         }
         if !(sigma.is_finite() && *sigma > 0.0 && change.is_finite() && *change > 0.0) {
             return Err(format!("stop: expected sigma and change above 0, got {sigma} and {change}"));

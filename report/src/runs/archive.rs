@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(run.calls_of("r.p.0-1.0.0")[1].call.more["later"], 1);
         let said: Vec<String> = run.refused.iter().map(ToString::to_string).collect();
         assert!(said.len() == 2 && said[0].starts_with("f/calls.jsonl:2: "), "{said:?}");
-        assert!(said[1].contains("f/calls.jsonl:4: r.p.0-1.0.0: expected a key of the form turn.attempt.step, got \"1.0\""), "{said:?}");
+        assert!(said[1].contains("r.p.0-1.0.0: expected a key of the form turn.attempt.step"), "{said:?}");
         assert_eq!(run.cut.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
         assert_eq!(run.unfinished().into_iter().collect::<Vec<_>>(), ["r.p.0-1.0.0"]);
 
