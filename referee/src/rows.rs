@@ -41,7 +41,7 @@ pub struct RowPart {
     /// True if the seat with the higher return wins and is rated as winner, although each seat maximizes its own
     /// return.
     pub contest: bool,
-    /// True if a match counts for a candidate only if the candidate is `a`, the first entrant, and not an opponent.
+    /// True if only matches in which a candidate is the first entrant (`a`) count for the candidate.
     pub only_a: bool,
 }
 

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 const RUNS: u64 = 500;
 /// Number of blocks between two checks of `ludex evaluate --stop-at-ci`.
 const ROUNDS: usize = 4;
-/// Sampling step: one of this many runs is resampled for the interval of the report.
+/// Sampling step: the interval of the report is computed for one of this many simulated runs.
 const RESAMPLED: u64 = 5;
 
 /// Distribution of blocks: the probabilities of 0, 1/2, 1, 3/2 and 2 points in a block's two matches, and the ladder's

@@ -74,8 +74,8 @@ fn level(rows: &Rows, args: &Args) -> Option<Value> {
     }
 }
 
-/// Returns the level, the progress at this level, and the number of matches at it. `full` is the level at which a draw
-/// is the best possible result.
+/// Returns the level, the progress at the level, and the number of matches at the level. `full` is the level at which a
+/// draw is the best possible result.
 fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Option<(u32, Option<(Interval, u64)>)> {
     for (&level, tally) in levels {
         let at_full = full == Some(level);

@@ -64,7 +64,7 @@ pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
-/// Values of the mark for groups or conditions, by their location.
+/// Values of a mark that groups or filters, by match, seat and turn.
 struct OtherMark {
     /// True if each value applies to a whole match, like the value of a column.
     whole: bool,

@@ -110,9 +110,9 @@ impl Converge {
         &self.draws
     }
 
-    /// Returns the due matches: from the first match that is not completed, those that are needed whatever their
-    /// results are. Empty after convergence. `done` returns `None` for a match that is not completed, `Some(None)` for
-    /// one that does not count, and the first side's points otherwise.
+    /// Returns the range of due matches. The range starts at the first match that is not completed, and contains the
+    /// matches that are needed with any results. Empty after convergence. `done` returns `None` for a match that is not
+    /// completed, `Some(None)` for a match that does not count, and otherwise the first side's points.
     pub(super) fn certain(&self, done: impl Fn(usize, &RandomMatch) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;

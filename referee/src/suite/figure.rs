@@ -23,7 +23,7 @@ pub enum FigureKind {
     Stacked,
     /// Line for each series of numbers.
     Lines,
-    /// Spread of a number for each row.
+    /// Box plot of the distribution of a number, for each row.
     Box,
     /// Mark for each pair of numbers.
     Scatter,
@@ -308,7 +308,7 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
     }
 }
 
-/// Part of a suite for the checks of figures.
+/// Part of a suite with the data that the checks of figures need.
 pub struct KnownPart<'a> {
     pub id: &'a str,
     /// Marks of the part's game.
