@@ -1,14 +1,15 @@
-//! Simulations per second of `mcts` from the first decision of every game.
+//! Measures `mcts` simulations per second at the first decision of every game.
 //!
-//! `cargo bench -p ludex-agents`; 1,000 simulations are what `docs/benchmarks/peers.sh` compares. The throughput figure is simulations per second on one core. `solve=false`, as a proven
-//! position would end the search early.
+//! Run with `cargo bench -p ludex-agents`. `docs/benchmarks/peers.sh` compares searches of 1,000 simulations.
+//! Throughput is in simulations per second on one core. The searches use `solve=false`, because a proven position would
+//! end a search early.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
 use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove};
 use ludex_games::{games, load};
 
-/// Variants measured besides the defaults of every game.
+/// Game variants measured in addition to the default form of every game.
 const MORE: &[&str] = &["go(board_size=9)"];
 
 /// Returns the first position in which a seat acts.

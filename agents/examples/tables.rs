@@ -1,5 +1,5 @@
-//! Computes the tables that agents include: the policies of `equilibrium`, and the opening book of `solver` for Connect
-//! Four.
+//! Computes the tables built into this crate: the policies of `equilibrium`, and the Connect Four opening book of
+//! `solver`.
 //!
 //! ```text
 //! cargo run --release -p ludex-agents --example tables -- [--check] [NAME...]
@@ -17,10 +17,10 @@ use ludex_agents::solve::connect_four::book;
 use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::GameTree;
 
-/// Name of a table, its file, and the function that computes it.
+/// Table name, path of the stored file, and function that computes the table.
 type Table = (&'static str, &'static str, fn() -> Result<Vec<u8>, Box<dyn Error>>);
 
-/// Rounds of CFR+ are those beyond which further precision is lost in the rounding to bytes.
+/// All tables. The numbers are rounds of CFR+; more rounds would not change the policies after rounding to bytes.
 const TABLES: [Table; 4] = [
     ("kuhn_poker", "tables/kuhn_poker.policy", || policy("kuhn_poker", 100_000)),
     ("leduc_poker", "tables/leduc_poker.policy", || policy("leduc_poker", 20_000)),
@@ -28,7 +28,7 @@ const TABLES: [Table; 4] = [
     ("connect_four", "src/solve/connect_four/book.bin", || Ok(book::generate())),
 ];
 
-/// Solves a game by CFR+, prints the quality of the policy before and after packing, and returns it packed.
+/// Solves a game by CFR+, prints the quality of the policy before and after packing, and returns the packed policy.
 fn policy(name: &str, rounds: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     let tree = GameTree::build(&ludex_games::load(name)?, 1 << 20)?;
     let mut cfr = Cfr::new(&tree);

@@ -1,4 +1,4 @@
-//! The agent trait, its reply, and an adapter for hosts that use only [`Policy`].
+//! Agent trait, replies of agents, and an adapter to [`Policy`].
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::error::AgentError;
 /// Reply of an agent: a move with notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveReply {
-    /// Chosen move; `None` to resign.
+    /// Chosen move; `None` if the agent resigns.
     pub mv: Option<Move>,
-    /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and
-    /// similar entries into `more`.
+    /// Notes for the record, possibly empty. Agents of this crate add entries such as `sims`, `value`, `nodes`, `depth`
+    /// and `cut` to `more`.
     pub notes: Notes,
 }
 
@@ -27,7 +27,7 @@ impl MoveReply {
         MoveReply { mv: Some(mv), notes: Notes::default() }
     }
 
-    /// Creates a reply with a legal action and no notes.
+    /// Creates a reply with an action id and no notes.
     pub fn id(a: Action) -> Self {
         Self::new(Move::Id(a.into()))
     }
@@ -37,13 +37,13 @@ impl MoveReply {
         MoveReply { mv: None, notes: Notes::default() }
     }
 
-    /// Adds a note under a name for which [`Notes`] has no field.
+    /// Adds a note under a custom name, for values without a field in [`Notes`].
     pub fn note(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.notes.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Returns the action id if the move is one.
+    /// Returns the move as an action id; `None` for other kinds of moves.
     pub fn action(&self) -> Option<Action> {
         match self.mv {
             Some(Move::Id(id)) => Action::try_from(id).ok(),
@@ -54,12 +54,13 @@ impl MoveReply {
 
 /// Agent that plays one game.
 ///
-/// A reply is a function of (spec, agent key, turn, view). All randomness comes from [`MoveRequest::stream`], which is
-/// keyed by turn, and state stored between requests (trees, transcripts) is a cache. Hosts may therefore call one agent
-/// from several threads, for several episodes, in any order, and again after a crash.
+/// A reply is a function of the spec, the agent's key, the turn and the view. All randomness comes from
+/// [`MoveRequest::stream`], whose key includes the turn. Any state that an agent stores between requests, such as trees
+/// and transcripts, is a cache. Hosts may therefore call one agent from several threads, for several episodes, in any
+/// order, and again after a crash.
 ///
-/// There are two exceptions, both visible to the host: [`Agent::reproducible`] returns false for agents that depend on
-/// the clock or on a person, and a reply cut short by a deadline carries the note `cut: true`.
+/// There are two exceptions, both visible to the host. [`Agent::reproducible`] returns false for agents that depend on
+/// the clock or on a person. A reply that a deadline cut short has the note `cut: true`.
 pub trait Agent: Send + Sync {
     /// Chooses a move for this request. Returns by the deadline of [`MoveRequest::budget`], if there is one, with a
     /// reply or an error; only a person may exceed it. A search checks [`Budget::is_spent`] every few milliseconds, so
@@ -77,7 +78,7 @@ pub trait Agent: Send + Sync {
         false
     }
 
-    /// Returns true if equal requests always get equal replies.
+    /// Returns true if the agent always gives the same reply to the same request.
     fn reproducible(&self) -> bool {
         true
     }
@@ -89,32 +90,31 @@ pub trait Agent: Send + Sync {
     }
 
     /// Returns true if the agent collects requests of many episodes into provider batches, which may take hours. Hosts
-    /// run as many episodes at a time as they can and set no limit per move. A host that requires a limit refuses the
-    /// agent.
+    /// run as many episodes at once as possible and set no time limit per move. Hosts that require a time limit refuse
+    /// the agent.
     fn is_batched(&self) -> bool {
         false
     }
 
-    /// Returns true if the agent reads [`MoveRequest::past`]. Hosts need not store the moves of an episode for other
-    /// agents.
+    /// Returns true if the agent reads [`MoveRequest::past`]. Otherwise hosts need not store the moves of an episode.
     fn needs_history(&self) -> bool {
         false
     }
 
-    /// Notifies the agent that a match starts. Hosts that call `enter` call it once for each seat of the agent, and
-    /// [`Agent::leave`] once for each of these seats at the end.
+    /// Notifies the agent that a match starts. Hosts that call this method call it once for each of the agent's seats.
+    /// They also call [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
-    /// Notifies the agent that a match has ended, once for each call of [`Agent::enter`]. After the last call the agent
-    /// may drop state stored for later turns.
+    /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. When every call has been matched,
+    /// the agent may drop its cached state.
     fn leave(&self) {}
 }
 
-/// Requests one move of `seat`, which is to move in `state`, outside of a match.
+/// Requests one move outside of a match. `seat` must be to move in `state`.
 ///
-/// The agent's randomness comes from `seed`, like the spec argument `seed` on the seat's first turn. For a later turn
-/// of the same episode, pass a different seed. Hosts of matches build a [`MoveRequest`] themselves, with the episode's stream,
-/// the turn and the history.
+/// The agent's randomness comes from `seed`, as with the spec argument `seed` on the seat's first turn. Pass a
+/// different seed for each later turn of the same episode. Hosts of matches build a [`MoveRequest`] themselves, with
+/// the episode's stream, the turn and the history.
 ///
 /// # Errors
 /// Those of [`Agent::act`].
@@ -123,15 +123,15 @@ pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Re
     agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))))
 }
 
-/// Returns the key derived from a seed: SHA-256 of `ludex.v1:agent-seed:N`.
+/// Returns the agent key for a seed: SHA-256 of `ludex.v1:agent-seed:N`.
 pub(crate) fn seed_key(seed: u64) -> Key {
     key(&format!("ludex.v1:agent-seed:{seed}"))
 }
 
-/// Adapter from an agent to [`Policy`], for batches and other hosts that need an action without a deadline.
+/// Adapter from an agent to [`Policy`], for batches and other hosts that only need actions and set no deadline.
 pub struct AgentPolicy(pub Arc<dyn Agent>);
 
-/// Action that [`AgentPolicy`] returns if the agent resigned, failed or chose no legal action. No game uses this id.
+/// Action that [`AgentPolicy`] returns if the agent resigns, fails or chooses no legal action. No game uses this id.
 pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for AgentPolicy {
@@ -149,8 +149,8 @@ impl Policy for AgentPolicy {
     }
 }
 
-/// Wraps an agent so that `act` handles its move requests, and may call the agent. All other methods are forwarded to
-/// the agent.
+/// Wraps an agent so that `act` handles its move requests; `act` may call the wrapped agent. All other methods are
+/// forwarded to the wrapped agent.
 pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> WrappedAgent<F>
 where
     F: Fn(&dyn Agent, &MoveRequest<'_>) -> Result<MoveReply, AgentError> + Send + Sync,
@@ -166,7 +166,7 @@ pub struct WrappedAgent<F> {
 }
 
 impl<F> WrappedAgent<F> {
-    /// Declares that `act` itself reads [`MoveRequest::past`].
+    /// Declares that the wrapper's `act` function reads [`MoveRequest::past`].
     pub fn with_history(self) -> Self {
         WrappedAgent { reads_past: true, ..self }
     }

@@ -30,13 +30,13 @@ pub struct ArgDef {
     pub name: &'static str,
     /// Accepted type and range.
     pub kind: ArgKind,
-    /// Default value as spec text.
+    /// Default value in spec syntax.
     pub default: Option<&'static str>,
     /// True if the argument is mandatory.
     pub required: bool,
-    /// Argument that disables the default if present.
+    /// Name of an argument whose presence disables the default.
     pub unless: Option<&'static str>,
-    /// One line for `--help`.
+    /// One-line description for `--help`.
     pub doc: &'static str,
 }
 
@@ -50,7 +50,7 @@ impl ArgDef {
         ArgDef { default: Some(value), ..self }
     }
 
-    /// Sets a default that applies unless `other` is present.
+    /// Sets a default that applies unless the argument `other` is present.
     pub const fn default_unless(self, value: &'static str, other: &'static str) -> Self {
         ArgDef { default: Some(value), unless: Some(other), ..self }
     }
@@ -92,7 +92,7 @@ pub enum ArgValue {
 }
 
 impl ArgValue {
-    /// Returns the value as spec text without quotes.
+    /// Returns the value in spec syntax, without quotes.
     pub(crate) fn raw(&self) -> String {
         match self {
             ArgValue::Text(text) => text.clone(),
@@ -102,7 +102,7 @@ impl ArgValue {
 }
 
 impl fmt::Display for ArgValue {
-    /// Writes the value as spec text, quoted if necessary.
+    /// Writes the value in spec syntax, quoted if necessary.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArgValue::Int(n) => write!(f, "{n}"),

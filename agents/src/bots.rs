@@ -1,4 +1,4 @@
-//! Bots for single games, in one module per game.
+//! Bots that play a single game or a few related games.
 
 use crate::spec::AgentEntry;
 

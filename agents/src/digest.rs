@@ -1,4 +1,4 @@
-//! Digests of views, as keys: views with equal digests carry the same information.
+//! Digests of views, used as keys. Views with equal digests carry the same information.
 
 use ludex_env::{DynView, draw};
 

@@ -1,24 +1,25 @@
-//! Errors of agents that fail to reply.
+//! Errors of agents that do not reply.
 
 use ludex_protocol::Refusal;
 
-/// Party at fault for a missing reply.
+/// Cause of a missing reply, which determines the party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Failure of the agent itself.
     Failed,
     Late,
-    /// Failure of the agent's infrastructure (endpoint, network). The agent is not at fault and does not lose.
+    /// Failure of a dependency, such as an endpoint or the network. The agent is not at fault and does not lose the
+    /// match.
     Infrastructure,
 }
 
-/// Failure of an agent to reply. Invalid specs and unsupported games are a [`Refusal`] instead.
+/// Error of an agent that did not reply. Invalid specs and unsupported games are reported as a [`Refusal`] instead.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentError {
     pub kind: ErrorKind,
-    /// One sentence for people.
+    /// One sentence for people to read.
     pub message: String,
 }
 

@@ -19,7 +19,7 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(HumanPlayer::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))
 }
 
-/// Maximum number of legal moves listed without a `?` command.
+/// Maximum number of legal moves listed in the prompt; the `?` command lists all.
 const SHOWN: usize = 32;
 
 /// Returns the terminal width in characters; `None` if standard output is not a terminal.
@@ -35,7 +35,7 @@ pub fn width() -> Option<usize> {
     None
 }
 
-/// Wraps lines of `text` between words; continuation lines are indented by four spaces.
+/// Wraps the lines of `text` between words. Continuation lines are indented by four spaces.
 pub fn wrap_lines(text: &str, width: Option<usize>) -> String {
     // One column stays free for the cursor.
     let Some(width) = width.map(|width| width.max(40) - 1) else { return text.to_owned() };
@@ -61,11 +61,11 @@ pub fn wrap_lines(text: &str, width: Option<usize>) -> String {
     out.join("\n")
 }
 
-/// Person behind a reader and a writer.
+/// Person at a terminal, represented by a reader and a writer.
 ///
-/// Prints the view and the legal moves. Reads a move in any notation of the game, an action id, or a document as JSON,
-/// and prints the reason before it prompts again for an invalid move. `?` lists the legal moves; `quit` or the end of
-/// input resigns. The deadline is ignored, since reading cannot be interrupted.
+/// Prints the view and the legal moves, then reads a move. Accepts any notation of the game, an action id, or a
+/// document as JSON. After an invalid move, prints the reason and prompts again. `?` lists the legal moves; `quit` or
+/// the end of input resigns. The deadline is ignored, since reading cannot be interrupted.
 pub struct HumanPlayer<R, W> {
     io: Mutex<(R, W)>,
     width: Option<usize>,
@@ -76,12 +76,12 @@ impl<R: BufRead, W: Write> HumanPlayer<R, W> {
         HumanPlayer { io: Mutex::new((reader, writer)), width: None }
     }
 
-    /// Limits lines to `width` characters.
+    /// Limits output lines to `width` characters.
     pub fn with_width(self, width: Option<usize>) -> Self {
         HumanPlayer { width, ..self }
     }
 
-    /// Returns the typed move; `None` to resign.
+    /// Prompts until the person enters a valid move, and returns it; `None` if the person resigns.
     fn talk(&self, ask: &MoveRequest<'_>) -> io::Result<Option<Move>> {
         let mut io = self.io.lock();
         let (reader, writer) = &mut *io;
@@ -130,7 +130,7 @@ impl<R: BufRead + Send, W: Write + Send> Agent for HumanPlayer<R, W> {
     }
 }
 
-/// Lists the legal moves on one line, or one per line with ids if a move contains commas.
+/// Formats the legal moves on one line. If a move contains commas, lists each move with its id on its own line.
 fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
     let lines = texts.iter().any(|text| text.contains(", "));
@@ -143,7 +143,7 @@ fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     all.join(if lines { "" } else { ", " })
 }
 
-/// Parses a line as a move.
+/// Parses an input line as a move.
 ///
 /// # Errors
 /// The game's reason why the line is not a move.

@@ -1,8 +1,8 @@
 //! Agents: random play, search, solvers, bots for single games, external engines, language models and a person at the
 //! terminal.
 //!
-//! One string specifies an agent everywhere ([`AgentSpec`]). [`build`] builds it for a game; [`ask`] and [`Agent::act`]
-//! request a move.
+//! An agent is specified by a string ([`AgentSpec`]). [`build`] creates the agent for a game; [`ask`] and
+//! [`Agent::act`] request a move.
 //!
 //! ```
 //! let game = ludex_games::load("connect_four")?;
@@ -18,18 +18,19 @@
 //!
 //! All agents guarantee:
 //!
-//! - An agent receives the view of its seat ([`MoveRequest::view`](ludex_env::MoveRequest::view)), never the full state,
-//!   so a remote agent plays like a local one. Only `peek=true` grants access to the state, and only where the host
-//!   allows it.
-//! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between requests
-//!   is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
-//! - [`Agent::act`] returns by its deadline. Only a person may exceed it.
-//! - Building an agent starts no program and opens no connection. That happens on the first move request.
-//! - No output of a program or model causes a panic: it becomes a move, an illegal move or an error.
-//! - An invalid spec, or an agent that does not support the game, is a [`Refusal`](ludex_protocol::Refusal). An agent that
-//!   fails to reply is an [`AgentError`].
+//! - An agent receives the view of its seat ([`MoveRequest::view`](ludex_env::MoveRequest::view)), never the full
+//!   state. Local and remote agents therefore have the same information. Only `peek=true` grants access to the state,
+//!   and only where the host allows it.
+//! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between
+//!   requests is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
+//! - [`Agent::act`] returns by its deadline. Only a person may exceed the deadline.
+//! - Building an agent starts no program and opens no connection. Programs and connections start on the first move
+//!   request.
+//! - No output of a program or model causes a panic: every output becomes a move, an illegal move or an error.
+//! - An invalid spec, or an agent that does not support the game, is a [`Refusal`](ludex_protocol::Refusal). An agent
+//!   that fails to reply is an [`AgentError`].
 //!
-//! [`Roster`] lists the available agents. Hosts add their own.
+//! [`Roster`] lists the available agents. Hosts can add agents.
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]

@@ -1,9 +1,9 @@
-//! `llm`: a language model behind an endpoint, called move by move.
+//! `llm`: a language model behind an endpoint, called for each move.
 //!
-//! The prompt contains the game's manual and the seat's view only. The reply is parsed by the game's own notation. Each
-//! call of [`act`](Agent::act) is one attempt: a reply without a move is submitted as text, the rules refuse it, and
-//! the next attempt's prompt contains the reason. Failures of the transport (network, key, limits) are infrastructure
-//! errors and cost no game.
+//! The prompt contains only the game's manual and the seat's view. The reply is parsed in the game's own notation. Each
+//! call of [`act`](Agent::act) is one attempt. A reply without a move is submitted as text, which the rules refuse; the
+//! next attempt's prompt contains the reason. Transport failures (network, key, limits) are infrastructure errors and
+//! do not lose the match.
 
 mod api;
 mod batch;
@@ -54,16 +54,18 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .class(AgentClass::Model)
 .args(settings::ARGS);
 
-/// Note with the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
+/// Name of the note with the digest of a turn's model calls: the first 16 bytes of SHA-256 over the canonical JSON of
+/// all calls, in hex.
 pub const CALLS_DIGEST_NOTE: &str = "calls_sha256";
 
-/// Version of the prompt texts, incremented when the text of a position, manual or template changes. Runs store it, so
-/// that prompts of an older version are not reported as forged.
+/// Version of the prompt texts, incremented whenever the text of a position, manual or template changes. Runs store the
+/// version, so that prompts of an older version are not reported as forged.
 pub const PROMPT_VERSION: u32 = 2;
 
-/// Builds the model of `spec` as a reader of its own journal: it returns the stored calls and never calls the endpoint.
-/// It needs no key. Fails with kind `Failed` if a call is missing, has a different prompt, or contains data that does
-/// not follow from the prompt and the reply. Prompts are not compared if `wording` differs from [`PROMPT_VERSION`].
+/// Builds the model of `spec` as a reader of its own journal. The agent returns the stored calls, never calls the
+/// endpoint and needs no key. A move request fails with kind `Failed` if a call is missing, has a different prompt, or
+/// contains data that does not follow from the prompt and the reply. Prompts are not compared if `wording` differs from
+/// [`PROMPT_VERSION`].
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.
@@ -121,8 +123,8 @@ impl Agent for Llm {
     }
 }
 
-/// Renders the messages of the first call that `spec` would make for `ask`, without calling the endpoint. The prompt
-/// requests JSON unless the spec says `format=text`.
+/// Renders the messages of the first call that the model of `spec` would make for `ask`. Does not call the endpoint.
+/// The prompt requests JSON unless the spec contains `format=text`.
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.
@@ -133,8 +135,8 @@ pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result
     prompts.messages(ask, &*ask.view(), &task, settings.format != AnswerFormat::Text && task.wants != AnswerKind::Words)
 }
 
-/// Returns the hex digest of all inputs to prompts of `spec` in `game` except the move request: templates, manual
-/// texts, and the arguments that select among them. Equal digests mean equal prompts.
+/// Returns the hex digest of all prompt inputs of `spec` in `game` except the move request: templates, manual texts,
+/// and the arguments that select among them. Equal digests mean equal prompts.
 ///
 /// # Errors
 /// Those of [`render`].
@@ -146,8 +148,8 @@ pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, Refusal
     Ok(hex::encode(key(&text)))
 }
 
-/// Returns the number of calls per move without failures: 1; n for `sc_cot`; 12 for `tot` by default; 3 for
-/// `self_refine`.
+/// Returns the number of calls per move if no call fails: n for `sc_cot`, 12 for `tot` with default arguments, 3 for
+/// `self_refine`, otherwise 1.
 ///
 /// # Errors
 /// Those of [`render`].
@@ -155,8 +157,8 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
     Ok(read(spec)?.calls() as f64)
 }
 
-/// Returns the cost of a number of tokens in USD; `None` if the spec has no prices. `cached` is the number of input
-/// tokens that came from the endpoint's cache.
+/// Returns the cost of these tokens in USD; `None` if the spec has no prices. `cached` is the number of input tokens
+/// read from the endpoint's cache.
 ///
 /// # Errors
 /// Those of [`render`].
@@ -168,7 +170,7 @@ pub fn usd(spec: &AgentSpec, tokens_in: u64, cached: u64, tokens_out: u64) -> Re
 /// Names of the price arguments.
 const PRICES: [&str; 4] = ["price_in", "price_out", "price_cached", "price_cache_write"];
 
-/// Removes the prices of a spec. Other agents' specs are returned unchanged.
+/// Returns the spec without prices. Specs of other agents are unchanged.
 pub fn without_prices(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
@@ -176,12 +178,12 @@ pub fn without_prices(spec: &AgentSpec) -> AgentSpec {
     PRICES.iter().fold(spec.clone(), |spec, price| spec.without(price))
 }
 
-/// Arguments that control transport and batching but not the prompts.
+/// Names of the arguments that affect transport and batching but not the prompts.
 const WAYS: [&str; 9] =
     ["rpm", "concurrency", "timeout", "retries", "key_env", "batch", "batch_wait", "batch_size", "batch_poll"];
 
-/// Removes the arguments that may change without changing the player: transport and batching. Other agents' specs are
-/// returned unchanged.
+/// Returns the spec without its transport and batching arguments, which do not affect how the model plays. Specs of
+/// other agents are unchanged.
 pub fn without_transport_args(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
@@ -189,12 +191,13 @@ pub fn without_transport_args(spec: &AgentSpec) -> AgentSpec {
     WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))
 }
 
-/// Returns true if the model of a spec is called through the provider's batch interface.
+/// Returns true if the model of `spec` is called through the provider's batch interface.
 pub fn uses_batching(spec: &AgentSpec) -> bool {
     read(spec).is_ok_and(|settings| settings.batch.is_some())
 }
 
-/// Disables the batch interface, for trials that need immediate replies. Other agents' specs are returned unchanged.
+/// Returns the spec without its batch arguments, for trials that need immediate replies. Specs of other agents are
+/// unchanged.
 pub fn without_batching(spec: &AgentSpec) -> AgentSpec {
     if !uses_batching(spec) {
         return spec.clone();
@@ -202,7 +205,7 @@ pub fn without_batching(spec: &AgentSpec) -> AgentSpec {
     settings::BATCH.iter().chain(&["batch"]).fold(spec.clone(), |spec, name| spec.without(name))
 }
 
-/// Returns the environment variable with the API key of a spec's endpoint, if it needs one.
+/// Returns the name of the environment variable with the endpoint's API key, if the endpoint needs a key.
 pub fn key_variable(spec: &AgentSpec) -> Option<String> {
     read(spec).ok()?.key_env
 }

@@ -1,4 +1,4 @@
-//! Parsing of moves from people and models by the game's own rules.
+//! Parsing of moves from people and models, according to the game's rules.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{MoveRequest, ParsedMove};
@@ -6,7 +6,7 @@ use ludex_protocol::Move;
 
 /// Parses a submitted move.
 ///
-/// The parser runs on a sampled state that is consistent with the view, so the reason reveals nothing hidden.
+/// The parser runs on a sampled state that is consistent with the view, so its error messages reveal nothing hidden.
 ///
 /// # Errors
 /// The game's reason why the text is not a move.

@@ -1,7 +1,8 @@
-//! Line-based subprocesses with resource limits: requests go to standard input, replies come from standard output.
+//! Line-based subprocesses with resource limits. Requests are written to standard input; replies are read from standard
+//! output.
 //!
-//! The effective limit is CPU time, which does not depend on the load of the machine. The wall-clock limit catches
-//! programs that never reply. No function here blocks without a limit.
+//! CPU time is the effective limit, since it does not depend on the load of the machine. The wall-clock limit stops
+//! programs that never reply. No function here blocks indefinitely.
 
 mod fault;
 mod system;
@@ -21,13 +22,13 @@ pub use fault::ProcessFault;
 use crate::refusal::bad_value;
 use crate::sandbox::{self, SandboxDirs, SandboxRole};
 
-/// Bytes of standard error that are retained.
+/// Maximum number of retained bytes of standard error.
 const ERRORS: usize = 16 << 10;
 /// Interval between checks of a program's limits.
 const LOOK: Duration = Duration::from_millis(10);
-/// Interval between scans of a program's directory, which are slower.
+/// Interval between scans of a program's directory. Scans are slower than checks of the other limits.
 const COUNT: Duration = Duration::from_millis(100);
-/// Time limit for a program to exit after it closes its output, and for the last errors of an exited program to arrive.
+/// Time limit for a program to exit after its output is closed, and for its last standard error output to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Resource limits of a running program.
@@ -35,15 +36,15 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub struct ProcessLimits {
     /// Maximum memory in bytes.
     pub memory: u64,
-    /// Bytes of one reply.
+    /// Maximum size of one reply in bytes.
     pub output: usize,
-    /// Number of concurrent threads.
+    /// Maximum number of concurrent threads.
     pub threads: u32,
-    /// Bytes of one file in the program's directory (sandboxed programs only).
+    /// Maximum size in bytes of one file in the program's directory (sandboxed programs only).
     pub file: u64,
-    /// Files and directories in the program's directory (sandboxed programs only).
+    /// Maximum number of files and directories in the program's directory (sandboxed programs only).
     pub files: u64,
-    /// Total bytes of these files.
+    /// Maximum total size in bytes of the files in the program's directory (sandboxed programs only).
     pub folder: u64,
 }
 
@@ -53,17 +54,17 @@ impl Default for ProcessLimits {
     }
 }
 
-/// Resource limits of one reply.
+/// Time limits of one reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeBudget {
-    /// CPU time of all threads since the last reply or the start; `None` for unlimited.
+    /// CPU time of all threads since the previous reply or the start; `None` for unlimited.
     pub cpu: Option<Duration>,
     /// Wall-clock time since the request.
     pub wall: Duration,
 }
 
 impl TimeBudget {
-    /// Limits CPU time, with a wall-clock limit that is large enough for a busy machine.
+    /// Limits CPU time. The wall-clock limit is large enough for a busy machine.
     pub fn cpu(cpu: Duration) -> Self {
         TimeBudget { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
     }
@@ -76,9 +77,9 @@ impl TimeBudget {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramConfig {
-    /// Program and arguments, passed without a shell.
+    /// Program and its arguments, passed without a shell.
     pub argv: Vec<String>,
-    /// True if the program runs in the sandbox. Otherwise it has the rights of the host.
+    /// True if the program runs in the sandbox; otherwise it has the same rights as the host.
     pub sandboxed: bool,
     pub limits: ProcessLimits,
 }
@@ -126,8 +127,8 @@ impl ProgramConfig {
     }
 }
 
-/// Spawns from a single thread that lives as long as the host: the kernel kills a sandboxed program when the *thread*
-/// that started it ends, not the process.
+/// Spawns all programs from one thread that lives as long as the host. The kernel kills a sandboxed program when the
+/// *thread* that started it ends, not the process.
 fn spawn(command: Command) -> std::io::Result<Child> {
     type Order = (Command, Sender<std::io::Result<Child>>);
     static SPAWNER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
@@ -144,22 +145,23 @@ fn spawn(command: Command) -> std::io::Result<Child> {
     answer.recv().map_err(|_| gone())?
 }
 
-/// Running program. Dropping it kills its process group.
+/// Running program. Its process group is killed on drop.
 pub struct ChildProcess {
     program: ProgramConfig,
     child: Child,
-    /// Input channel of the writer thread; `None` once closed. A program that does not read cannot block the host.
+    /// Sender to the thread that writes the program's input, so that a program that does not read cannot block the
+    /// host; `None` once the input is closed.
     input: Option<Sender<String>>,
     output: Arc<Pipe>,
     errors: Arc<Pipe>,
-    /// CPU time of earlier replies.
+    /// CPU time already charged to earlier replies.
     charged: Duration,
     stopped: bool,
-    /// Fault that ended the program. All later requests return it.
+    /// Fault that ended the program. All later requests return this fault.
     fault: Option<ProcessFault>,
     /// Directory and memory group of a sandboxed program.
     room: Option<SandboxDirs>,
-    /// Time of the last scan of the directory.
+    /// Time of the last scan of the program's directory.
     counted: Instant,
 }
 
@@ -182,8 +184,8 @@ impl ChildProcess {
         ChildProcess { program, child, input, output, errors, charged, stopped: false, fault: None, room, counted }
     }
 
-    /// Sends text verbatim; a line needs its `\n`. Resumes a [suspended](ChildProcess::suspend) program. If the program
-    /// has exited, the next read returns the fault.
+    /// Sends text verbatim to the program; a line must end with `\n`. Resumes a [suspended](ChildProcess::suspend)
+    /// program. If the program has exited, the next read returns the fault.
     pub fn send(&mut self, text: &str) {
         if std::mem::take(&mut self.stopped) {
             system::stop(&self.child, false);
@@ -198,10 +200,10 @@ impl ChildProcess {
         self.input = None;
     }
 
-    /// Reads the next line of output, without its line ending.
+    /// Reads the next line of output, without the line ending.
     ///
     /// # Errors
-    /// The fault that ended the program. All later requests return it.
+    /// The fault that ended the program. All later requests return the same fault.
     pub fn read_line(&mut self, budget: &TimeBudget) -> Result<String, ProcessFault> {
         self.read(budget, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
             Some(end) => Some(end + 1),
@@ -210,8 +212,8 @@ impl ChildProcess {
         })
     }
 
-    /// Reads all remaining output, without the last line ending, of a program that replies once and exits. A nonzero
-    /// exit code or a signal is a fault, even if there is output.
+    /// Reads all remaining output, without the last line ending. For programs that reply once and exit. A nonzero exit
+    /// code or a signal is a fault, even if there is output.
     ///
     /// # Errors
     /// Those of [`read_line`](ChildProcess::read_line).
@@ -223,8 +225,8 @@ impl ChildProcess {
         }
     }
 
-    /// Reads up to a line equal to `mark`, which is removed, or to the end of output as in
-    /// [`read_to_end`](ChildProcess::read_to_end). Returns true with the text if the mark came.
+    /// Reads up to a line equal to `mark`, or to the end of output as in [`read_to_end`](ChildProcess::read_to_end).
+    /// Returns the text without the mark, and true if the mark was read.
     ///
     /// # Errors
     /// Those of [`read_line`](ChildProcess::read_line).
@@ -249,7 +251,7 @@ impl ChildProcess {
         }
     }
 
-    /// Returns the end of the program's standard error. For the program's owner only.
+    /// Returns the last bytes of the program's standard error. Only the program's owner may read them.
     pub fn errors(&mut self) -> String {
         if self.fault.is_some() || system::try_wait(&mut self.child).is_some() {
             let mut inner = self.errors.inner.lock();
@@ -259,14 +261,15 @@ impl ChildProcess {
         String::from_utf8_lossy(&self.errors.inner.lock().bytes).into_owned()
     }
 
-    /// Suspends the program until the next [`send`](ChildProcess::send), so that long-running programs cannot compute
-    /// during other players' turns.
+    /// Suspends the program until the next [`send`](ChildProcess::send), so that the program cannot compute during
+    /// other players' turns.
     pub fn suspend(&mut self) {
         system::stop(&self.child, true);
         self.stopped = true;
     }
 
-    /// Blocks until `complete` returns the length of a reply. Its second argument is true if the output has ended.
+    /// Reads output until `complete` returns the length of a reply. The arguments of `complete` are the buffered bytes,
+    /// and true if the output has ended.
     fn read(
         &mut self,
         budget: &TimeBudget,
@@ -309,8 +312,8 @@ impl ChildProcess {
         }
     }
 
-    /// Returns the exceeded limit, if any. A program that has replied is charged its CPU time and can no longer time
-    /// out.
+    /// Returns the fault for an exceeded limit, if any. If the program has replied, charges its CPU time and does not
+    /// apply the wall-clock limit.
     fn over(&mut self, budget: &TimeBudget, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
@@ -340,7 +343,8 @@ impl ChildProcess {
         (!answered && begun.elapsed() > budget.wall).then_some(ProcessFault::Wall { limit: budget.wall })
     }
 
-    /// Returns the fault of a program whose output ended: its exit status, or that it still runs.
+    /// Returns the fault of a program whose output has ended: its exit status, or [`ProcessFault::Closed`] if it still
+    /// runs.
     fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
@@ -392,7 +396,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Starts a thread that writes the sent texts, until the sender is dropped or the program stops reading.
+/// Starts a thread that writes texts to the program until the sender is dropped or writing fails.
 fn writer(mut pipe: ChildStdin) -> Sender<String> {
     let (sender, inbox) = mpsc::channel::<String>();
     thread::spawn(move || {
@@ -405,25 +409,25 @@ fn writer(mut pipe: ChildStdin) -> Sender<String> {
     sender
 }
 
-/// Buffer between the thread that reads the output and the thread that waits for it.
+/// Buffer between the thread that reads a program's output and the thread that waits for a reply.
 #[derive(Default)]
 struct Pipe {
     inner: Mutex<Inner>,
-    /// Signals that bytes arrived, were taken, or have ended.
+    /// Condition that bytes arrived, bytes were taken, or the output ended.
     news: Condvar,
 }
 
 #[derive(Default)]
 struct Inner {
     bytes: Vec<u8>,
-    /// True if no more bytes will come.
+    /// True if the output has ended.
     ended: bool,
-    /// True if the receiver is gone.
+    /// True if the receiving [`ChildProcess`] was dropped.
     closed: bool,
 }
 
 impl Pipe {
-    /// Reads until more than `limit` bytes are buffered; continues when some are taken.
+    /// Reads into the buffer. Pauses while the buffer contains more than `limit` bytes.
     fn fill(&self, mut from: impl Read, limit: usize) {
         self.each(&mut from, |inner, new| {
             inner.bytes.extend_from_slice(new);
@@ -432,7 +436,7 @@ impl Pipe {
         });
     }
 
-    /// Reads everything and retains the last `limit` bytes.
+    /// Reads to the end, and retains only the last `limit` bytes.
     fn fill_with_tail(&self, mut from: impl Read, limit: usize) {
         self.each(&mut from, |inner, new| {
             inner.bytes.extend_from_slice(new);
@@ -479,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn program_exchanges_lines() {
+    fn program_replies_line_by_line() {
         let mut program = shell("while read line; do echo \"got $line\"; echo; done");
         program.send("one\ntwo\n");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "got one");
@@ -492,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn last_line_may_lack_line_ending() {
+    fn last_line_without_newline_is_read() {
         let mut program = shell("printf 'a\\r\\nb'");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "a");
         assert_eq!(program.read_line(&AMPLE).unwrap(), "b");
@@ -507,7 +511,7 @@ mod tests {
         assert_eq!(program.read_line(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         let mut program = shell("kill -SEGV $$");
         let fault = program.read_line(&AMPLE).unwrap_err();
-        assert_eq!(fault.to_string(), "the program was ended by signal 11 (segmentation fault)");
+        assert_eq!(fault.to_string(), "the program was killed by signal 11 (segmentation fault)");
     }
 
     #[test]
@@ -519,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn command_line_splits_without_shell() {
+    fn command_line_is_split_without_a_shell() {
         let program = ProgramConfig::new(r#"gnugo --mode gtp "a b" 'c $HOME' d\ e"#).unwrap();
         assert_eq!(program.argv, ["gnugo", "--mode", "gtp", "a b", "c $HOME", "d e"]);
         assert!(ProgramConfig::new("").is_err() && ProgramConfig::new("a 'b").is_err());

@@ -1,4 +1,4 @@
-//! Bot directories: detection of bot programs, compilation and command lines.
+//! Bot directories: detects bot programs, compiles them and returns their command lines.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::process::{ProcessFault, ProcessLimits, ProgramConfig, TimeBudget};
 use crate::sandbox::{SandboxRole, find};
 
-/// Time limit of a compiler run.
+/// Time limit for one run of a compiler.
 const COMPILING: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(120) };
-/// Maximum number of quoted lines of compiler output.
+/// Maximum number of lines of compiler output quoted in an error.
 const FIRST_LINES: usize = 5;
 
 /// Languages of bot sources.
@@ -22,19 +22,19 @@ enum Language {
     C,
     JavaSource,
     Jar,
-    /// Executable file that runs as is.
+    /// Executable file that needs no interpreter or compiler.
     Executable,
 }
 
-/// Program that plays, as its author submitted it.
+/// Bot as its author submitted it: a file or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotProgram {
     /// Name of the file or directory.
     pub name: String,
     kind: Language,
-    /// File or directory that is run or compiled.
+    /// File or directory to run or compile.
     path: PathBuf,
-    /// Files to compile: one, or all of a directory.
+    /// Files to compile: a single file, or all sources in a directory.
     sources: Vec<PathBuf>,
 }
 
@@ -73,8 +73,8 @@ impl BotProgram {
         Ok(Some(BotProgram { name, kind, path, sources }))
     }
 
-    /// Compiles the bot if necessary, into the directory `into`, and returns its command line. Compilers run in the
-    /// sandbox, with read access to this bot's sources only.
+    /// Compiles the bot into the directory `into` if necessary, and returns its command line. Compilers run in the
+    /// sandbox and can read only this bot's sources.
     ///
     /// # Errors
     /// The first lines of the compiler's output, or the name of a missing compiler.
@@ -113,11 +113,11 @@ impl BotProgram {
     }
 }
 
-/// Files that make their directory a single bot. In other directories each C or C++ source may be a bot.
+/// Files that mark a directory as a single bot. In other directories, each C or C++ source may be a separate bot.
 const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 
-/// Lists the bots at `path`: a single bot if `path` is a file or contains `__main__.py` or `index.js`, otherwise all
-/// bots in the directory, by name. Hidden files and other files are excluded.
+/// Lists the bots at `path`. If `path` is a file or contains `__main__.py` or `index.js`, that path is a single bot.
+/// Otherwise lists all bots in the directory by name, without hidden files.
 ///
 /// # Errors
 /// Fails if a file or directory cannot be read.
@@ -149,7 +149,7 @@ fn kind_of_file(path: &Path) -> Option<Language> {
     }
 }
 
-/// Returns the command line of the Java virtual machine with the memory limit of a player.
+/// Returns a command line for the Java virtual machine, with the memory limit of a player.
 fn java<const N: usize>(args: [String; N]) -> Vec<String> {
     let flags = ["java", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx256m"].map(str::to_owned);
     flags.into_iter().chain(args).collect()
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bots_lists_directory() {
+    fn bots_of_a_directory_are_listed() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn sandbox_allows_access_to_bot_files() {
+    fn every_source_extension_has_a_language() {
         for ending in crate::sandbox::SOURCES {
             assert!(kind_of_file(Path::new(&format!("bot.{ending}"))).is_some(), "{ending}");
         }

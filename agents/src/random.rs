@@ -9,9 +9,9 @@ use crate::error::AgentError;
 /// Agent that plays a uniformly random legal action.
 pub struct Random;
 
-/// Variant of [`Random`] that submits documents with a probability, in games that generate them.
+/// Variant of [`Random`] that sometimes submits a random document, in games that can generate documents.
 pub(crate) struct Speaker {
-    /// Probability of a document.
+    /// Probability of submitting a document instead of an action.
     pub(crate) share: f64,
 }
 

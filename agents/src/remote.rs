@@ -1,4 +1,4 @@
-//! `remote`: an agent outside this process that plays as a client of a server.
+//! `remote`: an agent outside this process, which connects to a server as a client.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(Remote))
 }
 
-/// Placeholder for the agent in a run. Its `act` always fails, since only a server can reach the agent.
+/// Placeholder for a remote agent in a run. `act` always fails, since only a server can reach the agent.
 struct Remote;
 
 impl Agent for Remote {

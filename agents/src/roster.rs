@@ -30,14 +30,14 @@ use crate::{bots, engines, human, llm, remote, script, search, solve};
 pub struct Roster(Arc<[AgentEntry]>);
 
 impl Roster {
-    /// Returns the agents of this crate, in documented order.
+    /// Returns the roster of all agents in this crate, in the order of the documentation.
     pub fn builtin() -> &'static Roster {
         static BUILTIN: LazyLock<Roster> =
             LazyLock::new(|| Roster(AGENTS.iter().chain(bots::BOTS.iter().copied().flatten()).copied().collect()));
         &BUILTIN
     }
 
-    /// Returns a roster with one more agent, which replaces an agent of the same name.
+    /// Returns a roster with an additional agent. An agent of the same name is replaced.
     #[must_use]
     pub fn with(&self, entry: AgentEntry) -> Roster {
         let others = self.iter().filter(|e| e.name != entry.name).copied();
@@ -77,8 +77,8 @@ impl Roster {
     /// Builds the agent of a spec for `game`.
     ///
     /// # Errors
-    /// An agent that does not support the game, with an alternative; an anchor that does not exist; a missing API key
-    /// or program setting.
+    /// A game that the agent does not support, with an alternative; an anchor that does not exist; a missing API key or
+    /// program setting.
     pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;
@@ -88,11 +88,11 @@ impl Roster {
         })))
     }
 
-    /// Returns the spec that an anchor stands for in `game`, with the anchor's `seed` if it has one. Returns any other
-    /// spec unchanged.
+    /// Resolves an anchor of `game` to the spec of its agent, with the anchor's `seed` if it has one. Other specs are
+    /// returned unchanged.
     ///
     /// # Errors
-    /// A level or bot that the game's anchor ladder lacks.
+    /// A level or bot that does not exist on the game's anchor ladder.
     pub fn resolve(&self, spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, Refusal> {
         if spec.class() != AgentClass::Anchor {
             return Ok(spec.clone());
@@ -131,7 +131,8 @@ impl AgentSpec {
         Roster::builtin().parse(text)
     }
 
-    /// Returns the spec that an anchor stands for in `game`, or any other spec unchanged; see [`Roster::resolve`].
+    /// Resolves an anchor of `game` to the spec of its agent. Other specs are returned unchanged; see
+    /// [`Roster::resolve`].
     ///
     /// # Errors
     /// Those of [`Roster::resolve`].
@@ -158,7 +159,7 @@ pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 const LEVELS: ArgKind = ArgKind::Int { min: 0, max: u32::MAX as u64 };
 
-/// Anchors are resolved to other specs before they are built.
+/// Entry of anchors, which are resolved to other specs before they are built.
 const ANCHOR: AgentEntry =
     AgentEntry::new("anchor", "an anchor of the game's ladder; level 0 plays at random", |spec, _| {
         Err(anchor_of_anchor(&spec.to_string()))

@@ -1,20 +1,23 @@
 //! Restrictions for untrusted programs.
 //!
-//! The host starts its own executable again ([`run_helper_if_requested`]). That helper process irrevocably drops all
-//! rights that a player does not need and then executes the program. The remaining rights:
+//! The host starts its own executable as a helper process ([`run_helper_if_requested`]). The helper irrevocably drops
+//! all rights that a player does not need, and then executes the program. These rules apply to the program:
 //!
 //! - a single process with threads: no child processes, no new group or session, no signals to other processes;
 //! - no network, and no socket that reaches another process;
-//! - read access to the system's programs and libraries, the program's own directory if it contains no other program, and
-//!   the files and directories on its command line;
-//! - write access to a new directory, which is its working directory, `HOME` and `TMPDIR`, and is removed afterwards;
-//! - an environment of `PATH` and little else; limits of memory and files, a generous CPU time limit; no privileges;
+//! - read access to the system's programs and libraries, to the files and directories on its command line, and to its
+//!   own directory if that contains no other program;
+//! - write access to a new directory, which is its working directory, `HOME` and `TMPDIR` and is removed when the
+//!   program ends;
+//! - an environment of `PATH`, locale and the directories above; limits on memory and files, a generous CPU time limit;
+//!   no privileges;
 //! - no open file of the host except standard input, output and error;
-//! - no life beyond the host's: it is killed when the host exits.
+//! - termination when the host exits.
 //!
 //! A program can still detect the existence of files that it may not open. The sandbox requires Linux 5.13 or newer
-//! with Landlock. Elsewhere no program starts; `sandbox=false` runs a trusted program without protection. These rules
-//! hold on all supported kernels: seccomp denies the operations that older versions of Landlock do not cover.
+//! with Landlock. On other systems, sandboxed programs do not start; `sandbox=false` runs a trusted program without
+//! protection. These rules hold on all supported kernels: seccomp denies the operations that older versions of Landlock
+//! do not cover.
 
 mod allowed_paths;
 #[cfg(target_os = "linux")]
@@ -41,18 +44,18 @@ pub(crate) use group::Group;
 use helper_config::{HelperConfig, UNSANDBOXED_HINT};
 pub(crate) use scratch::ScratchDir;
 
-/// First argument of a helper process; its [`HelperConfig`] is the second.
+/// First argument of a helper process; the second argument is its [`HelperConfig`].
 const ASKED: &str = "__sandboxed";
-/// Prefix of the helper's message if it does not execute the program, and its exit code in that case.
+/// Prefix of the helper's error message if it cannot execute the program; its exit code is then `REFUSED`.
 const MARK: &str = "ludex sandbox: ";
 const REFUSED: i32 = 125;
-/// True if this executable supports the helper mode.
+/// True if this executable can act as the helper.
 static READY: AtomicBool = AtomicBool::new(false);
-/// Other executable that supports the helper mode.
+/// Path of a different executable that can act as the helper.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Executes a sandboxed program if this process was started as its helper; then it does not return. Call this first in
-/// `main`.
+/// Executes a sandboxed program and does not return, if this process was started as a helper. Otherwise returns
+/// immediately. Call this function first in `main`.
 pub fn run_helper_if_requested() {
     READY.store(true, Ordering::Relaxed);
     let mut args = std::env::args();
@@ -65,18 +68,18 @@ pub fn run_helper_if_requested() {
     std::process::exit(REFUSED);
 }
 
-/// Sets a helper executable, for hosts whose `main` does not call [`run_helper_if_requested`], such as tests. Only the
-/// first call has an effect.
+/// Sets the helper executable, for hosts whose `main` does not call [`run_helper_if_requested`], such as tests. Only
+/// the first call has an effect.
 pub fn set_helper(path: impl Into<PathBuf>) {
     let _ = HELPER.set(path.into());
 }
 
-/// Executes the program. Returns only on failure, with the reason.
+/// Replaces the helper process by the program. Returns only on failure, with the reason.
 #[cfg(target_os = "linux")]
 fn become_program(orders: &str, argv: &[String]) -> String {
     match (serde_json::from_str(orders), argv) {
         (Ok(orders), [program, args @ ..]) => confine::exec(&orders, program, args),
-        _ => format!("{ASKED} is an internal argument"),
+        _ => format!("expected a helper configuration after the internal argument {ASKED}"),
     }
 }
 
@@ -88,23 +91,23 @@ fn become_program(_: &str, _: &[String]) -> String {
 /// Role of a sandboxed program.
 pub(crate) enum SandboxRole<'a> {
     Player,
-    /// Compiler of untrusted source. It reads `source`, if any, the files on its command line and their siblings,
-    /// writes into `into`, and may start other programs.
+    /// Compiler of untrusted source code. The compiler may read `source`, the files on its command line and their
+    /// siblings, write to `into`, and start other programs.
     Compiler {
         source: Option<&'a Path>,
         into: &'a Path,
     },
 }
 
-/// Directory and memory group of a sandboxed program. Both are removed when it is dropped.
+/// Scratch directory and control group of a sandboxed program, both removed on drop.
 pub(crate) struct SandboxDirs {
     pub folder: ScratchDir,
-    /// Group that limits memory, if available.
+    /// Control group that limits memory, if available.
     pub group: Option<Group>,
 }
 
-/// Creates the helper command for a program, with the program's directory and group. `memory` and `file` are limits in
-/// bytes of memory and of a single file.
+/// Creates the helper command for a program, and the program's directory and control group. `memory` limits memory in
+/// bytes; `file` limits the size of a single file in bytes.
 ///
 /// # Errors
 /// The reason why no sandbox is available.
@@ -158,7 +161,7 @@ pub(crate) fn command(
     Ok((command, SandboxDirs { folder, group }))
 }
 
-/// Returns the reason why the helper did not execute the program, if that is how it ended.
+/// Returns the helper's reason for not executing the program; `None` if the program itself exited.
 pub(crate) fn refusal(code: Option<i32>, errors: impl FnOnce() -> String) -> Option<String> {
     if code != Some(REFUSED) {
         return None;

@@ -1,4 +1,4 @@
-//! `script`: plays moves from a file of JSON lines, for tests and demonstrations.
+//! `script`: plays moves from a JSON Lines file, for tests and demonstrations.
 
 use std::fs;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Servers offer this agent only if the operator allows it, since it reads a file of the host.
+/// Entry of the agent. Servers offer it only if the operator allows it, since it reads a file of the host.
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)
         .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
             .required()]);
 
-/// Attempts by turn of the seat.
+/// Moves by turn of the seat, each with a list of attempts.
 struct Script {
     turns: Vec<Vec<Move>>,
 }
@@ -33,7 +33,7 @@ fn build(spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Script { turns: lines.map(read).collect::<Result<_, _>>()? }))
 }
 
-/// Parses a line: a move, or a list of moves for successive attempts.
+/// Parses a line of the file: a move, or a list of moves for successive attempts.
 fn turn(line: &str) -> Result<Vec<Move>, String> {
     match document(line)? {
         Value::Array(attempts) => attempts.into_iter().map(moved).collect(),

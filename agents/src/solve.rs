@@ -1,7 +1,7 @@
-//! Solved games: `solver`, and other agents that analyze whole games.
+//! Agents that analyze whole games.
 //!
-//! For `solver`, one module per game returns the best moves; this module draws among them. `cfr`, `mccfr` and the
-//! stored policies of `equilibrium` are for games with hidden information, over the whole [`tree`] of a game.
+//! For `solver`, one module per game returns the optimal moves, and this module draws one of them. `cfr`, `mccfr` and
+//! the stored policies of `equilibrium` solve games with hidden information over the whole [`tree`] of a game.
 
 use std::sync::Arc;
 
@@ -76,13 +76,13 @@ mod tests {
 
     use super::*;
 
-    /// Returns the best moves of a position.
+    /// Returns the solution's best moves in a position.
     fn best(solution: &dyn Solution, state: &dyn DynState, seat: Seat) -> Vec<Action> {
         let legal = state.legal_list(seat);
         solution.best(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
     }
 
-    /// Returns the minimum return of `seat` if it plays any of the solution's moves and the other seat any moves.
+    /// Returns the lowest return that `seat` can get by playing the solution's moves against any replies.
     fn least(solution: &dyn Solution, state: &dyn DynState, seat: Seat, known: &mut HashMap<u64, f64>) -> f64 {
         let ToMove::Seat(mover) = state.turn() else {
             return state.returns()[seat];
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn winning_seat_wins_nim_against_all_replies() {
+    fn solver_wins_nim_from_winning_seat_against_all_replies() {
         assert_eq!(least_from("nim", 1), 1.0);
         assert_eq!(least_from("nim(is_misere=false)", 1), 1.0);
         for (sizes, is_misere) in (1..5u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_nim_position_minimizes_winning_replies() {
+    fn solver_minimizes_winning_replies_in_lost_nim_position() {
         let game = ludex_games::load("nim").unwrap();
         let (state, solution) = (game.start(), nim::solution(&game).unwrap());
         let replies = |a| {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn blunder_draws_from_all_legal_moves() {
+    fn blunder_is_drawn_from_all_legal_moves() {
         let game = ludex_games::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
         let state = game.start();
         let legal = state.legal_list(0);

@@ -12,26 +12,26 @@ use crate::agent::{Agent, seed_key};
 pub(crate) use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::refusal::{bad_spec, unknown};
 
-/// Resources that an agent needs, by which hosts decide if they accept it.
+/// Class of an agent by the resources that it needs. Hosts use the class to decide which agents to accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentClass {
-    /// Code in this process that needs no program, network or person.
+    /// Code in this process that starts no program, uses no network and needs no person.
     Builtin,
-    /// Anchor of the game's ladder; [`AgentSpec::resolve`] returns the agent that it stands for.
+    /// Anchor of the game's ladder. [`AgentSpec::resolve`] returns the spec of the underlying agent.
     Anchor,
     /// Person at this terminal.
     Person,
-    /// Agent that starts a program or opens connections. Servers refuse it unless the operator offers it.
+    /// Agent that starts a program or opens connections. Servers refuse such agents unless the operator offers them.
     External,
-    /// Language model behind an endpoint. The rules of `External` apply.
+    /// Language model behind an endpoint. Servers apply the rules of `External`.
     Model,
-    /// Agent outside this process that plays as a client of a server.
+    /// Agent outside this process, which connects to a server as a client.
     Remote,
 }
 
 impl AgentClass {
-    /// Returns the class in one word.
+    /// Returns the class as one word.
     pub const fn as_str(self) -> &'static str {
         match self {
             AgentClass::Builtin => "builtin",
@@ -50,15 +50,15 @@ pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, Refusal>;
 /// Agent entry of a [`Roster`](crate::Roster).
 #[derive(Clone, Copy)]
 pub struct AgentEntry {
-    /// First word of its specs.
+    /// Name of the agent, which is the first word of its specs.
     pub name: &'static str,
     /// Resources that the agent needs.
     pub class: AgentClass,
-    /// One line for `--help`.
+    /// One-line description for `--help`.
     pub doc: &'static str,
     /// Arguments in canonical order, except `seed`, which every agent accepts.
     pub args: &'static [ArgDef],
-    /// True if the agent accepts text arguments beyond `args`, which its adapter interprets.
+    /// True if the agent accepts text arguments in addition to `args`; the agent itself interprets them.
     pub any_args: bool,
     pub(crate) build: Builder,
 }
@@ -78,16 +78,16 @@ impl AgentEntry {
         AgentEntry { class, ..self }
     }
 
-    /// Accepts text arguments beyond the defined ones.
+    /// Accepts text arguments in addition to the defined ones.
     pub(crate) const fn any_args(self) -> Self {
         AgentEntry { any_args: true, ..self }
     }
 }
 
-/// Argument that every agent accepts.
+/// Definition of the argument `seed`, which every agent accepts.
 pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MAX }, "fixes the agent's randomness");
 
-/// Search effort per move; `None` means unlimited. Servers compare it with their limits.
+/// Search effort per move, which servers compare with their limits; `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchBudget {
     pub sims: Option<u64>,
@@ -99,10 +99,10 @@ pub struct SearchBudget {
     pub ms: Option<u64>,
 }
 
-/// Parsed agent: a known name with valid arguments. [`AgentSpec::build`] checks that the agent supports a game.
+/// Parsed agent spec: a known agent with valid arguments. [`AgentSpec::build`] checks that the agent supports a game.
 ///
-/// `Display` writes the canonical form: the supplied arguments in the order of their definition, without those equal to
-/// their defaults. Equal canonical forms denote the same agent.
+/// `Display` writes the canonical form: the supplied arguments in the order of their definition, without arguments that
+/// equal their defaults. Equal canonical forms denote the same agent.
 #[derive(Clone)]
 pub struct AgentSpec {
     entry: AgentEntry,
@@ -111,7 +111,7 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
-    /// Creates the spec of an entry from raw arguments. Errors quote `text`.
+    /// Creates the spec of an entry from raw arguments. `text` is quoted in errors.
     ///
     /// # Errors
     /// An argument that is unknown, repeated or missing, or an invalid value.
@@ -155,7 +155,7 @@ impl AgentSpec {
         &self.entry
     }
 
-    /// Returns the value of an argument, or its default if it is absent.
+    /// Returns the value of an argument or, if the argument is absent, its default.
     pub fn get(&self, name: &str) -> Option<ArgValue> {
         self.explicit_arg(name).cloned().or_else(|| {
             let def = self.def(name)?;
@@ -190,24 +190,24 @@ impl AgentSpec {
         }
     }
 
-    /// Returns the arguments that only the agent's adapter knows.
+    /// Returns the arguments that the entry does not define, which the agent itself interprets.
     pub(crate) fn undefined(&self) -> impl Iterator<Item = (&str, String)> {
         let undefined = self.given.iter().filter(|(name, _)| self.def(name).is_none());
         undefined.map(|(name, value)| (name.as_str(), value.raw()))
     }
 
-    /// Returns true if the spec contains the argument.
+    /// Returns true if the spec text contains the argument.
     pub fn has_arg(&self, name: &str) -> bool {
         self.explicit_arg(name).is_some()
     }
 
-    /// Removes an argument, if present.
+    /// Returns the spec without an argument.
     pub fn without(mut self, name: &str) -> AgentSpec {
         self.given.retain(|(n, _)| n != name);
         self
     }
 
-    /// Returns the spec with an argument parsed from `value`.
+    /// Returns the spec with an argument set to the parsed `value`.
     ///
     /// # Errors
     /// An unknown argument or an invalid value.
@@ -217,7 +217,7 @@ impl AgentSpec {
         AgentSpec::of(self.entry, rest.chain([(name, value.to_owned())]).collect(), &self.to_string())
     }
 
-    /// Returns the spec with an argument set, without checking the value.
+    /// Returns the spec with an argument set to `value`, which is not checked.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
         self.given.push((name.to_owned(), value));
@@ -225,8 +225,8 @@ impl AgentSpec {
         self
     }
 
-    /// Returns the spec with all defaults written out. Records store this form, so their meaning survives a change of
-    /// defaults.
+    /// Returns the spec with all defaults written out. Records store this form, so that their meaning does not depend
+    /// on the defaults of a version.
     pub fn to_expanded_string(&self) -> String {
         let free = self.given.iter().filter(|(n, _)| self.def(n).is_none());
         let args = self.defs().filter_map(|d| Some((d.name, self.get(d.name)?)));
@@ -234,26 +234,26 @@ impl AgentSpec {
         all.fold(self.name().to_owned(), |text, (n, v)| format!("{text} {n}={v}"))
     }
 
-    /// Returns the search effort per move. Anchors have the budget of the spec that they [resolve](AgentSpec::resolve)
-    /// to.
+    /// Returns the search effort per move. For anchors, returns the effort of the spec that they
+    /// [resolve](AgentSpec::resolve) to.
     pub fn budget(&self) -> SearchBudget {
         SearchBudget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
     }
 
-    /// Returns true if the agent reads the full state: in-process and unrated episodes only.
+    /// Returns true if the agent reads the full state, which is possible only in-process and in unrated episodes.
     pub fn peeks(&self) -> bool {
         self.flag("peek")
     }
 
-    /// Returns true if moves depend only on (spec, key, turn, view), not on a clock, person, program or earlier
-    /// requests.
+    /// Returns true if moves depend only on the spec, the key, the turn and the view, not on a clock, person, program
+    /// or earlier request.
     pub fn reproducible(&self) -> bool {
         matches!(self.class(), AgentClass::Builtin | AgentClass::Anchor)
             && self.budget().ms.is_none()
             && !self.flag("reuse")
     }
 
-    /// Returns the key derived from `seed=N`: SHA-256 of `ludex.v1:agent-seed:N`.
+    /// Returns the agent key for `seed=N`, if given: SHA-256 of `ludex.v1:agent-seed:N`.
     pub fn key(&self) -> Option<Key> {
         self.int("seed").map(seed_key)
     }
@@ -270,7 +270,7 @@ impl AgentSpec {
         self.defs().find(|d| d.name == name)
     }
 
-    /// Sorts defined arguments in the order of their definition, then the others by name.
+    /// Sorts the arguments: defined arguments in the order of their definition, then all others by name.
     fn sort(&mut self) {
         let defs: Vec<&str> = self.defs().map(|d| d.name).collect();
         let rank = |n: &str| defs.iter().position(|d| *d == n).unwrap_or(defs.len());
@@ -302,7 +302,7 @@ impl PartialEq for AgentSpec {
     }
 }
 
-/// Argument names with raw values.
+/// Pairs of an argument's name and its raw value.
 pub(crate) type RawArgs<'a> = Vec<(&'a str, String)>;
 
 /// Splits a spec into its name and raw arguments.
@@ -313,20 +313,20 @@ pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     };
     let (name, mut rest) = word(text.trim());
     if name.is_empty() {
-        return Err(wrong("it is empty".into()));
+        return Err(wrong("expected an agent name".into()));
     }
     let mut args = RawArgs::new();
     while !rest.is_empty() {
         let (first, after) = word(rest);
         let Some((key, value)) = first.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(wrong(format!("{first:?} is not key=value")));
+            return Err(wrong(format!("expected key=value, got {first:?}")));
         };
         if value.starts_with('"') {
             let open = key.len() + 2;
-            let (value, end) = quoted(&rest[open..]).ok_or_else(|| wrong("a quote is not closed".into()))?;
+            let (value, end) = quoted(&rest[open..]).ok_or_else(|| wrong("expected a closing quotation mark".into()))?;
             let after = &rest[open + end..];
             if !after.is_empty() && !after.starts_with(char::is_whitespace) {
-                return Err(wrong(format!("something follows the quoted value of {key}")));
+                return Err(wrong(format!("expected a space after the quoted value of {key}")));
             }
             args.push((key, value));
             rest = after.trim_start();
@@ -338,13 +338,14 @@ pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     Ok((name, args))
 }
 
-/// Splits off the first word.
+/// Splits off the first word of a text.
 fn word(text: &str) -> (&str, &str) {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start())
 }
 
-/// Parses a quoted value after its opening quote. Returns the value and the offset behind the closing quote.
+/// Parses a quoted value after its opening quotation mark. Returns the value, and the offset after the closing
+/// quotation mark.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();

@@ -3,7 +3,7 @@
 use ludex_protocol::record::{MoveRecord, Notes};
 use serde::Serialize;
 
-/// Reply counts by verdict, one reply per attempt at a move. Records hold the verdict in the note `verdict`.
+/// Number of replies with each verdict. Each attempt at a move is one reply; its note `verdict` holds the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answers {
     pub ok: u64,
@@ -13,15 +13,15 @@ pub struct Answers {
     pub empty: u64,
     /// Replies refused by the model or a filter.
     pub refused: u64,
-    /// Replies cut off before the move.
+    /// Replies cut off before they contained a move.
     pub truncated: u64,
 }
 
-/// Minimum share of a verdict for a warning.
+/// Minimum share of a verdict, among all replies, for a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {
-    /// Adds the attempts at a move.
+    /// Counts the verdicts of a move and its refused attempts.
     pub(crate) fn take(&mut self, m: &MoveRecord) {
         m.tries.iter().map(|attempt| attempt.notes.as_ref()).chain([m.notes.as_ref()]).flatten().for_each(|notes| {
             self.take_note(notes);
@@ -41,7 +41,7 @@ impl Answers {
         *count += 1;
     }
 
-    /// Adds the counts of another agent.
+    /// Adds the counts in `other`.
     pub fn add(&mut self, other: &Answers) {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = other;
         self.ok += ok;
@@ -57,7 +57,7 @@ impl Answers {
         self.by_kind().iter().map(|(_, n)| n).sum()
     }
 
-    /// Returns the count of each verdict with its name.
+    /// Returns the name and count of each verdict.
     pub fn by_kind(&self) -> [(&'static str, u64); 6] {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = *self;
         [
@@ -70,19 +70,19 @@ impl Answers {
         ]
     }
 
-    /// Returns one line for each verdict except `ok` that makes up at least 5 % of all replies, with a remedy.
+    /// Returns a line with a remedy for each verdict, except `ok`, that at least 5 % of all replies have.
     pub fn warnings(&self) -> Vec<String> {
         let total = self.total();
         let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;
         let line = |(name, n): (&'static str, u64)| {
             let what = match name {
-                "illegal" => "named a move that is not legal",
-                "unparsed" => "held no move that could be read: `ludex show` shows them",
+                "illegal" => "named an illegal move",
+                "unparsed" => "contained no readable move: inspect them with `ludex show`",
                 "empty" => "were empty: raise max_tokens if the model thinks before it answers",
-                "refused" => "were refused by the model or a filter before it",
+                "refused" => "were refused by the model or by a content filter",
                 _ => "were cut off: raise max_tokens",
             };
-            format!("{n} of {total} answers {what}")
+            format!("{n} of {total} replies {what}")
         };
         self.by_kind().into_iter().filter(worth).map(line).collect()
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn warnings_start_at_five_percent() {
         let answers = Answers { ok: 95, truncated: 5, ..Answers::default() };
-        assert_eq!(answers.warnings(), ["5 of 100 answers were cut off: raise max_tokens"]);
+        assert_eq!(answers.warnings(), ["5 of 100 replies were cut off: raise max_tokens"]);
         assert!(Answers { ok: 96, truncated: 4, ..Answers::default() }.warnings().is_empty());
         assert!(
             Answers { ok: 3, ..Answers::default() }.warnings().is_empty() && Answers::default().warnings().is_empty()

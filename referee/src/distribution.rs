@@ -2,7 +2,7 @@
 
 use crate::rating::table::Z95;
 
-/// Degrees of freedom from which Student's quantiles equal the normal ones to four decimals; the series would be long.
+/// Degrees of freedom above which the normal quantile replaces Student's: they agree to four decimals.
 const LONG: u32 = 50_000;
 
 /// Returns the probability that a standard normal variable is below `x`, to about 15 digits after the decimal point.
@@ -42,7 +42,7 @@ pub fn quantile(p: f64) -> Option<f64> {
 /// # Panics
 /// If `freedom` is 0.
 pub fn student_95(freedom: u32) -> f64 {
-    assert!(freedom > 0, "Student's distribution has a degree of freedom");
+    assert!(freedom > 0, "expected at least 1 degree of freedom, got 0");
     if freedom > LONG {
         return Z95;
     }
@@ -59,7 +59,7 @@ pub fn student_95(freedom: u32) -> f64 {
 /// # Panics
 /// If `freedom` is 0.
 pub fn student_p(t: f64, freedom: u32) -> f64 {
-    assert!(freedom > 0, "Student's distribution has a degree of freedom");
+    assert!(freedom > 0, "expected at least 1 degree of freedom, got 0");
     if freedom > LONG {
         return 2.0 * below(-t.abs());
     }
@@ -83,7 +83,8 @@ fn central_share(t: f64, freedom: u32) -> f64 {
     if odd { (theta + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
 }
 
-/// Rounds `blocks` up, to at least 2: one block has no spread. `None` unless every part of the formula is positive.
+/// Rounds `blocks` up to an integer of at least 2, because one block has no spread. Returns `None` unless all inputs of
+/// the formula, `parts`, are positive and finite.
 pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
     let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
     // Tolerate rounding errors instead of adding a block.
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_quantiles_match_the_table() {
+    fn normal_quantiles_match_published_table() {
         for (p, z) in [(0.5, 0.0), (0.8, 0.841_621), (0.9, 1.281_552), (0.975, 1.959_964), (0.999, 3.090_232)] {
             near(quantile(p).unwrap(), z, 5e-7);
             near(quantile(1.0 - p).unwrap(), -z, 5e-7);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn student_quantiles_match_the_table() {
+    fn student_quantiles_match_published_table() {
         // Abramowitz and Stegun, table 26.10, and others.
         for (freedom, t) in [
             (1, 12.706),

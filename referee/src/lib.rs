@@ -1,6 +1,6 @@
 //! Verification, schedules, ratings and metrics, computed from episode records alone.
 //!
-//! A record counts only if its replay gives the same result. Ratings take the verified results:
+//! A record counts only if a replay of its events reproduces its result. Ratings take the verified results:
 //!
 //! ```
 //! use std::{fs::File, io::BufReader};
@@ -34,8 +34,7 @@
 //! - Equal input gives equal output: every random draw (resamples, seatings) comes from an explicit seed.
 //! - Only a [`Verifier`] creates a [`VerifiedRecord`] or a [`GameResult`], so that only verified records are rated.
 //! - A bad line or record is reported with its location, and reading continues.
-//! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from completed matches to due matches. They run no
-//!   matches.
+//! - Plans ([`schedule`], [`suite`], [`tournament`]) compute due matches from completed ones; callers play them.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 

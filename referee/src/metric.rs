@@ -1,4 +1,4 @@
-//! Metrics. Each one has its own file, with formula, unit, source and code.
+//! Metrics. A metric's module contains its formula, unit, source and code.
 //!
 //! A metric is a function of [`Rows`] and arguments, so the same formula serves records and imported tables. Without
 //! data the value is absent, never zero.
@@ -81,11 +81,11 @@ pub use self::time::TIME_PER_MOVE;
 pub use self::value::{Edge, Graph, Matrix, Measurement, Point, Quantiles, Value};
 pub use self::walls::WALL_POINTS;
 
-/// Metrics of every ratings report, in its order.
+/// Metrics in every ratings report, in the order of the report.
 pub const USUAL: &[Metric] =
     &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
-/// All metrics for suites, figures and tables.
+/// All metrics that suites, figures and imported tables may use.
 pub const METRICS: &[Metric] = &[
     score::SCORE_RATE,
     returns::MEAN_RETURN,
@@ -151,9 +151,9 @@ pub struct Metric {
     pub scope: MetricScope,
     /// Parameters with their defaults.
     pub params: &'static [ParamDef],
-    /// Marks that the metric reads with any arguments.
+    /// Names of the marks that the metric always reads, whatever its arguments.
     pub marks: &'static [&'static str],
-    /// Function that computes the value; it returns `None` without data.
+    /// Function that computes the value; returns `None` without data.
     pub of: fn(&Rows, &Args) -> Option<Value>,
 }
 
@@ -161,13 +161,13 @@ pub struct Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricScope {
-    /// One agent, or one agent against another. All agents' matches may contribute.
+    /// One agent, optionally against a single opponent. Matches between other agents may affect the value.
     Agent,
     /// Ordered pair of agents.
     Pair,
-    /// All agents of a part.
+    /// All agents of a part together.
     Pool,
-    /// All parts of the suite.
+    /// All parts of the suite together.
     Suite,
 }
 
@@ -192,7 +192,7 @@ pub struct MetricResult {
 }
 
 impl Metric {
-    /// Defaults of a definition: a number with three decimals about an agent, without unit, parameters and marks.
+    /// Default field values: agent scope, three decimals, no unit, no parameters and no marks.
     const DEFAULT: Metric = Metric {
         id: "",
         title: "",
@@ -209,7 +209,7 @@ impl Metric {
     /// Returns the metric with this id.
     ///
     /// # Errors
-    /// An unknown id; the text lists the nearest id and all ids.
+    /// Returns an error for an unknown id, with the nearest id and a list of all ids.
     pub fn find(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
@@ -217,7 +217,7 @@ impl Metric {
         })
     }
 
-    /// Returns the value with default arguments, if it is a number.
+    /// Computes the value with default arguments; `None` without data or if the value is not a number.
     pub fn usual(&self, rows: &Rows) -> Option<Measurement> {
         (self.of)(rows, &Args::new(self.params, &Default::default()).ok()?)?.number()
     }
@@ -227,7 +227,7 @@ impl MetricQuery {
     /// Creates the query for a metric.
     ///
     /// # Errors
-    /// An unknown metric, or arguments that it does not accept.
+    /// Returns an error for an unknown metric, or for arguments that the metric does not accept.
     pub fn new(ask: &MetricSpec) -> Result<MetricQuery, String> {
         let metric = Metric::find(&ask.id)?;
         let args = Args::new(metric.params, &ask.args).map_err(|why| format!("metric {}: {why}", ask.id))?;
@@ -242,7 +242,7 @@ impl MetricQuery {
     /// Parses a query from text.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and those of [`MetricSpec::parse`].
+    /// As [`new`](Self::new) and [`MetricSpec::parse`].
     pub fn parse(text: &str) -> Result<MetricQuery, String> {
         MetricQuery::new(&MetricSpec::parse(text)?)
     }
@@ -250,7 +250,7 @@ impl MetricQuery {
     /// Checks that a game provides the marks named in the arguments.
     ///
     /// # Errors
-    /// A mark that the game does not provide; the text lists its marks.
+    /// Returns an error for a mark that the game does not provide, with a list of the game's marks.
     pub fn check_marks(&self, game: &dyn DynGame) -> Result<(), String> {
         let known = known_marks(game);
         for param in self.metric.params {
@@ -273,12 +273,12 @@ impl MetricQuery {
         (self.metric.of)(rows, &self.args)
     }
 
-    /// Computes the value, if it is a number.
+    /// Computes the value; `None` without data or if the value is not a number.
     pub fn number(&self, rows: &Rows) -> Option<Measurement> {
         self.of(rows)?.number()
     }
 
-    /// Computes the value of each candidate in each part, of each part, or of all parts, depending on the scope.
+    /// Computes one value for each subject of the metric's scope: each candidate in each part, each part, or the suite.
     pub fn everywhere(&self, rows: &Rows) -> Vec<MetricResult> {
         let mut out = Vec::new();
         let mut put = |part: Option<usize>, agent: Option<usize>, value: Option<Value>| {
@@ -303,7 +303,7 @@ impl MetricQuery {
         out
     }
 
-    /// Returns the names of the required marks, for the [`Verifier`](crate::Verifier) to collect.
+    /// Returns the names of the required marks, which the [`Verifier`](crate::Verifier) must collect.
     pub fn marks(&self) -> BTreeSet<String> {
         let mut out: BTreeSet<String> = self.metric.marks.iter().map(|mark| (*mark).to_owned()).collect();
         for param in self.metric.params {
@@ -318,8 +318,8 @@ impl MetricQuery {
     }
 }
 
-/// Returns the rating of the queried agent, or the ratings of all agents without one, from all matches of one part.
-/// They are computed once for all agents; `key` identifies the rating with its arguments.
+/// Returns the queried agent's rating, or a rating for each agent if none is queried, from all matches of one part. All
+/// ratings are computed at once and memoized under `key`, which names the metric and its arguments.
 fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measurement>>) -> Option<Value> {
     let all = rows.once(key, || {
         let all = rows.of_all();
@@ -335,7 +335,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
     }
 }
 
-/// Counts the games that compare each player with another.
+/// Returns, for each player, the number of games that compare the player with a different player.
 fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
@@ -347,7 +347,8 @@ fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     met
 }
 
-/// Returns another metric's value for each candidate as (agent, number), memoized. Agents without data are omitted.
+/// Returns (agent, number) for each candidate, where the number is the value of the metric `of`, memoized. Candidates
+/// without data are omitted.
 fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     rows.once(&format!("of candidates: {of}"), || {
         // Arguments that are metrics were checked when the query was created.
@@ -357,13 +358,13 @@ fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     })
 }
 
-/// Returns a share with Wilson's interval.
+/// Returns `hits / n` with Wilson's interval; `None` if `n` is 0.
 fn share_of(hits: u64, n: u64) -> Option<Measurement> {
     let i = wilson(hits as f64, n as f64)?;
     Some(Measurement { value: i.value, low: Some(i.low), high: Some(i.high), n })
 }
 
-/// Returns all marks available for a game: its own, the agents' notes, and labels.
+/// Returns the names of all marks available for a game: the game's marks, marks from agents' notes, and labels.
 pub fn known_marks(game: &dyn DynGame) -> Vec<&'static str> {
     game.marks_docs().iter().map(|doc| doc.name).chain([EMOTION, LABEL]).collect()
 }

@@ -18,8 +18,8 @@ impl Moments {
         self.add(&Moments { n: 1, sum: value, spread: 0.0 });
     }
 
-    /// Merges other moments. Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample
-    /// variance", The American Statistician 37, 1983.
+    /// Merges the moments of a second list of numbers. Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms
+    /// for computing the sample variance", The American Statistician 37, 1983.
     pub fn add(&mut self, other: &Moments) {
         if self.n > 0 && other.n > 0 {
             let (n, m) = (self.n as f64, other.n as f64);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merged_moments_equal_those_of_all_values() {
+    fn merged_moments_equal_moments_of_all_values() {
         // Far from zero, where a sum of squares would lose the spread.
         let values: Vec<f64> = (0..1000).map(|k| 1e9 + f64::from(k * k % 71)).collect();
         let all: Moments = values.iter().copied().collect();

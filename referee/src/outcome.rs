@@ -5,8 +5,9 @@ pub use ludex_env::recording::{is_forfeit, outcomes};
 use ludex_env::{DynGame, Unit};
 use ludex_protocol::spec::Utility;
 
-/// Returns true if agents of the game can beat each other. In other games all seats win together (hanabi), or each seat
-/// maximizes its own return (the prisoner's dilemma, bargaining): such games are measured by their mean return.
+/// Returns true if an agent can beat the other agents of a game. Returns false if all seats win or lose together
+/// (hanabi), or if each seat maximizes its own return (the prisoner's dilemma, bargaining). The result of such a game
+/// is its mean return.
 pub fn is_competitive(game: &dyn DynGame) -> bool {
     game.spec().utility != Utility::Identical && !matches!(game.info().unit, Unit::Field(_))
 }

@@ -1,4 +1,5 @@
-//! Ratings from plain results: sequential Elo, TrueSkill, and the batch rating to quote.
+//! Ratings from game results. The anchored batch rating is the one to quote; Elo, Glicko-2 and TrueSkill are
+//! sequential.
 //!
 //! This module does not depend on games or records: a [`PlayedGame`] holds the player and the score of each seat.
 //! `docs/ratings.md` explains the formulas, and which rating to quote.
@@ -24,7 +25,7 @@ pub struct PlayedGame {
     pub scores: Vec<f64>,
     /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
-    /// Seat that lost through its own fault. With three or more seats the others are then not compared with each other,
+    /// Seat that forfeited. With three or more seats, the remaining seats are then not compared with each other,
     /// because their game was not finished.
     pub forfeit: Option<usize>,
     /// Block number. Games of one block (the same seed, seats swapped) are resampled together.
@@ -46,7 +47,8 @@ impl PlayedGame {
         PlayedGame { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..PlayedGame::default() }
     }
 
-    /// Returns every comparison of two seats: one in a two-player game, `n (n - 1) / 2` in a free-for-all of `n`.
+    /// Returns every comparison of two seats: one in a two-player game, and `n (n - 1) / 2` in a free-for-all of `n`
+    /// seats.
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
@@ -74,8 +76,8 @@ impl PlayedGame {
     }
 }
 
-/// Returns the first side's lead over the second side by mean return per seat, and the first side's own mean. `seating`
-/// marks the seats of the first side.
+/// Returns two numbers: the mean return per seat of the first side minus that of the second side, and the mean return
+/// of the first side. `seating[k]` is true if seat `k` belongs to the first side.
 pub fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     let mean = |who: bool| {
         let own = seating.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
@@ -84,8 +86,8 @@ pub fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     [mean(true) - mean(false), mean(true)]
 }
 
-/// Converts a lead to points: 1 for a win, 1/2 for a draw, 0 for a loss. Differences up to 1e-9 count as rounding
-/// errors.
+/// Converts a lead in returns to points: 1 for a positive lead (win), 1/2 for zero (draw), 0 for a negative lead
+/// (loss). A lead of at most 1e-9 in size counts as zero, to absorb rounding errors.
 pub fn points(gain: f64) -> f64 {
     match gain {
         g if g > 1e-9 => 1.0,
@@ -94,7 +96,7 @@ pub fn points(gain: f64) -> f64 {
     }
 }
 
-/// Returns the number of players: one more than the largest player index in the games.
+/// Returns the number of players in the games, which is the largest player index plus 1.
 pub fn players(games: &[PlayedGame]) -> usize {
     games.iter().flat_map(|g| &g.seats).map(|&p| p + 1).max().unwrap_or(0)
 }
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn allies_and_mirrors_are_not_compared() {
+    fn seats_of_one_team_or_one_player_are_not_compared() {
         let game = PlayedGame {
             seats: vec![0, 1, 0],
             scores: vec![1.0, 1.0, -1.0],
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn forfeit_counts_as_loss_to_each_opponent_only() {
+    fn forfeit_is_a_loss_to_each_opponent() {
         // The offender has the highest score here, but the forfeit decides.
         let game =
             PlayedGame { seats: vec![0, 1, 2], scores: vec![9.0, 5.0, 1.0], forfeit: Some(0), ..PlayedGame::default() };

@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Source {
     pub file: String,
-    /// Line, from 1; 0 in a store, which has no lines.
+    /// Line number from 1; 0 for a record from a store.
     pub line: usize,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for RejectedRecord {
     }
 }
 
-/// Contents of a source.
+/// Records and rejected lines of a file or store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordLines {
     pub found: Vec<SourcedRecord>,
@@ -65,24 +65,24 @@ pub struct RecordLines {
 }
 
 impl RecordLines {
-    /// Wraps records of a store, which has no lines.
+    /// Wraps records from a store, which has no line numbers. `name` is the name of the store in messages.
     pub fn of_store(name: &str, records: impl IntoIterator<Item = RecordParts>) -> Self {
         let source = Source { file: name.to_owned(), line: 0 };
         let found = records.into_iter().map(|parts| SourcedRecord { source: source.clone(), parts });
         RecordLines { found: found.collect(), refused: Vec::new() }
     }
 
-    /// Appends the contents of another source.
+    /// Appends the records and rejected lines of a second file or store.
     pub fn append(&mut self, mut other: RecordLines) {
         self.found.append(&mut other.found);
         self.refused.append(&mut other.refused);
     }
 }
 
-/// Reads a file.
+/// Reads the records of a file.
 ///
 /// # Errors
-/// The file cannot be opened. Later problems become [`RejectedRecord`] lines.
+/// Returns an error if the file cannot be opened. Lines that cannot be read later are listed as [`RejectedRecord`]s.
 pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
@@ -91,9 +91,9 @@ pub fn read_file(path: &Path) -> io::Result<RecordLines> {
 pub struct RawLine {
     /// Location of the line.
     pub source: Source,
-    /// Episode name, if the source stores it separately from the text (a store).
+    /// Episode name, if the line comes from a store, which holds the name outside the text.
     pub episode: Option<String>,
-    /// Text without surrounding white space.
+    /// Text of the line without surrounding white space.
     pub text: String,
 }
 
@@ -119,7 +119,7 @@ pub fn read_lines(name: &str, reader: impl BufRead) -> RecordLines {
 }
 
 /// Reads lines one by one without parsing them; `name` is the file name in messages. Empty lines are skipped. A line
-/// that is not UTF-8 is rejected; after a read error there are no more lines.
+/// that is not UTF-8 is rejected. Reading stops after an I/O error.
 pub fn raw_lines<R: BufRead>(
     name: &str,
     mut reader: R,
@@ -136,12 +136,12 @@ pub fn raw_lines<R: BufRead>(
                 Ok(_) => {}
                 Err(e) => {
                     over = true;
-                    return refuse(format!("the file cannot be read further: {e}"));
+                    return refuse(format!("read failed, the remaining lines are skipped: {e}"));
                 }
             }
             let mut text = match String::from_utf8(bytes) {
                 Ok(text) => text,
-                Err(e) => return refuse(format!("not UTF-8 (byte {})", e.utf8_error().valid_up_to())),
+                Err(e) => return refuse(format!("not UTF-8 (at byte {})", e.utf8_error().valid_up_to())),
             };
             text.truncate(text.trim_end().len());
             text.drain(..text.len() - text.trim_start_matches('\u{feff}').trim_start().len());

@@ -37,7 +37,8 @@ pub fn correlation_p(r: f64, n: usize) -> Option<f64> {
     Some(if left <= 0.0 { 0.0 } else { student_p(r * (f64::from(freedom) / left).sqrt(), freedom) })
 }
 
-/// Returns the slope of the least-squares line through numbers at 0, 1, 2 and so on; `None` for fewer than two.
+/// Returns the slope of the least-squares line through `values` at x = 0, 1, 2 and so on; `None` for fewer than two
+/// values.
 pub fn slope(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);

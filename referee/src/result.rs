@@ -10,7 +10,7 @@ use crate::answer_counts::Answers;
 use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
-/// Result of a verified record. Only [`Verifier`](crate::Verifier) creates one, inside of a
+/// Result of a verified record. Only a [`Verifier`](crate::Verifier) creates one, as part of a
 /// [`VerifiedRecord`](crate::VerifiedRecord).
 #[derive(Clone)]
 pub struct GameResult {
@@ -20,11 +20,11 @@ pub struct GameResult {
     pub started: String,
     /// End time from the record.
     pub ended: Option<String>,
-    /// Run of the episode.
+    /// Name of the run that the episode belongs to.
     pub run: Option<String>,
-    /// Pair of the episode: same seed, seats swapped.
+    /// Id of the episode's pair: the episodes on one seed with swapped seats.
     pub pair: Option<String>,
-    /// Part of the run's suite.
+    /// Id of the suite's part that the episode belongs to.
     pub part: Option<String>,
     /// Position in the order of the run's plan, used by ratings that depend on the order; 0 if unknown.
     pub order: usize,
@@ -36,13 +36,13 @@ pub struct GameResult {
     /// Reason for the end of the episode.
     pub reason: EndReason,
     pub at_fault: Option<usize>,
-    /// Number of moves: a joint move is one, chance events do not count.
+    /// Number of moves; a joint move counts as one, and chance events are excluded.
     pub moves: u32,
     /// Record digest in lower-case hex.
     pub digest: String,
     /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
-    /// Returns of the mirror match by seat; empty without one.
+    /// Returns of the mirror match by seat; empty without a mirror match.
     pub mirror: Vec<f64>,
     pub seats: Vec<SeatResult>,
 }
@@ -54,22 +54,21 @@ pub struct SeatResult {
     /// Agent spec, if the server ran the agent.
     pub spec: Option<String>,
     pub kind: AgentKind,
-    /// Return of the seat; absent if a match that does not count has none.
+    /// Return of the seat. May be absent only in a match that does not count.
     pub payoff: Option<f64>,
-    /// Score in each hand, in order, for games that report it.
+    /// Score in each hand, in order, for games that report scores of hands.
     pub hand_scores: Vec<f64>,
     /// Reply counts by verdict, for a language model.
     pub answers: Answers,
-    /// Number of refused attempts.
+    /// Number of the seat's refused attempts.
     pub refused: u64,
-    /// Milliseconds of the agent's own moves; turns without a move and forced moves are excluded.
+    /// Durations of the agent's own moves in milliseconds. Excludes forced moves and turns without a move.
     pub times: Moments,
     /// Tokens of the agent's replies.
     pub tokens: TokenUse,
     /// Cost of the agent's replies.
     pub spent: SeatCost,
-    /// Marks of the seat's moves in the order of play, limited to those that the [`Verifier`](crate::Verifier)
-    /// collects.
+    /// Marks of the seat's moves that the [`Verifier`](crate::Verifier) collected, in the order of play.
     pub marks: Vec<SeatMark>,
 }
 
@@ -97,8 +96,8 @@ impl SeatResult {
 pub struct SeatMark {
     pub name: Cow<'static, str>,
     pub value: MarkValue,
-    /// Index of the seat's own turn, from 0: the turn of the marked move. For a mark of a step in which the seat did
-    /// not move, its next turn.
+    /// Index of the marked move's turn among the seat's own turns, from 0. For a mark of a step in which the seat did
+    /// not move, the index of the seat's next turn.
     pub turn: u32,
 }
 
@@ -110,7 +109,7 @@ pub const EMOTION: &str = "emotion";
 pub struct TokenUse {
     /// Number of moves and refused attempts with a token count in their notes.
     pub answers: u64,
-    /// Number of moves among them.
+    /// Number of moves with a token count in their notes.
     pub moves: u64,
     pub input: u64,
     pub out: u64,
@@ -122,7 +121,7 @@ impl TokenUse {
         self.input + self.out
     }
 
-    /// Returns the sum of two counts.
+    /// Returns the sum of `self` and `other`.
     pub fn plus(self, other: TokenUse) -> TokenUse {
         TokenUse {
             answers: self.answers + other.answers,
@@ -132,7 +131,7 @@ impl TokenUse {
         }
     }
 
-    /// Adds the attempts at a move.
+    /// Adds the tokens of a move and of its refused attempts.
     fn take(&mut self, m: &MoveRecord) {
         let mut used = false;
         for notes in m.tries.iter().filter_map(|attempt| attempt.notes.as_ref()).chain(m.notes.as_ref()) {
@@ -157,12 +156,12 @@ pub struct SeatCost {
 }
 
 impl SeatCost {
-    /// Returns the sum of two costs.
+    /// Returns the sum of `self` and `other`.
     pub fn plus(self, other: SeatCost) -> SeatCost {
         SeatCost { moves: self.moves + other.moves, usd: self.usd + other.usd }
     }
 
-    /// Adds the attempts at a move.
+    /// Adds the cost of a move and of its refused attempts.
     fn take(&mut self, m: &MoveRecord) {
         let notes = m.tries.iter().filter_map(|attempt| attempt.notes.as_ref()).chain(m.notes.as_ref());
         let of = |notes: &Notes| notes.more.get("usd").or_else(|| notes.more.get("cost"))?.as_f64();
@@ -224,8 +223,8 @@ impl GameResult {
         }
     }
 
-    /// Splits each agent by role into `NAME/ROLE`, in games whose teams have names. Constants of a ladder hold for all
-    /// roles together, so no agent is a constant afterwards.
+    /// Renames each agent to `NAME/ROLE`, and its spec likewise, in games whose teams have role names. The agents then
+    /// no longer match the ladder's constants, which hold for all roles together.
     pub fn by_role(&mut self) {
         let roles = self.game.info().roles;
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {
@@ -244,7 +243,8 @@ impl GameResult {
         &self.game
     }
 
-    /// Converts to a plain result for ratings: `players` holds the player index of each seat, `pair` the block.
+    /// Converts to a plain result for ratings. `players` holds the player index of each seat, and `pair` is the block
+    /// number.
     pub fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
         PlayedGame { seats: players, scores, teams: self.teams.clone(), forfeit: self.at_fault, pair }
@@ -257,7 +257,7 @@ impl AsRef<GameResult> for GameResult {
     }
 }
 
-/// Returns the part of a run's match, from its name `RUN.PART.PAIRING.INDEX.TURN`.
+/// Returns the id of the part, parsed from an episode name `RUN.PART.PAIRING.INDEX.TURN`.
 fn part_of(run: &str, episode: &str) -> Option<String> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     let [part, _, _, _] = key.strip_suffix(".re").unwrap_or(key).split('.').collect::<Vec<_>>()[..] else {
@@ -266,7 +266,7 @@ fn part_of(run: &str, episode: &str) -> Option<String> {
     Some(part.to_owned())
 }
 
-/// Returns true if the agent itself made the move.
+/// Returns true if the agent chose the move; false for a forced move and for a turn without a move.
 fn is_own(m: &MoveRecord) -> bool {
     !m.forced && (m.action.is_some() || m.said.is_some())
 }

@@ -18,8 +18,8 @@ use crate::outcome::is_competitive;
 use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
-/// Columns of every match, which can be used like marks: the seat's return, its points (1, 1/2, 0), the moves of
-/// the match, the tokens of the seat. `turn`, the number of a move, is valid only as the x of points.
+/// Columns that metrics accept in place of a mark: the seat's return, the seat's points (1, 1/2 or 0), the match length
+/// in moves, and the seat's tokens. `turn`, the number of a move, is valid only as `x` of the metric `points`.
 pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens", "turn"];
 
 /// Agent of a table.
@@ -34,13 +34,14 @@ pub struct RowAgent {
 #[derive(Clone)]
 pub struct RowPart {
     pub id: String,
-    /// Game of the part; a table has none.
+    /// Game of the part; `None` for a part of an imported table.
     pub game: Option<GameRef>,
-    /// True if a draw is the best possible result against the top level of its ladder.
+    /// True if a draw is the best possible result against the top level of the game's ladder.
     pub drawn: bool,
-    /// True if its matches are rated although each seat maximizes its own return: the higher return wins.
+    /// True if the seat with the higher return wins and is rated as winner, although each seat maximizes its own
+    /// return.
     pub contest: bool,
-    /// True if a candidate counts only in matches where it is `a`, the first entrant, and not where it is an opponent.
+    /// True if only matches in which a candidate is the first entrant (`a`) count for the candidate.
     pub only_a: bool,
 }
 
@@ -50,7 +51,7 @@ impl RowPart {
         RowPart { game: Some(game.clone()), ..RowPart::of_table(id) }
     }
 
-    /// Creates a part of a table.
+    /// Creates a part of an imported table.
     pub fn of_table(id: &str) -> RowPart {
         RowPart { id: id.to_owned(), game: None, drawn: false, contest: false, only_a: false }
     }
@@ -60,7 +61,7 @@ impl RowPart {
         self.game.as_ref().map(|game| game.spec())
     }
 
-    /// Returns true if agents can beat each other in the game ([`is_competitive`]); true for tables.
+    /// Returns true if the game is competitive ([`is_competitive`]), or if the part comes from an imported table.
     pub fn is_fight(&self) -> bool {
         self.game.as_ref().is_none_or(|game| is_competitive(&**game))
     }
@@ -71,33 +72,33 @@ impl RowPart {
 pub struct MetricMatch<'a> {
     /// Index of the part.
     pub part: usize,
-    /// Cycle of its round robin, from 0.
+    /// Index of the match's round-robin cycle, from 0.
     pub cycle: u64,
     /// Position in the order of the plan.
     pub order: usize,
-    /// Block of the match: same seed, seats swapped.
+    /// Block of the match: the matches on one seed with swapped seats.
     pub block: Option<&'a str>,
     /// Ladder level of the opponent, if any.
     pub level: Option<u32>,
     /// Agent index of each seat.
     pub players: Vec<usize>,
-    /// Side of each seat: 0 is `a`, the first entrant. Empty if unknown; a match of an agent against itself then counts
-    /// for each of its seats.
+    /// Side of each seat; 0 is the side of `a`, the first entrant. Empty if unknown: a match of an agent against itself
+    /// then counts once for each of the agent's seats.
     pub sides: Vec<usize>,
     /// Seat that moves first.
     pub first: usize,
-    /// False if the match does not count, because an illegal move ended it and the plan replays it.
+    /// False if the match does not count: an illegal move ended it, and the plan schedules a replacement.
     pub valid: bool,
     /// Score of each seat; only the order matters.
     pub scores: Vec<f64>,
     /// Reason for the end of the match.
     pub reason: EndReason,
     pub at_fault: Option<usize>,
-    /// Moves of all seats; absent in a table.
+    /// Number of moves of all seats; absent in an imported table.
     pub moves: Option<u32>,
     /// Team of each seat; empty without teams.
     pub teams: &'a [usize],
-    /// Returns of the mirror match by seat; empty without one.
+    /// Returns of the mirror match by seat; empty without a mirror match.
     pub mirror: &'a [f64],
     pub seats: &'a [SeatResult],
 }
@@ -126,15 +127,16 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// Returns the counted seats of an agent: if it meets itself, those of the first side.
+    /// Returns the seats that count for an agent: its seats, or only those of the first side if the agent meets itself.
     pub fn seats_of(&self, agent: usize) -> Vec<usize> {
         let own: Vec<usize> = (0..self.players.len()).filter(|&seat| self.players[seat] == agent).collect();
         let first: Vec<usize> = own.iter().copied().filter(|&seat| self.sides.get(seat) == Some(&0)).collect();
         if first.is_empty() { own } else { first }
     }
 
-    /// Returns the points of some seats: 1, 1/2 or 0 by their mean score against that of the others. A side that
-    /// forfeited lost. If `own` holds all seats, the first seat is compared with the others.
+    /// Returns the points of the seats `own`: 1, 1/2 or 0, from a comparison of their mean score with that of the
+    /// remaining seats. A side that forfeited gets 0. If `own` holds all seats, the first seat is compared with the
+    /// rest.
     pub fn points(&self, own: &[usize]) -> f64 {
         let all = own.len() == self.players.len();
         let own: &[usize] = if all { &[0] } else { own };
@@ -146,7 +148,7 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// Converts to a plain result for ratings. `block` is the number of its block.
+    /// Converts to a plain result for ratings. `block` is the match's block number.
     pub fn played(&self, block: Option<usize>) -> PlayedGame {
         PlayedGame {
             seats: self.players.clone(),
@@ -158,7 +160,7 @@ impl<'a> MetricMatch<'a> {
     }
 }
 
-/// Value of a table without matches.
+/// Value of an agent in an imported table that holds values instead of matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowValue {
     /// Index of the agent.
@@ -189,7 +191,7 @@ pub struct Rows<'a> {
     part: Option<usize>,
     agent: Option<usize>,
     opponent: Option<usize>,
-    /// Memoized results for all agents of these matches.
+    /// Memoized results by key, shared by all rows with these matches.
     memo: Rc<RefCell<HashMap<String, Rc<dyn Any>>>>,
 }
 
@@ -202,7 +204,7 @@ pub struct Sample<'r, 'a> {
 }
 
 impl<'r, 'a> Sample<'r, 'a> {
-    /// Returns the agent's result on its seat.
+    /// Returns the result of the agent's seat.
     pub fn own(&self) -> &'a SeatResult {
         &self.game.seats[self.seat]
     }
@@ -213,13 +215,13 @@ pub struct Observed<'r> {
     /// Index of the match among the selected matches.
     pub game: usize,
     pub seat: usize,
-    /// Index of the seat's own turn, from 0; 0 for values of a whole match.
+    /// Index of the turn among the seat's own turns, from 0; 0 for a value of a whole match.
     pub turn: u32,
     pub value: Cow<'r, MarkValue>,
 }
 
 impl<'a> Rows<'a> {
-    /// Creates rows of a whole table, sorted in the order of the plan.
+    /// Creates the rows of all matches in a table, sorted in the order of the plan.
     pub fn new(mut table: ResultTable<'a>) -> Rows<'a> {
         table.matches.sort_by_key(|game| (game.part, game.order));
         let picked = (0..table.matches.len()).collect();
@@ -237,38 +239,38 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the rows whose match satisfies a condition.
+    /// Returns the rows of the matches for which `keep` returns true.
     pub fn filtered(&self, keep: impl Fn(&MetricMatch<'a>) -> bool) -> Rows<'a> {
         let own = |&&k: &&usize| keep(&self.table.matches[k]);
         Rows { picked: self.picked.iter().filter(own).copied().collect(), memo: Rc::default(), ..self.clone() }
     }
 
-    /// Returns the same matches, queried for one agent.
+    /// Returns rows of the same matches as `self`, with `agent` as the queried agent.
     pub fn of_agent(&self, agent: usize) -> Rows<'a> {
         Rows { agent: Some(agent), opponent: None, ..self.clone() }
     }
 
-    /// Returns the same matches, queried for an agent against another.
+    /// Returns rows of the same matches as `self`, queried for `agent` against `opponent`.
     pub fn of_pair(&self, agent: usize, opponent: usize) -> Rows<'a> {
         Rows { agent: Some(agent), opponent: Some(opponent), ..self.clone() }
     }
 
-    /// Returns the same matches, queried for all agents.
+    /// Returns rows of the same matches as `self` without a queried agent, so that metrics cover all agents.
     pub fn of_all(&self) -> Rows<'a> {
         Rows { agent: None, opponent: None, ..self.clone() }
     }
 
-    /// Returns the queried agent.
+    /// Returns the queried agent; `None` if metrics cover all agents.
     pub fn agent(&self) -> Option<usize> {
         self.agent
     }
 
-    /// Returns the queried opponent.
+    /// Returns the queried opponent; `None` if metrics cover all opponents.
     pub fn opponent(&self) -> Option<usize> {
         self.opponent
     }
 
-    /// Returns the part, if these are the rows of one.
+    /// Returns the part of these rows; `None` for rows of all parts.
     pub fn part(&self) -> Option<usize> {
         self.part
     }
@@ -328,7 +330,7 @@ impl<'a> Rows<'a> {
         self.everything().filter(|game| game.valid)
     }
 
-    /// Returns the part's values without matches, of all agents.
+    /// Returns the values of all agents that an imported table holds for this part.
     pub fn values(&self) -> impl Iterator<Item = &RowValue> {
         self.table.values.iter().filter(|value| self.part.is_none_or(|part| value.part == part))
     }
@@ -346,14 +348,14 @@ impl<'a> Rows<'a> {
         self.filtered(|game| game.cycle == cycle)
     }
 
-    /// Returns the queried agent's matches that count, against the queried opponent if there is one, each with the
-    /// agent's seats. In parts with [`RowPart::only_a`], only matches where the agent is `a` are included. Without a
-    /// queried agent: all matches with all seats.
+    /// Returns the matches of the queried agent that count, each with the seats that count for the agent. With a
+    /// queried opponent, only matches against it are included. In parts with [`RowPart::only_a`], only matches in which
+    /// the agent is `a` are included. Without a queried agent, returns all matches with all seats.
     pub fn own_matches(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         self.own_everything().into_iter().filter(|(game, _)| game.valid).collect()
     }
 
-    /// Returns the matches of [`own_matches`](Self::own_matches) and those that do not count.
+    /// Returns the matches of [`own_matches`](Self::own_matches), plus those that do not count.
     pub fn own_everything(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         let Some(agent) = self.agent else {
             return self.everything().map(|game| (game, (0..game.players.len()).collect())).collect();
@@ -383,20 +385,20 @@ impl<'a> Rows<'a> {
         own.filter(|(game, seats)| meets(game, seats) && counts(game, seats)).collect()
     }
 
-    /// Returns the seats of [`own_matches`](Self::own_matches), one by one.
+    /// Returns one sample for each seat in [`own_matches`](Self::own_matches).
     pub fn samples(&self) -> Vec<Sample<'_, 'a>> {
         let each = |(game, seats): (_, Vec<usize>)| seats.into_iter().map(move |seat| Sample { game, seat });
         self.own_matches().into_iter().flat_map(each).collect()
     }
 
-    /// Returns true if the match ranks its players: its game is competitive, teams play against each other, or its part
-    /// is rated.
+    /// Returns true if the match has a winner: the game is competitive, teams play against each other, or the part is a
+    /// [contest](RowPart::contest).
     pub fn is_contest(&self, game: &MetricMatch) -> bool {
         !game.teams.is_empty() || self.part_of(game).is_fight() || self.part_of(game).contest
     }
 
-    /// Returns all competitive matches that count ([`is_contest`](Self::is_contest)) as plain results for ratings;
-    /// players are agent indices.
+    /// Returns all matches with a winner ([`is_contest`](Self::is_contest)) that count, as plain results for ratings.
+    /// Players are agent indices.
     pub fn games(&self) -> Vec<PlayedGame> {
         let mut blocks: HashMap<(usize, &str), usize> = HashMap::new();
         let games = self.matches().filter(|game| self.is_contest(game));
@@ -413,8 +415,8 @@ impl<'a> Rows<'a> {
         &self.table.fixed
     }
 
-    /// Returns the observed values of the queried agent: those of a mark in the order of play, or of a column
-    /// ([`COLUMNS`]).
+    /// Returns the observed values of the queried agent. `of` names a mark, whose values are in the order of play, or
+    /// one of the [`COLUMNS`].
     pub fn observed(&self, of: &str) -> Vec<Observed<'_>> {
         let mut out = Vec::new();
         for (k, (game, seats)) in self.own_matches().into_iter().enumerate() {
@@ -452,7 +454,7 @@ impl<'a> Rows<'a> {
         out
     }
 
-    /// Returns the result of `of`, memoized under `key` for all rows with the same matches.
+    /// Returns the result of `of`, memoized under `key` for all rows with the same matches as `self`.
     pub fn once<T: 'static>(&self, key: &str, of: impl FnOnce() -> T) -> Rc<T> {
         let known = self.memo.borrow().get(key).cloned();
         if let Some(known) = known.and_then(|known| known.downcast::<T>().ok()) {
@@ -464,8 +466,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the rating of a rung of a game's ladder, by the spec of the agent: the name of the anchor or the agent's
-/// own. `random` is as strong as level 0.
+/// Returns the rating of the rung that `agent` is, by the rung's anchor spec (such as `anchor level=2`) or the spec of
+/// its bot. `random` has the rating of level 0.
 pub fn rung(spec: &Spec, agent: &str) -> Option<f64> {
     if agent == "random" {
         return Some(0.0);

@@ -1,8 +1,8 @@
-//! Schedules: opponents, seats and seeds of matches. Matches are played in blocks: they share a seed, and each entrant
-//! plays on every seat. With two seats a block is a seat-swapped pair.
+//! Schedules: opponents, seats and seeds of matches. Matches are played in blocks. All matches of a block share a seed,
+//! and each entrant plays on every seat. With two seats, a block is a seat-swapped pair.
 //!
-//! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. For the
-//! same reason ratings resample whole blocks.
+//! All entrants of a block have the same luck of seed and seat, so that a difference between their results is skill.
+//! Ratings therefore resample whole blocks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::digest::{rated_seed, seed_under};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// Number of the block (with two seats: the pair), from 0. Matches of one block share the seed.
+    /// Number of the block, from 0; with two seats a block is a pair. Matches of one block share a seed.
     pub pair: u64,
     /// Rotation of the block, `0..seats`.
     pub turn: usize,
@@ -42,8 +42,8 @@ impl Seeds {
         }
     }
 
-    /// Returns a seed unique to one match: as [`Seeds::of`], but with the text `<pair>:<meeting>:<turn>` instead of the
-    /// pair's number.
+    /// Returns a seed for a single match, derived as in [`Seeds::of`] but from the text `<pair>:<meeting>:<turn>`
+    /// instead of the pair's number.
     pub fn of_match(&self, pair: u64, meeting: u64, turn: usize) -> u64 {
         let place = format!("{pair}:{meeting}:{turn}");
         match self {
@@ -57,22 +57,22 @@ fn open_seed(seed: u64, place: &str) -> u64 {
     key(&format!("ludex.v1:schedule:{seed}:{place}")).iter().take(8).fold(0, |s, &b| s << 8 | u64::from(b))
 }
 
-/// Returns true if the second of two matches on one seed gives an agent no advantage. In a game with hidden information
-/// or chance, the agent could remember the cards and dice of the first match.
+/// Returns true if matches of the game may share a seed: the game has neither hidden information nor chance. In other
+/// games, an agent could remember cards and dice from the first match on a seed.
 pub fn may_share_seed(game: &GameRef) -> bool {
     let spec = game.spec();
     spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
 }
 
-/// Reuse of seeds (the same cards and dice) within a plan.
+/// Seed reuse within a plan. Matches on one seed have the same cards and dice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deals {
-    /// The matches of a block share a seed, with seats swapped. For agents that are functions of their views.
+    /// One seed for all matches of a block, with swapped seats. Suitable for agents without memory of earlier matches.
     #[default]
     Paired,
-    /// In games with hidden information or chance ([`may_share_seed`]), each match has its own seed. For agents that
-    /// can remember earlier matches.
+    /// One seed per match in games with hidden information or chance ([`may_share_seed`]). Suitable for agents that can
+    /// remember earlier matches.
     Once,
 }
 
@@ -90,7 +90,8 @@ impl FromStr for Deals {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Deals::Paired, Deals::Once];
-        all.into_iter().find(|deals| deals.to_string() == text).ok_or_else(|| "expected once or paired".to_owned())
+        let known = all.into_iter().find(|deals| deals.to_string() == text);
+        known.ok_or_else(|| format!("expected once or paired, got {text:?}"))
     }
 }
 
@@ -98,14 +99,14 @@ impl FromStr for Deals {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchSeeds {
     seeds: Seeds,
-    /// Numbers of the pairings in the part, if each match has its own seed.
+    /// Meeting number of each pairing in the part; `None` if matches share the seed of their block.
     meetings: Option<BTreeMap<Vec<usize>, u64>>,
 }
 
 impl MatchSeeds {
-    /// Creates the seeds of matches of `game` from those of their blocks. Separate seeds are derived from block,
-    /// meeting and turn: `meetings` numbers the pairings of an agent that plays blocks of the same number in several of
-    /// them. A pairing without a number has 0.
+    /// Creates the match seeds of `game` from the block seeds. A separate seed is derived from the block, the meeting
+    /// and the turn. If one agent plays blocks of the same number in several pairings, `meetings` must give these
+    /// pairings different numbers; a missing pairing has the number 0.
     pub fn new(seeds: Seeds, deals: Deals, game: &GameRef, meetings: BTreeMap<Vec<usize>, u64>) -> Self {
         MatchSeeds { seeds, meetings: Some(meetings).filter(|_| deals == Deals::Once && !may_share_seed(game)) }
     }
@@ -130,13 +131,13 @@ pub enum PlanError {
     /// Fewer entrants than seats.
     #[error("expected at least {seats} entrants, got {entrants}")]
     TooFew { entrants: usize, seats: usize },
-    /// No seats, or settings that do not fit the format.
+    /// Settings that do not fit the format, such as a game without seats.
     #[error("{0}")]
     Bad(String),
 }
 
-/// Returns `blocks` blocks between the given entrants, with one rotation per seat, numbered from `first`. Rotation `t`
-/// puts `table[(k + t) mod n]` on seat `k`.
+/// Returns `blocks` blocks between the entrants `table`, numbered from `first`, with one rotation per seat. Rotation
+/// `t` puts `table[(k + t) mod n]` on seat `k`.
 pub fn blocks(table: &[usize], blocks: u64, first: u64) -> Vec<Planned> {
     (first..first + blocks).flat_map(|pair| rotations(table, pair)).collect()
 }
@@ -146,13 +147,13 @@ pub(crate) fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Plan
     (0..n).map(move |turn| Planned { pair, turn, seats: (0..n).map(|k| table[(k + turn) % n]).collect() })
 }
 
-/// Returns a round robin: every set of `seats` of the `entrants` plays `rounds` blocks.
+/// Returns a round robin in which every group of `seats` entrants plays `rounds` blocks.
 ///
-/// A round holds every set once, in an order and with a seating drawn from `seed`, so that a tournament that stops
-/// after any round is balanced. The same arguments always give the same plan.
+/// Each round contains every group once, so that a tournament that stops after any round is balanced. The order of a
+/// round and the seatings are drawn from `seed`. Equal arguments give equal plans.
 ///
 /// # Errors
-/// Fewer entrants than seats, or no seats.
+/// Returns an error for fewer entrants than seats, or for no seats.
 pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Result<Vec<Planned>, PlanError> {
     let tables = tables(entrants, seats)?;
     let mut plan = Vec::new();
@@ -169,10 +170,10 @@ pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Res
     Ok(plan)
 }
 
-/// Returns every set of `seats` of `0..entrants`, ascending.
+/// Returns all sets of `seats` numbers below `entrants`, in ascending order.
 fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
     if seats == 0 {
-        return Err(PlanError::Bad("a match needs a seat".into()));
+        return Err(PlanError::Bad("seats: expected at least 1, got 0".into()));
     }
     if entrants < seats {
         return Err(PlanError::TooFew { entrants, seats });
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pair_shares_a_seed_with_seats_swapped() {
+    fn matches_of_a_pair_share_a_seed_with_swapped_seats() {
         let plan = blocks(&[7, 9], 2, 5);
         let shown: Vec<_> = plan.iter().map(|p| (p.pair, p.turn, &p.seats[..])).collect();
         assert_eq!(shown, [(5, 0, &[7, 9][..]), (5, 1, &[9, 7]), (6, 0, &[7, 9]), (6, 1, &[9, 7])]);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_depend_only_on_the_seed() {
+    fn equal_seeds_give_equal_plans() {
         let plan = |seed| round_robin(6, 2, 2, seed).unwrap();
         assert_eq!(plan(1), plan(1));
         assert_ne!(plan(1), plan(2));

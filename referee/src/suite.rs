@@ -1,5 +1,5 @@
 //! Suites: plans of matches as data. A suite defines the games with their parameters, the opponents, seeds, seats and
-//! policies, and the content of reports. The candidates are not part of it.
+//! policies, and the content of reports. The candidates are not part of the suite.
 //!
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
@@ -56,7 +56,7 @@ const MOST: u64 = 100_000;
 #[error("{0}")]
 pub struct SuiteError(pub String);
 
-/// Suite as written in its file, with its policies filled in.
+/// Suite as defined in its file. Missing policy fields of the parts are filled in.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
@@ -68,22 +68,22 @@ pub struct Suite {
     /// Purpose of the suite, and source of its protocol.
     #[serde(default)]
     pub about: String,
-    /// Seed from which, with the part and the block, match seeds are derived, unless a run has a secret.
+    /// Seed from which match seeds are derived, together with the part and the block. Unused if a run has a secret.
     #[serde(default)]
     pub seed: u64,
-    /// Seeds of the matches of a block: shared or separate. A run may override this.
+    /// Seeds of the matches of a block: shared or separate. A run may override this setting.
     #[serde(default)]
     pub deals: Deals,
     /// Match policy, unless a part overrides it.
     #[serde(default)]
     pub policy: MatchPolicy,
-    /// Arguments for `llm` agents, candidates and opponents, unless the agent's own spec sets them.
+    /// Default arguments for all `llm` agents, candidates and opponents. Arguments in an agent's spec take precedence.
     #[serde(default)]
     pub llm: toml::Table,
     /// Contents of the files named in parts, so that the suite does not depend on its directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Opponents by the names of their roles.
+    /// Named groups of opponents.
     #[serde(default, rename = "role", skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Role>,
     /// Variants of the candidates, each of which replaces its candidate in all parts.
@@ -106,22 +106,22 @@ pub struct MatchPolicy {
     pub tries: u32,
     /// Policy after the last refusal.
     pub illegal: After,
-    /// Policy for unparsed replies, which are then counted separately from illegal moves.
+    /// Policy for unparsed replies. If set, they are counted separately from illegal moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unparsed: Option<After>,
-    /// Play a seat's only legal action without requesting a move.
+    /// True to play a seat's only legal action without requesting a move.
     pub skip_forced: bool,
     /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
     pub on_timeout: OnTimeout,
-    /// Maximum number of replays after infrastructure failures, before the match is discarded.
+    /// Maximum number of replays of a match after infrastructure failures. After the last one, the match is discarded.
     pub rematches: u32,
     /// Policy for a match ended by a fault of the suite's own opponent.
     #[serde(skip_serializing_if = "OpponentFault::is_default")]
     pub opponent_fault: OpponentFault,
     /// Policy for a match ended by an illegal move.
     pub invalid: Invalid,
-    /// Limit for `invalid = "replay"`: a pairing plays at most this many times the planned matches.
+    /// Limit for `invalid = "replay"`: a pairing plays at most its number of planned matches times this factor.
     pub replay_factor: u32,
 }
 
@@ -129,9 +129,9 @@ pub struct MatchPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged, expecting = "forfeit, random or default, or a table such as { tries = 2, then = \"default\" }")]
 pub enum After {
-    /// Consequence after the policy's number of attempts.
+    /// Consequence after the policy's general number of attempts (`tries`).
     Tries(IllegalPolicy),
-    /// Consequence with its own number of attempts.
+    /// Consequence after a separate number of attempts.
     Own(OwnTries),
 }
 
@@ -164,7 +164,7 @@ impl MatchPolicy {
     fn check(&self) -> Result<(), String> {
         let in_range = |name: &str, n: u64, least: u64, most: u64| {
             let fits = (least..=most).contains(&n);
-            if fits { Ok(()) } else { Err(format!("{name} = {n}: from {least} to {most}")) }
+            if fits { Ok(()) } else { Err(format!("{name}: expected {least} to {most}, got {n}")) }
         };
         in_range("tries", self.tries.into(), 1, 100)?;
         let illegal = self.illegal();
@@ -204,8 +204,8 @@ pub enum OnTimeout {
     Forfeit,
 }
 
-/// Policy for a match in which the suite's own opponent failed: by no reply, by a timeout or, unless it is a language
-/// model, by an illegal move. The result of such a match does not measure the candidate.
+/// Policy for a match in which the suite's own opponent failed: by a missing reply, by a timeout, or by an illegal move
+/// unless the opponent is a language model. The result of such a match does not measure the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpponentFault {
@@ -230,7 +230,7 @@ pub enum Invalid {
     /// Loss for the offender.
     #[default]
     Count,
-    /// Replay: the match does not count, and another one replaces it.
+    /// Replay: the match does not count, and a new match replaces it.
     Replay,
 }
 
@@ -246,11 +246,11 @@ pub struct PartSpec {
     /// Opponents of the candidate (with `against`): agent specs, and `@NAME` for the agents of a [`Role`].
     #[serde(default)]
     pub opponents: Vec<String>,
-    /// Treat a candidate with the spec of an opponent as the same agent, which then also meets itself. Otherwise the
-    /// opponent is a separate agent.
+    /// True to treat a candidate and an opponent with equal specs as one agent, which then also plays against itself.
+    /// If false, the opponent is a separate agent.
     #[serde(default, rename = "self", skip_serializing_if = "std::ops::Not::not")]
     pub itself: bool,
-    /// Values of game parameters that vary inside a block: each value adds one match per seating on the same seed.
+    /// Game parameters that vary inside a block. Each value adds one match per seating on the same seed as the block.
     #[serde(default, skip_serializing_if = "Sweep::is_empty")]
     pub sweep: Sweep,
     /// Number of blocks (matches on one seed) for each pairing; with `climb` and `bisect`, for each level.
@@ -259,22 +259,22 @@ pub struct PartSpec {
     /// Stopping rule for `converge`, which replaces `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// Number of blocks at level 0, where fewer are enough.
+    /// Number of blocks at level 0 of a ladder, where fewer blocks are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
-    /// Seatings of the matches of a block: one text for each match with one letter for each seat, `a` for the candidate
-    /// (the first of a pairing) and `b` for the other. With letters up to `h` that many entrants meet: the candidates,
-    /// or with `against` the candidate and opponents. Default: each side takes each seat once.
+    /// Seatings of a block, one text per match and one letter per seat: `a` is the candidate (the first entrant of a
+    /// pairing) and `b` its opponent. Letters up to `h` allow more entrants: only candidates, or with `against` the
+    /// candidate and opponents. Default: each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// Source of the seatings: the given tables, all permutations of the entrants, or a random draw.
+    /// Source of the seatings: the field `tables`, all permutations of the entrants, or a random draw.
     #[serde(default, skip_serializing_if = "Seats::is_default")]
     pub seats: Seats,
     /// Order of the matches: all seatings on one seed before the next seed, all seeds for one seating before the next
     /// seating, or random.
     #[serde(default)]
     pub order: Order,
-    /// Number of cycles of a round robin, each on other seeds.
+    /// Number of cycles of a round robin. Each cycle has separate seeds.
     #[serde(default = "one")]
     pub cycles: u32,
     /// File of [starts], one per line: block k starts with line k.
@@ -283,13 +283,13 @@ pub struct PartSpec {
     /// Number of the candidate's decisions after which a match is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
-    /// Phases whose replies are cached for each game, seat and view, and reused in later matches.
+    /// Phases whose replies are cached by game, seat and view, and reused in later matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once: Vec<String>,
-    /// Set if a draw is the best possible result against the top level: progress then counts draws.
+    /// True if a draw is the best possible result against the top level; progress then counts draws.
     #[serde(default)]
     pub drawn: bool,
-    /// Arguments for `llm` agents, which take precedence over those of the suite.
+    /// Arguments for `llm` agents, which take precedence over the suite's arguments.
     #[serde(default)]
     pub llm: toml::Table,
     /// Variants of the candidate for ablations, each of which plays the whole part.
@@ -319,15 +319,15 @@ fn one() -> u32 {
 pub enum Schedule {
     /// Each candidate meets each of the opponents.
     Against,
-    /// Each candidate meets the levels of the game's ladder upward from the lowest, until it fails one.
+    /// Each candidate meets the levels of the game's ladder, from the lowest upward, until it fails a level.
     Climb,
     /// Each candidate meets levels of the game's ladder; bisection finds the first level that it fails.
     Bisect,
-    /// The candidates meet each other.
+    /// Each candidate meets each of the other candidates.
     RoundRobin,
     /// The candidates meet in random pairs until their ratings converge, see [`Stop`].
     Converge,
-    /// A candidate takes all seats.
+    /// A candidate plays on all seats.
     SelfPlay,
 }
 
@@ -335,7 +335,7 @@ impl Suite {
     /// Returns the text of a built-in suite.
     ///
     /// # Errors
-    /// An unknown name; the text lists the built-in names.
+    /// Returns an error for an unknown name, with a list of the built-in names.
     pub fn builtin_text(name: &str) -> Result<&'static str, SuiteError> {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
@@ -347,7 +347,8 @@ impl Suite {
     /// Parses a suite, and checks everything that does not depend on the agents.
     ///
     /// # Errors
-    /// The text is not a suite (with the line), or a game, a table or a metric does not exist (with the part).
+    /// Returns an error if the text is not a suite (with the line), or if a game, a table or a metric is invalid (with
+    /// the part).
     pub fn parse(text: &str, games: &Games) -> Result<Suite, SuiteError> {
         let wrong = |e: toml::de::Error| SuiteError(e.to_string().trim_end().to_owned());
         let mut suite: Suite = toml::from_str(text).map_err(wrong)?;
@@ -356,7 +357,7 @@ impl Suite {
             return Err(SuiteError(format!("name = {:?}: expected lowercase letters, digits, _ and -", suite.name)));
         }
         if suite.parts.is_empty() {
-            return Err(SuiteError("a suite has at least one [[part]]".into()));
+            return Err(SuiteError("expected at least one [[part]], got none".into()));
         }
         suite.policy.check().map_err(|why| SuiteError(format!("policy: {why}")))?;
         let mut ids = BTreeSet::new();
@@ -398,7 +399,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Returns the groups of parts: names with the ids of their parts, in the order of the suite.
+    /// Returns the name of each group of parts with the ids of its parts, in the order of the suite.
     pub fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for part in &self.parts {
@@ -426,10 +427,10 @@ impl Suite {
         Ok(())
     }
 
-    /// Retains only these parts; all parts if the list is empty.
+    /// Removes all parts except these; with an empty list, no part is removed.
     ///
     /// # Errors
-    /// A part that the suite does not have.
+    /// Returns an error for a part that the suite does not have.
     pub fn keep_only(&mut self, only: &[String]) -> Result<(), SuiteError> {
         if let Some(other) = only.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
             let ids: Vec<&str> = self.parts.iter().map(|part| part.id.as_str()).collect();
@@ -457,22 +458,20 @@ impl PartSpec {
         let game = self.load(games)?;
         let seats = game.spec().players as usize;
         match (self.schedule, self.opponents.is_empty()) {
-            (Schedule::Against, true) => return Err("schedule against needs opponents".into()),
+            (Schedule::Against, true) => return Err("schedule = \"against\" needs opponents".into()),
             (Schedule::Against, false) | (_, true) => {}
             (_, false) => return Err("opponents are for schedule = \"against\" only".into()),
         }
         let distinct: BTreeSet<&str> = self.opponents.iter().map(|o| o.trim()).collect();
         if distinct.len() < self.opponents.len() {
-            return Err("an opponent is named twice; blocks says how often it is met".into());
+            return Err("opponents: expected each opponent once, got a duplicate; set blocks for more matches".into());
         }
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
-            return Err(format!("{} has no ladder", game.spec().string));
+            return Err(format!("expected a game with an anchor ladder, got {}", game.spec().string));
         }
         self.check_stop()?;
         if self.cycles != 1 && self.schedule != Schedule::RoundRobin {
-            return Err(
-                "cycles is for schedule = \"round_robin\" only; elsewhere blocks says how much is played".into()
-            );
+            return Err("cycles is for schedule = \"round_robin\" only; set blocks in other schedules".into());
         }
         let counts = [
             if self.stop.is_some() { 1 } else { self.blocks },
@@ -480,7 +479,7 @@ impl PartSpec {
             u64::from(self.cycles),
         ];
         if counts.iter().any(|n| !(1..=MOST).contains(n)) {
-            return Err(format!("blocks, blocks_of_random and cycles are at least 1 and at most {MOST}"));
+            return Err(format!("blocks, blocks_of_random and cycles: expected 1 to {MOST} each, got {counts:?}"));
         }
         if let Some(policy) = &self.policy {
             policy.check()?;
@@ -495,7 +494,7 @@ impl PartSpec {
         check_names(&self.variants)
     }
 
-    /// Loads the game of the part.
+    /// Loads the part's game.
     ///
     /// # Errors
     /// As [`Games::load`].
@@ -503,7 +502,7 @@ impl PartSpec {
         games.load(&self.game).map_err(|e| e.to_string())
     }
 
-    /// Checks that the game has the phases with cached replies.
+    /// Checks that the game has the phases in `once`.
     fn check_once(&self, game: &GameRef) -> Result<(), String> {
         let schemas = game.spec().proposals.iter().flat_map(|schemas| schemas.keys());
         let phases: BTreeSet<&str> = schemas.map(|key| key.split('/').next().unwrap_or(key)).collect();
@@ -517,12 +516,12 @@ impl PartSpec {
         }
     }
 
-    /// Checks that the schedule has exactly one stopping rule.
+    /// Checks that the schedule has exactly one stopping rule: `stop`, or a number of blocks.
     fn check_stop(&self) -> Result<(), String> {
         let Some(stop) = &self.stop else {
             let needs = self.schedule == Schedule::Converge;
             return if needs {
-                Err("schedule converge needs stop: when the ratings have settled".into())
+                Err("schedule = \"converge\" needs stop, the convergence criterion".into())
             } else {
                 Ok(())
             };
@@ -531,7 +530,7 @@ impl PartSpec {
             return Err("stop is for schedule = \"converge\" only".into());
         }
         if (self.blocks, self.blocks_of_random, self.cycles, self.order) != (0, None, 1, Order::Blocks) {
-            return Err("with schedule converge, stop says how much is played: without blocks, cycles and order".into());
+            return Err("schedule = \"converge\" takes stop instead of blocks, cycles and order".into());
         }
         stop.check()
     }

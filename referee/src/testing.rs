@@ -19,7 +19,7 @@ pub fn verify(record: Record) -> VerifiedRecord {
     Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap()
 }
 
-/// Returns an illegal attempt at this action.
+/// Returns a refused attempt with this action id and the refusal code for illegal actions.
 pub fn refused_move(action: i64) -> RefusedMove {
     RefusedMove {
         action: Some(action),
@@ -108,7 +108,7 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
     }
 }
 
-/// Sets result and reason.
+/// Sets the returns, outcome, end reason and seat at fault of a record.
 pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: EndReason, at_fault: Option<usize>) {
     if let Some(offender) = at_fault {
         ludex_env::batch::forfeit(spec, offender, &mut returns);
@@ -122,8 +122,8 @@ pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: En
     };
 }
 
-/// Removes all events from `keep` on, as if the match had been interrupted there; returns are set for the remaining
-/// position.
+/// Truncates a record to its first `keep` events, as if the match had been interrupted. The returns become those of the
+/// last remaining position.
 pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: Option<usize>) {
     let game = ludex_games::load_with(&record.header.game, &record.header.params).unwrap();
     record.events.truncate(keep);
@@ -147,18 +147,18 @@ pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: 
     close(record, game.spec(), state.returns(), reason, at_fault);
 }
 
-/// Returns the record with its digest recomputed.
+/// Returns the record with a recomputed digest.
 pub fn seal(mut record: Record) -> Record {
     record.footer.digest = Some(digest(&parts(&record)).unwrap());
     record
 }
 
-/// Returns the plain JSON form.
+/// Converts a record to plain JSON.
 pub fn parts(record: &Record) -> RecordParts {
     RecordParts::parse(&record.to_line().unwrap()).unwrap()
 }
 
-/// Returns the plain JSON form of a changed record with its digest recomputed.
+/// Converts a record to plain JSON, applies `change`, and recomputes the digest.
 pub fn altered(record: &Record, change: impl FnOnce(&mut Value)) -> RecordParts {
     let mut value: Value = serde_json::from_str(&record.to_line().unwrap()).unwrap();
     change(&mut value);

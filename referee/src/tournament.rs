@@ -1,26 +1,27 @@
 //! Tournaments: the due matches as a function of the completed ones.
 //!
-//! The results are the only state. To continue after an interruption, compute the due matches again. The results are
-//! enough to check that the right matches were played.
+//! The results are the only state: an interrupted tournament continues by computing the due matches again. The results
+//! also suffice to check that the right matches were played.
 //!
-//! Matches are played in [`TournamentBlock`]s on one seed, as in [`crate::schedule`]. A pairing plays whole blocks, in
-//! which each entrant plays on every seat; only a [`TournamentFormat::RoundRobin`] of two seats plays single matches. Formats:
+//! Matches are grouped in [`TournamentBlock`]s, each on one seed, as in [`crate::schedule`]. Each entrant of a block
+//! plays on every seat; only a two-seat [`TournamentFormat::RoundRobin`] plays single matches. Formats:
 //!
-//! - **round robin**: every pair meets in one match. The first seat is drawn so that each entrant has each seat equally
-//!   often, or once more if the number is odd.
-//! - **double round robin**: every pair meets on one seed with the seats swapped. With more than two seats both round
-//!   robins are the same: every set of entrants plays a block, because a single match cannot be fair to all seats.
-//! - **swiss**: each round pairs entrants with equal or nearly equal points that have not met before. If their number
-//!   is odd, one entrant without an earlier bye gets one; a bye counts as a won round.
-//! - **ladder**: the entrants join one after the other, in drawn order. A newcomer starts at the bottom and challenges
-//!   the entrant above it. With more points, the newcomer takes that place and challenges the next entrant; otherwise
-//!   it stays.
+//! - **round robin**: every pair plays one match. The first seat is drawn so that each entrant has both seats equally
+//!   often; with an odd number of matches, one seat once more.
+//! - **double round robin**: every pair plays two matches on one seed with the seats swapped. With more than two seats,
+//!   both round-robin formats are identical: every group of entrants plays a block, because a single match cannot be
+//!   fair to all seats.
+//! - **swiss**: each round pairs entrants with equal or nearly equal points that have not met yet. If the
+//!   number of entrants is odd, an entrant without an earlier bye gets a bye, which counts as a won round.
+//! - **ladder**: the entrants join one at a time, in drawn order. A newcomer starts at the bottom and challenges the
+//!   entrant directly above. If the newcomer gets more points, the two swap places, and the newcomer challenges the
+//!   next entrant; otherwise the climb ends.
 //!
-//! An entrant is eliminated if its own failures ended [`TournamentSettings::strikes`] matches, or excluded before the
-//! start. Round robins and ladders continue as if it had never entered: none of its matches counts for any entrant, not
-//! even completed ones. An entrant that met it early thus has no advantage over one that would have met it late. In a
-//! swiss tournament the completed matches count, because the pairings of later rounds depend on them; eliminated
-//! entrants are not paired again.
+//! An entrant is eliminated if its own failures ended [`TournamentSettings::strikes`] matches, or if it was excluded
+//! before the start. In round robins and ladders, no match of an eliminated entrant counts for any entrant, not even a
+//! completed one. Opponents that met the entrant before its elimination thus have no advantage. In a swiss tournament,
+//! completed matches count, because the pairings of later rounds depend on them; eliminated entrants are not paired
+//! again.
 
 mod ladder;
 mod standings;
@@ -41,20 +42,20 @@ pub use standings::Standing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TournamentFormat {
-    /// One match per pair.
+    /// One match for each pair.
     RoundRobin,
-    /// One block per pair: one seed with the seats swapped.
+    /// One block for each pair: two matches on one seed with the seats swapped.
     DoubleRoundRobin,
     /// Rounds between entrants with equal points.
     Swiss { rounds: u64 },
-    /// Challenges of newcomers up the table.
+    /// Challenges by newcomers, from the bottom of the ladder upward.
     Ladder,
 }
 
 impl TournamentFormat {
-    /// Returns a swiss format with the usual number of rounds for this many entrants: ceil(log2 n), after which at most
-    /// one entrant has won all its rounds, and two more for the following places; but at most as many rounds as there
-    /// are new opponents.
+    /// Returns a swiss format with the usual number of rounds: ceil(log2 n) rounds, after which at most one entrant has
+    /// won every round, plus two rounds to rank the following places. The number of rounds is limited so that every
+    /// entrant can meet a new opponent in each.
     pub fn swiss(entrants: usize) -> Self {
         let enough = u64::from(entrants.max(2).next_power_of_two().ilog2()) + 2;
         let most = (entrants as u64 + entrants as u64 % 2).saturating_sub(1);
@@ -83,16 +84,16 @@ pub struct TournamentSettings {
     pub blocks: u64,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Number of matches ended by its own failures after which an entrant is disqualified; 0: never.
+    /// Number of matches that an entrant's own failures must end to disqualify it; 0: never.
     pub strikes: u64,
 }
 
-/// Matches on one seed.
+/// Matches of a tournament on one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TournamentBlock {
     /// Entrants that meet, in the order of their first meeting.
     pub pairing: Vec<usize>,
-    /// Number of the seed; no two blocks of a tournament share it.
+    /// Number of the seed, unique in the tournament.
     pub index: u64,
     /// Entrant on each seat of each match.
     pub tables: Vec<Vec<usize>>,
@@ -113,14 +114,15 @@ pub struct FinishedBlock {
     pub pairing: Vec<usize>,
     /// Number of the block.
     pub index: u64,
-    /// Completed matches, with entrants as players; discarded matches are absent.
+    /// Completed matches, with entrants as players; discarded matches are omitted.
     pub matches: Vec<PlayedGame>,
-    /// Entrants whose own failure ended a match, once for each such match.
+    /// Entrants whose own failure ended a match. An entrant is listed once for each such match.
     pub failed: Vec<usize>,
 }
 
 impl FinishedBlock {
-    /// Returns the points of an entrant: 1 for a win, 1/2 for a draw, for each other seat of each match.
+    /// Returns the points of an entrant: in each match, 1 for each opponent beaten and 1/2 for each draw with an
+    /// opponent.
     pub fn points(&self, entrant: usize) -> f64 {
         let duels = self.matches.iter().flat_map(PlayedGame::duels);
         duels.map(|d| if d.a == entrant { d.score } else { f64::from(d.b == entrant) * (1.0 - d.score) }).sum()
@@ -141,7 +143,7 @@ impl TournamentResults {
         self.finished.insert((finished.index, finished.pairing.clone()), finished);
     }
 
-    /// Excludes an entrant, with the reason. Call this before the first match, so that the entrant never enters.
+    /// Excludes an entrant and stores the reason. Call this before the first match.
     pub fn leave_out(&mut self, entrant: usize, why: impl Into<String>) {
         self.out.insert(entrant, why.into());
     }
@@ -156,7 +158,7 @@ impl TournamentResults {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tournament {
     settings: TournamentSettings,
-    /// Random number of each entrant.
+    /// Random number of each entrant, used to draw seats and orders.
     drawn: Vec<usize>,
 }
 
@@ -164,21 +166,21 @@ impl Tournament {
     /// Creates a tournament.
     ///
     /// # Errors
-    /// Invalid settings, with the valid range: fewer entrants than seats, one seat, no block or round; a swiss or a
-    /// ladder of a game that does not have two seats.
+    /// Returns an error with the valid range for fewer entrants than seats, fewer than two seats, no blocks or no
+    /// rounds. Swiss and ladder formats require a game of two seats.
     pub fn new(settings: TournamentSettings) -> Result<Self, PlanError> {
         let TournamentSettings { entrants, seats, format, blocks, seed, .. } = settings;
         let bad = |why: String| Err(PlanError::Bad(why));
         match format {
             _ if seats < 2 => {
-                return bad("expected a game of two seats or more, got one".into());
+                return bad(format!("expected a game of at least 2 seats, got {seats}"));
             }
             _ if entrants < seats => return Err(PlanError::TooFew { entrants, seats }),
             _ if blocks == 0 => return bad("blocks: expected at least 1, got 0".into()),
             TournamentFormat::Swiss { rounds: 0 } => return bad("rounds: expected at least 1, got 0".into()),
             TournamentFormat::Swiss { .. } | TournamentFormat::Ladder if seats != 2 => {
                 let name = if format == TournamentFormat::Ladder { "ladder" } else { "swiss" };
-                return bad(format!("a {name} needs a game of two seats, not {seats}; a round robin takes any"));
+                return bad(format!("{name}: expected a game of 2 seats, got {seats}; round robins allow more"));
             }
             _ => {}
         }
@@ -191,8 +193,8 @@ impl Tournament {
         &self.settings
     }
 
-    /// Returns the due blocks, in order; their results do not depend on each other. Empty after the end of the
-    /// tournament.
+    /// Returns the due blocks in playing order; empty after the end of the tournament. The result of one due block does
+    /// not affect the other due blocks.
     pub fn next(&self, results: &TournamentResults) -> Vec<TournamentBlock> {
         match self.settings.format {
             TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => {
@@ -228,7 +230,7 @@ impl Tournament {
         self.out_by(results, results.finished.values())
     }
 
-    /// Returns the entrants that are out after these blocks, with the reasons.
+    /// Returns the entrants that are eliminated after these blocks, with the reasons.
     fn out_by<'a>(
         &self,
         results: &TournamentResults,
@@ -240,7 +242,7 @@ impl Tournament {
             let mut failures: BTreeMap<usize, u64> = BTreeMap::new();
             finished.into_iter().flat_map(|f| &f.failed).for_each(|&e| *failures.entry(e).or_default() += 1);
             for (entrant, n) in failures.into_iter().filter(|&(_, n)| n >= strikes) {
-                out.entry(entrant).or_insert_with(|| format!("disqualified: its own failures ended {n} matches"));
+                out.entry(entrant).or_insert_with(|| format!("disqualified: the entrant's failures ended {n} matches"));
             }
         }
         out
@@ -280,9 +282,9 @@ impl Tournament {
         all
     }
 
-    /// Returns true if `a` has the first seat when it meets `b` for the first time. The entrants form a circle by their
-    /// drawn numbers, and each has the first seat against the half that follows it; an even number has an empty place
-    /// on the circle.
+    /// Returns true if `a` has the first seat in its first match against `b`. The entrants form a circle by their drawn
+    /// numbers; if their number is even, one place of the circle is empty. Each entrant has the first seat against the
+    /// half of the circle that follows it.
     fn is_first(&self, a: usize, b: usize) -> bool {
         let circle = self.settings.entrants | 1;
         (self.drawn[b] + circle - self.drawn[a]) % circle <= circle / 2

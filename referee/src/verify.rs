@@ -1,4 +1,4 @@
-//! Verification: a record counts only if a replay under this program's rules gives the same result.
+//! Verification: a record counts only if a replay under this program's rules reproduces its result.
 
 mod replay;
 mod stream;
@@ -21,7 +21,7 @@ use crate::result::GameResult;
 use replay::{FinalPosition, replay};
 use stream::{SeenDigests, episode_of};
 
-/// Record with a successful verification. Only a [`Verifier`] creates one.
+/// Record that passed verification. Only a [`Verifier`] creates one.
 #[derive(Clone)]
 pub struct VerifiedRecord {
     record: Record,
@@ -55,7 +55,7 @@ impl VerifiedRecord {
         self.result.reason
     }
 
-    /// Returns the number of moves: a joint move is one, chance events do not count.
+    /// Returns the number of moves. A joint move counts as one, and chance events are excluded.
     pub fn moves(&self) -> u32 {
         self.result.moves
     }
@@ -65,7 +65,7 @@ impl VerifiedRecord {
         self.result.at_fault
     }
 
-    /// Returns the seed, if it was released. All chance outcomes were then checked against it.
+    /// Returns the seed, if the record reveals it. All chance outcomes then match the seed.
     pub fn seed(&self) -> Option<u64> {
         self.seed
     }
@@ -75,7 +75,8 @@ impl VerifiedRecord {
         &self.result.digest
     }
 
-    /// Sets the position of the match in its run's plan, from 1, and whether the plan schedules a replacement for it.
+    /// Sets the position of the match in the run's plan, from 1. `replayed` is true if the plan schedules a
+    /// replacement.
     pub fn set_place(&mut self, order: usize, replayed: bool) {
         (self.result.order, self.result.replayed) = (order, replayed);
     }
@@ -85,7 +86,7 @@ impl VerifiedRecord {
         &self.result
     }
 
-    /// Converts into the result and drops the record.
+    /// Returns the result without the record.
     pub fn into_result(self) -> GameResult {
         self.result
     }
@@ -106,7 +107,7 @@ pub enum FaultKind {
     Game,
     /// Rules that differ from this program's rules.
     Rules,
-    /// Illegal move, or a legal move that was refused.
+    /// Illegal move, or refusal of a legal move.
     Move,
     /// Chance outcome that is impossible or does not match the seed.
     Chance,
@@ -148,7 +149,7 @@ impl fmt::Display for RecordFault {
 
 impl std::error::Error for RecordFault {}
 
-/// Verifier of records. It caches loaded games, so that a thousand records of one game load it once.
+/// Verifier of records. Each game is loaded once and cached.
 pub struct Verifier {
     games: Games,
     /// Names of the marks to collect into results.
@@ -173,19 +174,19 @@ impl Verifier {
     /// Verifies one record.
     ///
     /// The game, its parameters and the hash of its rules must match this verifier's games. Every move must be legal in
-    /// its position, and every refused attempt illegal. If the seed is known, chance outcomes must match it, and the
-    /// seed must match its commitment. Returns, outcome and reason must follow from the events, and the digest must
-    /// match the record.
+    /// its position, and every refused attempt must be illegal. A known seed must match its commitment, and chance
+    /// outcomes must match the seed. Returns, outcome and reason must follow from the events, and the digest must match
+    /// the record.
     ///
     /// # Errors
-    /// The first problem, in the order of these checks, with its event if there is one.
+    /// Returns the first fault in the order of these checks, with the index of the event at fault if there is one.
     pub fn verify(&self, parts: &RecordParts, source: Source) -> Result<VerifiedRecord, RecordFault> {
         let record = parts.clone().record().map_err(|e| RecordFault::new(FaultKind::Damaged, e.to_string()))?;
         self.check(record, source, || named_fault(parts), || digest(parts))
     }
 
-    /// Verifies the record of one line. The result equals that of [`verify`](Self::verify) for the line's [`RecordParts`],
-    /// but most records are read several times faster.
+    /// Verifies the record on one line. Returns the same result as [`verify`](Self::verify) for the line's
+    /// [`RecordParts`], but is several times faster for most records.
     ///
     /// # Errors
     /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
@@ -209,8 +210,8 @@ impl Verifier {
         self.check(record, source, || Ok(named), || Ok(digest))
     }
 
-    /// Runs the checks in the documented order. `named` returns the record's `at_fault`, `digest` the digest of its
-    /// text.
+    /// Runs the checks in the order that [`verify`](Self::verify) documents. `named` returns the record's `at_fault`,
+    /// and `digest` the digest of the record's text.
     fn check(
         &self,
         record: Record,
@@ -221,7 +222,7 @@ impl Verifier {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
         let reason = record.footer.reason.ok_or_else(|| {
-            RecordFault::new(FaultKind::Result, "expected a finished episode, got one without a reason")
+            RecordFault::new(FaultKind::Result, "expected an end reason, got none: the episode is not finished")
         })?;
         let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
@@ -243,7 +244,8 @@ impl Verifier {
         Ok(VerifiedRecord { record, source, seed, result })
     }
 
-    /// Verifies many records on all cores. Both lists keep the order; a duplicate record counts once.
+    /// Verifies many records on all cores. Returns the verified and the rejected records, both in input order. A
+    /// duplicate record is rejected.
     pub fn verify_all(&self, found: &[SourcedRecord]) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
         self.verify_each(found, || {})
     }
@@ -279,7 +281,7 @@ impl Verifier {
         (good, refused)
     }
 
-    /// Returns the game with these parameters, and loads it on first use.
+    /// Returns the record's game with its parameters. A game is loaded on first use.
     fn load(&self, header: &Header) -> Result<GameRef, RecordFault> {
         let known = |games: &[(Params, GameRef)]| {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
@@ -314,8 +316,8 @@ impl Verifier {
         }
         if (header.rules, &header.hash) != (spec.rules, &spec.hash) {
             let message = format!(
-                "played by rules {} with hash {} of {}, this program has rules {} with hash {}",
-                header.rules, header.hash, header.game, spec.rules, spec.hash
+                "expected rules {} of {} with hash {}, got rules {} with hash {}",
+                spec.rules, header.game, spec.hash, header.rules, header.hash
             );
             return Err(RecordFault::new(FaultKind::Rules, message));
         }
@@ -327,7 +329,7 @@ impl Verifier {
     }
 }
 
-/// Returns the seed, if there is one, after checking it against its commitment.
+/// Returns the seed, if the record has one. The seed must match its commitment.
 fn seed_of(record: &Record) -> Result<Option<u64>, RecordFault> {
     let wrong = |message: String| Err(RecordFault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
@@ -374,7 +376,8 @@ fn result(
     }
     let seats = spec.players as usize;
     if returns.len() != seats || outcome.len() != seats {
-        return wrong(format!("expected {seats} returns and outcomes, got {} and {}", returns.len(), outcome.len()));
+        let (returns, outcomes) = (returns.len(), outcome.len());
+        return wrong(format!("expected {seats} returns and {seats} outcomes, got {returns} and {outcomes}"));
     }
     let expected = |offender: Option<usize>| {
         let mut returns = ending.returns.clone();

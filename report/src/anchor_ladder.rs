@@ -1,13 +1,13 @@
 //! Calibration of anchor ladders: the matches that compare the rungs of a game's ladder, and the ratings from their
 //! returns.
 //!
-//! Rungs are compared in [`Unit`]s of play. In duels each bot of a level meets each bot of the level below. With two
-//! seats they swap seats on one seed. With four seats, in duplicate units, each bot has every second seat, and then the
-//! others. In other games one bot sits alone among copies of the other, on every seat, and then vice versa. In a field
-//! each rung meets each agent of the field, on every seat.
+//! Rungs are compared in [`Unit`]s of play. In duels, each bot of a level meets each bot of the level below. With two
+//! seats, the bots swap seats on one seed. With four seats, in duplicate units, the bots sit on alternating seats and
+//! then swap them. In other games, one bot sits among copies of the second bot, on each seat in turn, and then vice
+//! versa. In a field, each rung meets each agent of the field, on every seat.
 //!
 //! Scores count whole units and measure the distance between levels. Ratings are on the scale of single episodes, as in
-//! [`crate::scale`], so that records can be rated against them.
+//! [`crate::scale`], so that records can be rated with these ratings as constants.
 
 use ludex_env::Unit;
 use ludex_env::anchor_ladder::{AnchorRow, AnchorTable};
@@ -22,7 +22,7 @@ use ludex_referee::schedule::Planned;
 /// Acceptable range for the score of a level against the level below.
 pub const WANTED: [f64; 2] = [0.6, 0.95];
 
-/// Pair of agents to compare, as indices of [`AnchorLadder::agents`].
+/// Two agents to compare, as indices into [`AnchorLadder::agents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pairing {
     a: usize,
@@ -33,10 +33,10 @@ struct Pairing {
 pub struct AnchorLadder {
     spec: Spec,
     unit: Unit,
-    /// Specs of the rungs, in the ladder's order, then those of the field.
+    /// Specs of the rungs in the ladder's order, followed by the specs of the field.
     agents: Vec<String>,
     pairings: Vec<Pairing>,
-    /// Seatings of the episodes on one seed: `true` is the pairing's `a`.
+    /// Seatings of the episodes on one seed; `true` marks the seats of the pairing's agent `a`.
     tables: Vec<Vec<bool>>,
 }
 
@@ -81,7 +81,7 @@ impl AnchorLadder {
         &self.agents
     }
 
-    /// Returns the number of pairings; a round is one unit of each.
+    /// Returns the number of pairings. A round plays one unit of each pairing.
     pub fn pairings(&self) -> usize {
         self.pairings.len()
     }
@@ -102,7 +102,7 @@ impl AnchorLadder {
         self.seeds() as usize * self.tables.len()
     }
 
-    /// Returns the episodes of a pairing's unit. Blocks are numbered by seed, equally for all pairings.
+    /// Returns the episodes of a unit of a pairing. Blocks are numbered by seed, equally for all pairings.
     pub fn plan(&self, pairing: usize, unit: u64) -> Vec<Planned> {
         let Pairing { a, b } = self.pairings[pairing];
         let seeds = unit * self.seeds()..(unit + 1) * self.seeds();
@@ -115,8 +115,8 @@ impl AnchorLadder {
         seeds.flat_map(of).collect()
     }
 
-    /// Computes the rungs and the share of draws between equals from the units of each pairing. Each pairing has
-    /// equally many units.
+    /// Computes the rungs, and the share of draws between equals, from the units of each pairing. All pairings must
+    /// have the same number of units.
     ///
     /// # Panics
     /// If a unit does not have the returns of the planned episodes.
@@ -153,7 +153,7 @@ impl AnchorLadder {
         tally.score()
     }
 
-    /// Returns the mean return of a rung in its field, over its units with each agent of the field.
+    /// Returns the mean return of a rung against all agents of its field.
     fn mean(&self, units: &[Vec<Returns>]) -> Option<Interval> {
         let most = units.iter().map(Vec::len).min()?;
         // All episodes on one seed, with any agent of the field, are one observation.
@@ -167,8 +167,8 @@ impl AnchorLadder {
         Some(Interval { value, low: value - half, high: value + half })
     }
 
-    /// Returns rating and interval of each rung, with `random` at 0, and the share of draws between equals; absent
-    /// without duels.
+    /// Returns the rating and interval of each rung, where `random` has the rating 0, and the share of draws between
+    /// equals. Ratings are absent without duels.
     fn ratings(&self, units: &[Vec<Returns>]) -> (Vec<[Option<f64>; 3]>, f64) {
         let rungs = self.spec.anchors.len();
         if let Unit::Field(_) = self.unit {
@@ -200,8 +200,8 @@ impl AnchorLadder {
         (ratings.players.into_iter().map(ends).collect(), ratings.draws)
     }
 
-    /// Returns the rungs that are too close to the level below or too far from it, with the reason: a score outside
-    /// [`WANTED`] (the highest level may score more), or a mean return that is not clearly better.
+    /// Returns a message for each rung that is too close to the level below or too far from it. A score must be in
+    /// [`WANTED`] (the highest level may score more), and a mean return must be clearly better.
     pub fn strays(&self, rows: &[AnchorRow]) -> Vec<String> {
         let top = rows.iter().map(|r| r.anchor.level).max().unwrap_or(0);
         let mut out = Vec::new();
@@ -213,12 +213,12 @@ impl AnchorLadder {
                 let best = below.filter_map(|r| Some(r.found?[2])).fold(f64::NEG_INFINITY, f64::max);
                 if low <= best {
                     out.push(format!(
-                        "{who} is not clear of the level below: at least {low:.3}, and that has up to {best:.3}"
+                        "{who}: expected an interval above {best:.3} (end of the level below), got one from {low:.3}"
                     ));
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {
                 let [least, most] = WANTED;
-                out.push(format!("{who} scores {value:.3} against the level below, not {least} to {most}"));
+                out.push(format!("{who}: expected score {least} to {most} against the level below, got {value:.3}"));
             }
         }
         out
@@ -234,7 +234,7 @@ impl AnchorLadder {
         AnchorTable { string, rules, measure: measure.into(), rows, draws, about }
     }
 
-    /// Describes `units` units in words.
+    /// Describes a number of units in words.
     pub fn in_words(&self, units: u64) -> String {
         let seats = self.spec.players;
         match self.unit {

@@ -1,7 +1,7 @@
 //! Paired comparison of two agents: their results on the same seeds, on the same seats, against the same opponents.
 //!
-//! Two matches with equal settings, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
-//! in both and cancels out of the difference. This module does not read files: each entry holds one match of one agent.
+//! Two matches with equal settings, one of each agent, are a **pair**. Both have the same luck of seed and seat, which
+//! cancels out of the difference. This module does not read files: each [`ComparedMatch`] is a match of one agent.
 //!
 //! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
 //! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
@@ -24,13 +24,13 @@
 //! With the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple
 //! sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
 //!
-//! **Needed.** Number of blocks that detect a difference of [`power::REPORTED`] points with the power [`power::POWER`],
-//! if the differences of further blocks vary like those of the played ones (see [`power`]); without spread in the
-//! sample, like those of independent matches.
+//! **Needed.** Number of blocks that detect a difference of [`power::REPORTED`] points with the power [`power::POWER`]
+//! (see [`power`]). Further blocks are assumed to vary like the played blocks, or like independent matches if the
+//! played blocks have no spread.
 //!
-//! **Unpaired.** If there are no pairs: the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's
-//! degrees of freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is
-//! wider.
+//! **Unpaired.** Without pairs, the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's degrees of
+//! freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out of this difference, so the
+//! interval is wider.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +41,12 @@ use serde::Serialize;
 
 use crate::power;
 
-/// Match of one agent with its result.
+/// Match of one agent, with the agent's result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedMatch {
     pub part: String,
     pub game: String,
-    /// Opponents by seat; `None` is the agent itself.
+    /// Opponent on each seat; `None` on seats of the agent itself.
     pub seats: Vec<Option<String>>,
     pub seed: u64,
     /// Score: 1 for a win, 1/2 for a draw, 0 for a loss; `None` if the game has no winners.
@@ -66,7 +66,7 @@ pub struct McNemar {
     pub second: u64,
     /// Pairs won by neither agent.
     pub neither: u64,
-    /// Exact two-sided probability of a split at least as uneven, if both are equally strong.
+    /// Exact two-sided probability of an equally or more uneven split between agents of equal strength.
     pub p: f64,
 }
 
@@ -75,7 +75,7 @@ pub struct McNemar {
 pub struct ComparisonRow {
     /// Game string, or `all`.
     pub game: String,
-    /// Parts of the suite with these pairs, in alphabetical order; empty for matches without a suite.
+    /// Parts of the suite that the pairs belong to, in alphabetical order; empty for matches without a suite.
     pub parts: Vec<String>,
     pub pairs: usize,
     /// Number of blocks, each on one seed.
@@ -88,16 +88,16 @@ pub struct ComparisonRow {
     pub payoff: Option<Difference>,
     /// McNemar's test over pairs with scores.
     pub mcnemar: Option<McNemar>,
-    /// Probability of a difference at least as large between equal agents: McNemar's `p`, or without scores that of the
-    /// returns.
+    /// Probability of an equal or larger difference between equal agents: McNemar's `p`, or the `p` of the returns in
+    /// games without scores.
     pub p: Option<f64>,
-    /// Value of `p` corrected for the number of games; absent in the row of all games.
+    /// Value of `p` after correction for the number of games; absent in the row for all games.
     pub holm: Option<f64>,
-    /// Number of blocks that detect a difference of [`power::REPORTED`] points; absent without scores.
+    /// Number of blocks that detect a difference of [`power::REPORTED`] points; absent in games without scores.
     pub needed: Option<u64>,
 }
 
-/// Mean difference with its interval, if any.
+/// Mean difference, with an interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub value: f64,
@@ -105,7 +105,7 @@ pub struct Difference {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
-    /// Two-sided probability of the t test that belongs to the interval.
+    /// Two-sided p value of the t test that corresponds to the interval.
     pub p: Option<f64>,
     /// Reason for a missing interval.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct Difference {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoInterval {
-    /// Only one block: the spread between blocks needs two.
+    /// Only one block: a spread between blocks takes at least two.
     OneBlock,
     /// Equal blocks: a sample without spread does not prove zero variance.
     NoSpread,
@@ -126,15 +126,15 @@ pub enum NoInterval {
 /// Comparison of two agents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Comparison by game, in the order of names.
+    /// Comparison by game, in alphabetical order.
     pub games: Vec<ComparisonRow>,
     /// Comparison over all pairs.
     pub all: ComparisonRow,
     /// Number of excluded matches without a partner, of the first and of the second agent.
     pub unpaired: [usize; 2],
-    /// Excluded matches by part, game and opponents: counts of the first and of the second agent.
+    /// Numbers of excluded matches, of the first and of the second agent, by part, game and opponents.
     pub left_out: BTreeMap<String, [usize; 2]>,
-    /// Unpaired differences in the games of both agents, if there are no pairs.
+    /// Unpaired differences in the games that both agents played, if there are no pairs.
     pub fallback: Vec<Unpaired>,
 }
 
@@ -149,7 +149,7 @@ pub struct Unpaired {
     pub score: Difference,
 }
 
-/// Compares two agents by their matches with equal settings.
+/// Compares two agents by pairs of matches with equal settings.
 pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison {
     let mut partners: BTreeMap<Terms, Vec<&ComparedMatch>> = BTreeMap::new();
     second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
@@ -224,7 +224,7 @@ fn row(game: &str, pairs: &[(&ComparedMatch, &ComparedMatch)], payoffs: bool) ->
     }
 }
 
-/// Returns the mean of `values` with its interval for blocks; `None` without values.
+/// Returns the mean of `values`, given as (block, value), with an interval clustered by block; `None` without values.
 fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     let mean = clustered(values)?;
     let Some(Interval { value, low, high }) = mean.interval() else {
@@ -235,7 +235,7 @@ fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     Some(Difference { value, low: Some(low), high: Some(high), p: Some(p), why: None })
 }
 
-/// Returns the number of blocks that detect a difference of [`power::REPORTED`] points between equals.
+/// Returns the number of blocks that detect a difference of [`power::REPORTED`] points between nearly equal agents.
 fn needed(mean: Mean, pairs: usize) -> Option<u64> {
     let blocks = mean.blocks as f64;
     // Scores of independent matches have a variance of at most 1/4 each, and a block is the mean of its pairs.
@@ -244,7 +244,7 @@ fn needed(mean: Mean, pairs: usize) -> Option<u64> {
     power::blocks_for_difference(deviation, power::expected_score(power::REPORTED) - 0.5, power::POWER)
 }
 
-/// Corrects the probabilities of several tests for their number by Holm's method, preserving their order.
+/// Corrects p values for the number of tests by Holm's method. The output has the order of the input.
 pub fn holm(all: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].total_cmp(&all[b]));
@@ -257,7 +257,7 @@ pub fn holm(all: &[f64]) -> Vec<f64> {
     out
 }
 
-/// Returns Pearson's correlation of the mean scores of two agents, over the blocks that both played with equal
+/// Returns Pearson's correlation of the mean scores of two agents over blocks that both agents played with equal
 /// settings. `None` with fewer than three blocks, or without spread.
 pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<f64> {
     let means = |sides: &[ComparedMatch]| {
@@ -278,7 +278,7 @@ pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
-    /// Standard error; 0 if all blocks agree or there is only one.
+    /// Standard error; 0 for a single block, or if all blocks have equal means.
     pub error: f64,
     pub blocks: usize,
 }
@@ -294,7 +294,8 @@ impl Mean {
     }
 }
 
-/// Returns the mean of values by block, each given with its block; `None` without values.
+/// Returns the mean of `values`, given as (block, value), with a standard error clustered by block. `None` without
+/// values.
 pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -314,7 +315,7 @@ pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     Some(Mean { value, error, blocks })
 }
 
-/// Runs McNemar's exact test over pairs: (first agent won, second agent won).
+/// Runs McNemar's exact test over pairs, given as (first agent won, second agent won).
 pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
     let mut out = McNemar::default();
     for (first, second) in pairs {
@@ -337,7 +338,7 @@ pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
     out
 }
 
-/// Returns the unpaired difference in every game of both agents.
+/// Returns the unpaired difference in every game that both agents played.
 fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> {
     let scored = |sides: &[ComparedMatch], game: &str| -> Vec<((String, u64), f64)> {
         let of = sides.iter().filter(|s| s.game == game);

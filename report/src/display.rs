@@ -5,7 +5,7 @@ use ludex_env::{DynState, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
-/// Formats a count with its noun: `1 match`, `2 matches`.
+/// Formats a count with a noun: `1 match`, `2 matches`.
 pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -34,8 +34,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// Returns the moves of a step as their movers see them, such as `x (random): x(0,1)`; `None` for a step without a
-/// move.
+/// Returns the moves of a step as their movers see them, such as `x (random): x(0,1)`; `None` if the step has no moves.
 pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     if let [RecordEvent::Chance(c)] = step.events {
         return Some(format!("chance: {}", step.before.outcome_text(c.action?)));
@@ -44,7 +43,7 @@ pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     texts.filter(|_| step.played).map(|texts| texts.join("; "))
 }
 
-/// Returns a move as its mover sees it; `None` for an event without a move.
+/// Returns the text of a move as its mover sees it; `None` for an event without a move.
 pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
     let (seat, viewer) = (m.seat as usize, Viewer::Seat(m.seat as usize));
     match (m.action, &m.said) {
@@ -54,7 +53,7 @@ pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
     }
 }
 
-/// Returns a move with its seat and agent, such as `x (random): x(0,1)`, as the mover sees it.
+/// Returns the text of a move with its seat and agent, such as `x (random): x(0,1)`, as the mover sees the move.
 fn move_line(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
     let agent = &record.header.seats.get(m.seat as usize)?.name;
     let place = state.spec().seats.get(m.seat as usize)?;
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_has_no_sign() {
+    fn zero_has_no_minus_sign() {
         assert_eq!([number(-0.0001, 2), number(-0.5, 1), number(3.0, 0)], ["0.00", "-0.5", "3"]);
     }
 }

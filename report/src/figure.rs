@@ -32,8 +32,8 @@ use ludex_referee::suite::figure::{Figure, FigureKind};
 /// Style of all drawings. Colors come from variables of the page's style.
 pub const STYLE: &str = include_str!("figure/figure.css");
 
-/// Draws data as a figure of a kind: an `<svg>`, or an HTML table or list. For empty data, or data of another shape, the
-/// drawing contains a message.
+/// Draws data as a figure of a kind: an `<svg>`, or an HTML table or list. If the data is empty or has the wrong shape
+/// for the kind, the drawing contains a message.
 pub fn draw(kind: FigureKind, data: &Data, title: &str) -> String {
     use FigureKind as Kind;
     if data.is_empty() {
@@ -58,7 +58,7 @@ pub fn draw(kind: FigureKind, data: &Data, title: &str) -> String {
 /// Figure of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RenderedFigure {
-    /// Id in file names.
+    /// Id of the figure, used in file names.
     pub id: String,
     pub title: String,
     pub kind: String,
@@ -88,7 +88,7 @@ impl RenderedFigure {
         self.kind.parse().map(|kind| draw(kind, &page.data, &title)).unwrap_or_default()
     }
 
-    /// Returns the files: the numbers as CSV, JSON and LaTeX, and each drawing.
+    /// Returns the files of the figure by name: the numbers as CSV, JSON and LaTeX, and each drawing.
     pub fn files(&self) -> Vec<(String, String)> {
         let id = &self.id;
         let mut out = Vec::new();
@@ -112,7 +112,7 @@ impl RenderedFigure {
 const PLAIN: &str = ":root { --paper: #fcfcfa; --ink: #1d2126; --soft: #5c6570; --line: #dcdfe3; --row: #f3f4f2; }\n\
     @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e8ea; --soft: #9aa4af; --line: #333941; --row: #1c2025; } }\n";
 
-/// Adds the style to a drawing, for a file of its own.
+/// Embeds the style in a drawing, so that a file can hold it alone.
 fn alone(svg: &str) -> String {
     let named = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
     named.replacen(">\n", &format!(">\n<style>\n{PLAIN}svg {{ background: var(--paper); }}\n{STYLE}</style>\n"), 1)

@@ -20,7 +20,7 @@ pub use layouts::{LAYOUTS, TableLayout};
 /// Error in a table with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ImportError {
-    /// Row: lines of CSV from 1 (the header), objects of JSON from 1.
+    /// Row number: the line of a CSV file, where line 1 is the header, or the object in a JSON list, from 1.
     pub row: Option<u64>,
     pub column: Option<String>,
     /// Description of the problem, with the invalid value.
@@ -102,11 +102,11 @@ impl ImportedMatch {
 }
 
 impl Import {
-    /// Parses a table. With `directed`, results of A against B and of B against A are different matches; without it
-    /// they must agree, and count once.
+    /// Parses a table. With `directed`, results of A against B and results of B against A are different matches.
+    /// Otherwise they are the same matches, which must agree and count once.
     ///
     /// # Errors
-    /// The first invalid value, with its row and column.
+    /// Returns an error for the first invalid value, with its row and column.
     pub fn read(text: &str, format: ImportFormat, directed: bool) -> Result<Import, ImportError> {
         let cells = Cells::read(text, format)?;
         let layout = layouts::told_apart(&cells)?;
@@ -159,7 +159,7 @@ impl Import {
     /// Checks that the table has the columns for a metric.
     ///
     /// # Errors
-    /// The missing columns, or a metric that needs records.
+    /// Returns an error that lists the missing columns, or states that the metric needs records.
     pub fn feeds(&self, asked: &MetricQuery) -> Result<(), ImportError> {
         metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
     }

@@ -18,10 +18,11 @@ struct Line {
     label: String,
 }
 
-/// Adds the labels of a text to their results, as marks with the name [`LABEL`], and returns the number of labels.
+/// Parses labels and adds each one to the result of its match, as a mark with the name [`LABEL`]. Returns the number of
+/// labels.
 ///
 /// # Errors
-/// The first invalid line, or a label for a missing episode or seat, with the line number.
+/// Returns an error with the line number for the first invalid line, or for a label of a missing episode or seat.
 pub fn put(text: &str, results: &mut [GameResult]) -> Result<usize, String> {
     let places: HashMap<String, usize> =
         results.iter().enumerate().map(|(k, game)| (game.episode.clone(), k)).collect();

@@ -28,8 +28,8 @@
 //! - It depends on verdicts of the referee, not on agents, a server or a store. Callers read and write the files, except
 //!   those of a run, which [`runs::archive`], [`runs::bundle`] and [`runs::signature`] read.
 //! - Equal input gives equal bytes. The drawings in `tests/data/figures` are fixed.
-//! - All formats of a report or a figure contain the same numbers: drawings round them, CSV and JSON do not.
-//! - Names come from strangers: each text is escaped for its format, and invisible characters are replaced.
+//! - All formats of a report or a figure contain the same numbers, rounded in drawings and exact in CSV and JSON.
+//! - Names come from untrusted sources: each text is escaped for its format, and invisible characters are replaced.
 //! - Imported tables become the same rows as records, so that every metric works on both.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]

@@ -3,11 +3,11 @@
 //!
 //! A **block** is the matches on one seed, with seats swapped; blocks are independent of each other. The **deviation**
 //! of a block is the standard deviation of a rating estimated from a single block, in Elo points. Therefore `n` blocks
-//! give the standard error `deviation / sqrt(n)`, and the rest follows from that.
+//! give the standard error `deviation / sqrt(n)`.
 //!
-//! **A width.** The half width of a 95 % interval falls with the root of the blocks: `n' = n (w / w')^2` for the half
-//! width `w` that `n` blocks gave, or `n' = (1.96 deviation / w')^2`. This is the normal approximation (Wald's
-//! interval).
+//! **A width.** The half width of a 95 % interval falls with the square root of the number of blocks. If `n` blocks
+//! gave the half width `w`, the half width `w'` takes `n' = n (w / w')^2 = (1.96 deviation / w')^2` blocks. This is the
+//! normal approximation (Wald's interval).
 //!
 //! **A difference.** To detect a difference of `D` points with the probability `power`, by a two-sided test at the
 //! level `alpha`, takes `n = (z_(1 - alpha/2) + z_power)^2 (deviation of the difference / D)^2` blocks (J. M. Lachin,
@@ -48,12 +48,13 @@ pub use sprt::{SequentialTest, Sprt, SprtDecision, expected_score};
 pub const ALPHA: f64 = 0.05;
 /// Default power of planned tests.
 pub const POWER: f64 = 0.8;
-/// Minimum number of blocks of each agent before a run may stop by a width.
+/// Minimum number of blocks of each agent before a run may stop because of a narrow interval.
 pub const FIRST_LOOK: usize = 8;
 /// Rating points for a score of 1, near equality: `1600 / ln 10`.
 pub const POINTS_OF_SCORE: f64 = 1600.0 / std::f64::consts::LN_10;
 
-/// Returns the blocks for the half width `wanted` of a 95 % interval. `None` unless both are positive.
+/// Returns the number of blocks for a 95 % interval of the half width `wanted`. `None` unless both arguments are
+/// positive.
 pub fn blocks_for_width(deviation: f64, wanted: f64) -> Option<u64> {
     round_up((Z95 * deviation / wanted).powi(2), [deviation, wanted])
 }
@@ -66,17 +67,17 @@ pub fn blocks_for_difference(deviation: f64, difference: f64, power: f64) -> Opt
     round_up((reach * deviation / difference).powi(2), [deviation, difference, reach])
 }
 
-/// Returns the deviation of a block if `blocks` gave a 95 % interval of this half width.
+/// Returns the deviation of a block if `blocks` blocks gave a 95 % interval of this half width.
 pub fn deviation_of(half_width: f64, blocks: usize) -> f64 {
     half_width * (blocks as f64).sqrt() / Z95
 }
 
-/// Returns the deviation of the difference of two agents, block by block.
+/// Returns the deviation of the difference between two agents in a block.
 pub fn deviation_of_difference(first: f64, second: f64, correlation: f64) -> f64 {
     (first * first + second * second - 2.0 * correlation * first * second).max(0.0).sqrt()
 }
 
-/// Number of blocks to play, with their matches.
+/// Number of blocks to play, and number of matches in these blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Amount {
     pub blocks: u64,
@@ -85,14 +86,14 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Creates an amount of blocks with this many matches each, on average.
+    /// Creates an amount of `blocks` blocks, each of `matches` matches on average.
     pub fn new(blocks: u64, matches: f64) -> Self {
         Amount { blocks, matches: (blocks as f64 * matches).ceil() as u64 }
     }
 }
 
-/// Amounts for three designs that compare two agents. Each of the two agents plays the amount; in direct matches both
-/// play the same ones.
+/// Amounts for three designs that compare two agents. Each agent plays the whole amount; in direct matches, both agents
+/// play the same matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Designs {
     /// Direct matches between the agents.
@@ -103,11 +104,11 @@ pub struct Designs {
     pub unpaired: Amount,
 }
 
-/// Largest correlation that a plan assumes; full correlation would need no blocks at all.
+/// Largest correlation that a plan assumes. With a full correlation, no blocks at all would be needed.
 const MOST_ALIKE: f64 = 0.9;
 
-/// Returns the amounts that detect a difference of `points` between two agents whose blocks have this deviation and
-/// this many matches. `correlation` is that of the two agents' scores in the same blocks. `None` as for
+/// Returns the amounts that detect a difference of `points` between two agents. `deviation` and `matches` describe one
+/// block of an agent, and `correlation` is that of the agents' scores in common blocks. `None` as for
 /// [`blocks_for_difference`].
 pub fn designs(deviation: f64, matches: f64, correlation: f64, points: f64, power: f64) -> Option<Designs> {
     let of = |deviation| Some(Amount::new(blocks_for_difference(deviation, points, power)?, matches));
@@ -134,7 +135,7 @@ pub fn prior(game: &dyn DynGame) -> Option<Prior> {
     is_competitive(game).then_some(Prior { matches: spec.players, draws, deviation })
 }
 
-/// Returns the half width, in points, for stopping a run: `error` is
+/// Returns the half width, in points, that decides if a run may stop. `error` is
 /// [`Rating::error`](ludex_referee::rating::anchored::Rating::error). `None` before the first check.
 pub fn stopping_width(error: f64, blocks: usize) -> Option<f64> {
     (blocks >= FIRST_LOOK).then(|| student_95(blocks as u32 - 1) * error)

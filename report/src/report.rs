@@ -30,7 +30,7 @@ pub struct ReportAbout {
     /// Secret of the rated seeds in hex, so that anyone can check that no seed was hand-picked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Notes on the plan for readers, such as parts that could not be played.
+    /// Notes on the plan for readers of the report, such as parts that could not be played.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -47,11 +47,11 @@ pub struct Report {
     pub records: usize,
     /// SHA-256 over the sorted record digests, one per line: identifies this set of records.
     pub records_digest: String,
-    /// Start of the first episode and end of the last one, from the records.
+    /// Start of the first episode and end of the last episode, from the records.
     pub period: Option<[String; 2]>,
     /// Scales, each rated separately.
     pub scales: Vec<Scale>,
-    /// Means over games, if there are several games.
+    /// Mean ratings over games; empty if there is a single game.
     pub headline: Vec<HeadlineRow>,
     /// Verified records that do not count, by agent.
     pub discards: Vec<DiscardRow>,
@@ -69,15 +69,16 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadlineRow {
     pub name: String,
-    /// Mean over the games of the mean over each game's scales.
+    /// Mean rating over games. A game with several scales contributes the mean of its scales.
     pub rating: f64,
-    /// Lower end of the 95 % interval. The half widths of the scales are combined as those of independent errors.
+    /// Lower end of the 95 % interval. Half widths of scales are combined under the assumption of independent errors.
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
     /// Mean rating by game.
     pub games: BTreeMap<String, f64>,
-    /// True if the agent has a rating in every rated game of the report; otherwise its mean is not comparable.
+    /// True if the agent has a rating in every rated game of the report. Otherwise, the mean is not comparable with the
+    /// means of other agents.
     pub complete: bool,
 }
 
@@ -91,7 +92,7 @@ pub struct DiscardRow {
 }
 
 impl Report {
-    /// Rates the records and collects the contents of a report. Rejected records are only listed.
+    /// Rates the records and collects the contents of a report. Rejected records are listed but not rated.
     ///
     /// Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
     pub fn build<G: AsRef<GameResult>>(
@@ -130,7 +131,7 @@ impl Report {
         self
     }
 
-    /// Verifies records and builds the report from the valid ones; the others are listed as rejected.
+    /// Verifies records and builds the report from the valid ones. Invalid records are listed as rejected.
     pub fn verify(verifier: &Verifier, lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = verifier.verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
@@ -151,8 +152,8 @@ impl Report {
         csv::crosstable(self)
     }
 
-    /// Returns all files of the report by name: the page, the tables, the whole report as JSON, and in the directory
-    /// `figures` the numbers of each figure as CSV, JSON and LaTeX with its drawings.
+    /// Returns all files of the report by name: the page, the tables and the whole report as JSON. The directory
+    /// `figures` holds the drawings of each figure, and its numbers as CSV, JSON and LaTeX.
     pub fn files(&self) -> Vec<(String, String)> {
         let json = format!("{:#}\n", self.to_json());
         let mut out = vec![
@@ -173,7 +174,7 @@ impl Report {
     }
 }
 
-/// Ratings of an agent by game: rating and half width of its interval on each scale.
+/// Ratings of an agent by game: the rating, and the half width of the interval, on each scale of the game.
 type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
 
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {

@@ -27,7 +27,7 @@ pub trait RunSchedule: Sync {
     fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
     /// Returns the score of a match played at position `turn` of a block of `part`.
     fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
-    /// Returns the part of a match and its position in its block, by its [key](ludex_referee::suite::plan::key).
+    /// Returns the part of a match and the match's position in its block, by [key](ludex_referee::suite::plan::key).
     fn find(&self, key: &str) -> Option<(usize, usize)>;
     /// Returns how often a match of a part is repeated after an infrastructure failure.
     fn rematches(&self, part: usize) -> u32;
@@ -51,8 +51,7 @@ impl RunSchedule for Plan {
     }
 }
 
-/// Returns the finished matches of a run by their records, and the number of failures of each match that is to be
-/// repeated.
+/// Returns the scores of a run's finished matches, and the number of failures of each match that must be repeated.
 pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
     let (mut done, mut failed) = (Results::new(), HashMap::new());
     for record in records {

@@ -29,7 +29,8 @@ use serde::Serialize;
 /// Half width, in points, for which reports state the needed blocks.
 pub const REPORTED: f64 = 30.0;
 
-/// Returns the blocks for the half width `wanted`, if `blocks` gave `half_width`. `None` unless all are positive.
+/// Returns the number of blocks for the half width `wanted`, if `blocks` blocks gave `half_width`. `None` unless all
+/// arguments are positive.
 pub fn blocks_like(half_width: f64, blocks: usize, wanted: f64) -> Option<u64> {
     round_up(blocks as f64 * (half_width / wanted).powi(2), [half_width, blocks as f64, wanted])
 }
@@ -78,7 +79,7 @@ impl RatingOptions {
 /// Rating scale with its agents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scale {
-    /// Name in the form `game@rules/ladder-digest`, the game with its parameters.
+    /// Name in the form `game@rules/ladder-digest`, where `game` includes the parameters.
     pub name: String,
     pub game: String,
     pub title: String,
@@ -95,7 +96,7 @@ pub struct Scale {
     pub blocks: usize,
     /// Share of draws between equals: a constant of the ladder.
     pub draws: f64,
-    /// Constant ratings by agent; agents without games are omitted.
+    /// Constant ratings, by agent; agents without games are omitted.
     pub constants: BTreeMap<String, f64>,
     /// Points by seat, over all agents on the seat.
     pub seats: Vec<SeatScores>,
@@ -117,7 +118,7 @@ pub struct SeatScores {
 /// Agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Agent name; if several agents share it, followed by the spec or `remote`.
+    /// Name of the agent. If several agents share a name, it is followed by the spec or `remote`.
     pub name: String,
     pub kind: AgentKind,
     /// Rating to quote, in Elo points; absent in non-competitive games ([`is_competitive`]).
@@ -126,7 +127,7 @@ pub struct AgentRow {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
-    /// Number of blocks behind the rating; 0 for a constant, and without a rating.
+    /// Number of blocks from which the rating is estimated; 0 for a constant, and without a rating.
     pub blocks: usize,
     /// Number of similar blocks that would give an interval of ±30 points ([`REPORTED`]).
     pub blocks_for_30: Option<u64>,
@@ -135,8 +136,8 @@ pub struct AgentRow {
     pub error: Option<f64>,
     /// True if the rating is a constant.
     pub fixed: bool,
-    /// True if games connect the agent with a constant; otherwise the rating is relative to the agents that it is
-    /// connected with.
+    /// True if a chain of games connects the agent with a constant. Otherwise, the rating is relative to the connected
+    /// agents.
     pub anchored: bool,
     pub elo: Option<f64>,
     /// Sequential Elo after each of the agent's episodes.
@@ -153,9 +154,9 @@ pub struct AgentRow {
     /// Reply counts by verdict, for a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
-    /// Number of episodes; a mirror match counts once.
+    /// Number of episodes. An episode in which the agent plays itself counts once.
     pub games: u64,
-    /// Wins, draws and losses against others.
+    /// Wins, draws and losses against other agents.
     #[serde(flatten)]
     pub tally: Tally,
     /// All metrics by id.
@@ -171,7 +172,7 @@ pub fn keys(game: &GameResult) -> impl Iterator<Item = AgentLabel<'_>> {
     game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
-/// Returns a label for every agent: the name, with a suffix if other agents share it.
+/// Returns a label for every agent: the name, with a suffix if several agents share the name.
 pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentLabel<'a>, String> {
     // `collect` would first sort the seats of all games; a lookup among the few agents is faster.
     let mut all: BTreeMap<AgentLabel, String> = BTreeMap::new();
@@ -200,9 +201,9 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
-/// Returns the records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a
-/// suite, and every agent a candidate. Without a plan with pairings, a match of an agent against itself counts for
-/// each of its seats.
+/// Returns the records that count ([`RatingOptions::discards`]) as [`Rows`]. There is one part for each game string and
+/// part of a suite, and every agent is a candidate. Without a plan, a match of an agent against itself counts once for
+/// each of the agent's seats.
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
     let labels = labels(games);
     let agents = Vec::from_iter(labels.keys());
@@ -338,8 +339,8 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// Returns the constants of a game: the rungs of its ladder that the server ran, by the name of the anchor or by the
-/// agent's own, and `random`, which is as strong as level 0.
+/// Returns the constants of a game. They are the rungs of its ladder that the server ran, found by anchor spec or by
+/// the spec of the rung's bot, and `random`, which has the rating of level 0.
 fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
     // `random` matches by name or spec; rungs match by spec only.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
@@ -349,8 +350,8 @@ fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>
     out
 }
 
-/// Returns the agents with a constant rating, named by label, spec or name. If several agents match, those run by the
-/// server are meant.
+/// Returns the agents with a constant rating, found by label, spec or name. If several agents match, only those run by
+/// the server are constants.
 fn constants(
     agents: &[AgentLabel],
     labels: &BTreeMap<AgentLabel, String>,
@@ -367,7 +368,7 @@ fn constants(
     out
 }
 
-/// Returns the name `game@rules/digest`, with the digest of the ladder, or of the constants that replace it.
+/// Returns the name `game@rules/digest`. The digest is that of the ladder, or of the constants that replace the ladder.
 fn name(spec: &Spec, options: &RatingOptions) -> String {
     let Some(given) = &options.fixed else {
         return anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);

@@ -42,7 +42,7 @@ impl ColumnKind {
         }
     }
 
-    /// Returns the kind of a property, by its schema.
+    /// Returns the kind of a column from the schema of the row's field.
     fn of_schema(property: &Value) -> ColumnKind {
         let types = &property["type"];
         let is = |name: &str| types == name || types.as_array().is_some_and(|all| all.iter().any(|t| t == name));
@@ -64,7 +64,7 @@ pub struct ColumnDoc {
     pub about: String,
 }
 
-/// Returns the columns of a type of rows, in the order of its fields.
+/// Returns the columns of a row type, in the order of the type's fields.
 pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
     let schema = schema_for!(R);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -92,7 +92,7 @@ pub fn jsonl<R: TableRow>(rows: &[R]) -> serde_json::Result<String> {
     rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect()
 }
 
-/// Collects the rows of all records, and the records for which `of` returns an error.
+/// Collects the rows of all records, and lists the records for which `of` returns an error.
 fn collect_rows<R>(
     records: &[&SourcedRecord],
     of: impl Fn(&Record, &RecordParts) -> Result<Vec<R>, String>,
@@ -129,7 +129,7 @@ mod tests {
         r#move: Option<u32>,
         /// price in US dollars
         usd: Option<f64>,
-        /// true if it counts
+        /// true if the row counts
         #[schemars(with = "Option<bool>")]
         counts: bool,
     }
@@ -147,7 +147,7 @@ mod tests {
             ("name", "text", "a name that takes two lines"),
             ("move", "integer", "id of an action"),
             ("usd", "number", "price in US dollars"),
-            ("counts", "true or false", "true if it counts"),
+            ("counts", "true or false", "true if the row counts"),
         ];
         assert_eq!(found, expected);
         let row = Row { name: "a".into(), r#move: None, usd: Some(1.0), counts: true };

@@ -20,18 +20,18 @@ pub struct Transcript {
     pub episode: String,
     /// Canonical game string.
     pub game: String,
-    /// Position in the run; `None` if the episode name gives none.
+    /// Position of the match in the run; `None` if the episode name does not contain one.
     pub place: Option<String>,
-    /// Seats, each as its name in the game with its agent.
+    /// Seats as texts: the seat's name in the game, and its agent.
     pub seats: Vec<String>,
     /// Result in one line.
     pub result: String,
     /// True if the match counts; otherwise `result` gives the reason.
     pub counts: bool,
     pub sums: Sums,
-    /// Turns of the requested seats.
+    /// Turns of the seats that were selected for the transcript.
     pub decisions: Vec<Decision>,
-    /// Events after the last of these decisions, as seen by spectators.
+    /// Events after the last of [`decisions`](Transcript::decisions), as seen by spectators.
     pub after: Vec<String>,
     /// Last position, as seen by spectators.
     pub end: String,
@@ -64,18 +64,18 @@ pub struct Sums {
 pub struct Decision {
     /// Number of the move in the match, from 1.
     pub ply: u32,
-    /// Name of the seat in the game, with its agent.
+    /// Name of the seat in the game, and its agent.
     pub who: String,
-    /// Events since the last turn of the seat, as seen by it.
+    /// Events since the last turn of the seat, as seen by the seat.
     pub since: Vec<String>,
     /// Position before the move, as seen by the seat.
     pub position: String,
     /// Position as SVG.
     pub picture: String,
     pub attempts: Vec<Attempt>,
-    /// Played move; `None` if the match ended without one.
+    /// Played move; `None` if the match ended before a move.
     pub played: Option<String>,
-    /// True if the program moved for the agent: the only legal move, or by the policy of the match.
+    /// True if the program chose the move: the only legal move, or a move under the match policy for illegal moves.
     pub forced: bool,
     /// Duration of the turn in milliseconds.
     pub ms: u64,
@@ -91,7 +91,7 @@ pub struct Attempt {
     pub refused: Option<String>,
 }
 
-/// Call, without the parts displayed earlier in the match.
+/// Call of a language model, without the parts that the transcript displayed earlier.
 #[derive(Debug, Serialize)]
 pub struct ShownCall {
     /// Purpose: `move`, `vote`, ...
@@ -99,7 +99,7 @@ pub struct ShownCall {
     pub model: String,
     /// Prompt, without a system prompt that an earlier call displays.
     pub messages: Vec<ChatMessage>,
-    /// True if a system prompt is omitted for this reason.
+    /// True if the system prompt is omitted because an earlier call displays it.
     pub system_again: bool,
     /// Reasoning of the model, if the endpoint sends it.
     pub reasoning: Option<String>,
@@ -109,7 +109,7 @@ pub struct ShownCall {
     pub verdict: String,
     /// Move parsed from the reply.
     pub read: Option<String>,
-    /// Duration, tokens, price and irregularities.
+    /// Duration, tokens, price and unusual events of the call, as text.
     pub facts: String,
 }
 
@@ -175,7 +175,8 @@ struct TranscriptBuilder<'a> {
     /// Calls by seat and turn.
     calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
     ply: u32,
-    /// Events seen by each seat, and last by the public, since [`take_news`](TranscriptBuilder::take_news).
+    /// Events since the last [`take_news`](TranscriptBuilder::take_news), for each seat; the last entry is for
+    /// spectators.
     news: Vec<Vec<String>>,
     revealed: HashSet<(usize, String)>,
     systems: HashSet<&'a str>,
@@ -211,7 +212,7 @@ impl<'a> TranscriptBuilder<'a> {
         (0..seats).map(|seat| (seat, Viewer::Seat(seat))).chain([(seats, Viewer::Public)])
     }
 
-    /// Takes the events that a viewer has seen since the last call.
+    /// Takes the events that a viewer has seen since the previous call of this function.
     fn take_news(&mut self, who: Viewer) -> Vec<String> {
         let at = who.seat().unwrap_or(self.record.header.seats.len());
         std::mem::take(&mut self.news[at])
@@ -239,7 +240,7 @@ impl<'a> TranscriptBuilder<'a> {
         }
     }
 
-    /// Describes an event as a viewer sees it; `None` for the viewer's own moves.
+    /// Returns the text of an event as a viewer sees the event; `None` for the viewer's own moves.
     fn event_text(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
         match event {
             RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
@@ -257,7 +258,7 @@ impl<'a> TranscriptBuilder<'a> {
         }
     }
 
-    /// Adds a turn of a seat, with the position before it.
+    /// Adds a turn of a seat, with the position before the turn.
     fn add_turn(&mut self, state: &dyn DynState, m: &MoveRecord) {
         let seat = m.seat as usize;
         let mut attempts = self.take_attempts(seat, m.turn);
@@ -289,7 +290,7 @@ impl<'a> TranscriptBuilder<'a> {
         });
     }
 
-    /// Adds the turns with calls but without an event, during which the match ended.
+    /// Adds turns that have model calls but no event, because the match ended during the turn.
     fn add_unfinished_turns(&mut self, state: &dyn DynState) {
         let left: Vec<(Seat, u32)> = self.calls.keys().copied().collect();
         self.ply += u32::from(!left.is_empty());

@@ -13,11 +13,11 @@ use ludex_report::compare::clustered;
 use ludex_report::power::{self, POINTS_OF_SCORE, SequentialTest, Sprt, SprtDecision, expected_score, stopping_width};
 use rayon::prelude::*;
 
-/// Runs of a line at scale 1.
+/// Number of simulated runs per table row at scale 1.
 const RUNS: u64 = 500;
-/// Blocks between two checks of `ludex evaluate --stop-at-ci`.
+/// Number of blocks between two checks of `ludex evaluate --stop-at-ci`.
 const ROUNDS: usize = 4;
-/// Sampling step: one of this many runs is resampled for the interval of the report.
+/// Sampling step: the interval of the report is computed for one of this many simulated runs.
 const RESAMPLED: u64 = 5;
 
 /// Distribution of blocks: the probabilities of 0, 1/2, 1, 3/2 and 2 points in a block's two matches, and the ladder's
@@ -35,7 +35,7 @@ fn independent_blocks(what: &'static str, win: f64, draw: f64) -> Blocks {
     Blocks { what, chances: [l * l, 2.0 * l * d, d * d + 2.0 * l * w, 2.0 * d * w, w * w], draws: draw }
 }
 
-/// Creates blocks of matches with much luck or a strong first move: most blocks are one win and one loss.
+/// Creates blocks in which seed or seat decide most matches: most blocks are one win and one loss.
 fn split(what: &'static str, even: f64, lead: f64) -> Blocks {
     let rest = (1.0 - even) / 2.0;
     Blocks { what, chances: [rest - lead, 0.0, even, 0.0, rest + lead], draws: 0.0 }
@@ -60,7 +60,7 @@ impl Blocks {
         self.chances.iter().zip(0..).map(|(chance, k)| chance * (f64::from(k) / 4.0 - mean).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Returns the rating for infinitely many blocks: the one at which the model expects the mean score.
+    /// Returns the true rating: the rating at which the model expects the mean score of the distribution.
     fn rating(&self) -> f64 {
         let nu = 2.0 * self.draws / (1.0 - self.draws);
         let score = |theta: f64| {
@@ -91,7 +91,7 @@ impl Blocks {
     }
 }
 
-/// Returns the tolerance below a nominal value: a hundredth, and the random error of this number of runs.
+/// Returns the tolerance below a nominal value: 0.01, plus the random error for this number of runs.
 fn slack(nominal: f64, runs: u64) -> f64 {
     0.01 + 4.0 * (nominal * (1.0 - nominal) / runs as f64).sqrt()
 }
@@ -100,12 +100,12 @@ fn stream(what: &str, run: u64) -> Stream {
     Stream::from_text(&format!("power:{what}:{run}"))
 }
 
-/// Result of a run that stopped by its width.
+/// Result of a run that stopped when its interval was narrow enough.
 struct Stopped {
     blocks: usize,
     /// True if the rating plus or minus the requested width covers the true rating.
     holds: bool,
-    /// True if the interval of the report covers it; `None` if not computed.
+    /// True if the interval of the report covers the true rating; `None` if not computed.
     reported: Option<bool>,
 }
 
@@ -129,8 +129,8 @@ fn stopped(blocks: &Blocks, ci: f64, run: u64) -> Stopped {
     }
 }
 
-/// Simulates a stop by the plain normal interval, with the first check at four blocks. Returns true if the interval
-/// covers the true rating.
+/// Simulates a run that stops when the plain normal interval is narrow enough; the first check is at four blocks.
+/// Returns true if the final interval covers the true rating.
 fn plain(blocks: &Blocks, ci: f64, run: u64) -> bool {
     let (mut rng, mut scores) = (stream(blocks.what, run), Vec::new());
     loop {
@@ -150,7 +150,7 @@ fn share(hits: usize, of: u64) -> f64 {
 }
 
 #[test]
-fn intervals_cover_the_truth_when_a_run_stops_by_width() {
+fn intervals_of_runs_stopped_by_width_cover_the_true_rating() {
     let runs = scaled(RUNS);
     let kinds = [
         independent_blocks("equals, independent matches", 0.5, 0.0),
@@ -190,7 +190,7 @@ fn intervals_cover_the_truth_when_a_run_stops_by_width() {
     }
 }
 
-/// Runs a test to its end, and returns the decision and the number of blocks.
+/// Runs an SPRT to its end, and returns the decision and the number of blocks.
 fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
     let (mut rng, mut test) = (stream(blocks.what, run), SequentialTest::new(sprt, 2));
     loop {
@@ -202,7 +202,7 @@ fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
 }
 
 #[test]
-fn sequential_tests_respect_their_error_rates() {
+fn sprt_error_rates_are_within_alpha_and_beta() {
     let runs = scaled(RUNS);
     type Kind = (&'static str, fn(f64) -> Blocks);
     let kinds: [Kind; 3] = [
@@ -232,7 +232,7 @@ fn sequential_tests_respect_their_error_rates() {
 }
 
 #[test]
-fn planned_blocks_reach_the_width_and_the_power() {
+fn planned_blocks_reach_the_requested_width_and_power() {
     let runs = scaled(RUNS);
     println!("| blocks | for ±30 | mean half width | for 30 points, power 0.8 | found |");
     for of in [(|s| independent_blocks("independent", s, 0.0)) as fn(f64) -> Blocks, |s| split("luck", 0.8, s - 0.5)] {

@@ -1,4 +1,6 @@
-//! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
+//! Bargaining adapter for the bots of `sharing`.
+//!
+//! Action ids: offers of at most 7 items of three kinds, with the first kind changing fastest; then agreement.
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::bargaining::{Params, Reward, View};
@@ -17,7 +19,7 @@ const WORTH: u8 = 10;
 
 pub(super) struct BargainingRules {
     params: Params,
-    /// Offers by id, each with its last kind first.
+    /// Offers by action id, each in reverse order of item kinds.
     offers: Vec<ItemCounts>,
 }
 
@@ -28,7 +30,7 @@ impl BargainingRules {
     }
 }
 
-/// Returns the possible values of the other seat; for a fixed instance, all values that any instance allows.
+/// Returns the opponent's possible values. If the instance is fixed, returns all values that any instance allows.
 fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);

@@ -1,5 +1,8 @@
-//! Bots for Fight the Landlord: they split their hands into plays (`split`) and evaluate the remaining hand (`policy`).
-//! The best one also runs playouts of likely plays, in sampled deals that are consistent with its view (`playout`).
+//! Bots for Fight the Landlord. They split a hand into plays (`split`) and choose the play that leaves the best
+//! remaining hand (`policy`).
+//!
+//! The strongest bot also evaluates its candidate plays by playouts (`playout`) in sampled deals that are consistent
+//! with its view.
 
 use std::sync::Arc;
 
@@ -93,7 +96,7 @@ impl Agent for LandlordBot {
     }
 }
 
-/// Bids the value of high cards and bombs, if that exceeds the highest bid.
+/// Returns the highest legal bid that the hand's high cards and bombs justify; 0 is a pass.
 fn bid(hand: Counts, legal: &[Action]) -> Option<Action> {
     let jokers = 4 * u32::from(count(hand, 14)) + 3 * u32::from(count(hand, 13));
     let bombs = (0..13).filter(|&r| count(hand, r) == 4).count() as u32;
@@ -118,7 +121,7 @@ impl LandlordBot {
         })
     }
 
-    /// Returns the id of a legal play.
+    /// Returns the action id of a play or, for `None`, of a pass; `None` if it is not legal.
     fn id(&self, combo: Option<Combo>, legal: &[Action]) -> Option<Action> {
         let Some(combo) = combo else { return legal.first().copied().filter(|&a| a == 0) };
         let same = |a: &Action| {
@@ -127,8 +130,7 @@ impl LandlordBot {
         legal.iter().copied().find(same)
     }
 
-    /// Returns the play with the lowest main part, of those the one with the most cards; a pass in preference to a
-    /// bomb.
+    /// Returns the play with the lowest main part, with the most cards among equals. Passes if only bombs are playable.
     fn smallest(&self, legal: &[Action]) -> Option<Action> {
         let key = |a: Action| {
             let combo = self.combo(a)?;
@@ -143,7 +145,7 @@ impl LandlordBot {
         }
     }
 
-    /// Returns a legal play of the whole hand.
+    /// Returns the legal play that empties the hand, if there is one.
     fn last(&self, hand: Counts, legal: &[Action]) -> Option<Action> {
         legal.iter().copied().find(|&a| self.plays.get(a).is_some_and(|p| p.counts == hand))
     }
@@ -212,7 +214,7 @@ impl LandlordBot {
         Some(candidates[best].0)
     }
 
-    /// Returns the stake of a playout: with stakes, bombs double it.
+    /// Returns the stake of a playout, doubled by each bomb; always 1 under Botzone's rules.
     fn stake(&self, game: &Playout) -> f64 {
         if self.rules == Rules::Botzone { 1.0 } else { f64::from(1u32 << game.bombs.min(6)) }
     }

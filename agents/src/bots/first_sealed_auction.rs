@@ -1,4 +1,4 @@
-//! Bots for the first-price sealed-bid auction. Ids are bids in the smallest coin.
+//! Bots for the first-price sealed-bid auction. Action ids are bids in units of the smallest coin.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn rules(spec: &AgentSpec, game: &GameRef) -> Result<AuctionRules, Refusal> {
     Ok(AuctionRules { params, steps })
 }
 
-/// Bidder with a fixed bid for every value.
+/// Bidder that maps each value to a fixed bid.
 struct Bidder {
     bids: Vec<Action>,
 }
@@ -69,20 +69,20 @@ impl Agent for Bidder {
     }
 }
 
-/// Parameters of the game, with derived values.
+/// Game parameters and quantities derived from them.
 struct AuctionRules {
     params: Params,
-    /// Highest value, in the smallest coin.
+    /// Maximum value in units of the smallest coin.
     steps: usize,
 }
 
 impl AuctionRules {
-    /// Returns the highest bid that `value` allows.
+    /// Returns the highest bid that a bidder with this value may make.
     fn most(&self, value: usize) -> usize {
         if self.params.up_to_value { value } else { value.saturating_sub(1) }
     }
 
-    /// Returns this share of the value, rounded to the nearest coin, halves down.
+    /// Returns `part` times `value`, rounded to the nearest legal bid; halves are rounded down.
     fn shaded(&self, value: usize, part: f64) -> Action {
         let exact = part * value as f64;
         let below = exact as usize;
@@ -90,15 +90,14 @@ impl AuctionRules {
         bid.min(self.most(value)) as Action
     }
 
-    /// Returns the probability of every bid of a bidder that bids `part` of its value, with uniform values.
+    /// Returns the bid distribution of a bidder that bids `part` of its uniformly distributed value.
     fn shaders(&self, part: f64) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         (1..=self.steps).for_each(|v| chances[self.shaded(v, part) as usize] += 1.0 / self.steps as f64);
         chances
     }
 
-    /// Returns the probability of every bid of a bidder that bids uniformly among its allowed bids, with uniform
-    /// values.
+    /// Returns the bid distribution of a bidder that draws its value and then one of the allowed bids uniformly.
     fn uniform(&self) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         for value in 1..=self.steps {
@@ -108,13 +107,15 @@ impl AuctionRules {
         chances
     }
 
-    /// Returns the bid distributions of the opponent types: all others bid at random, shade, or bid their values.
+    /// Returns the bid distributions of the modeled opponents: uniform bids, two shaded bids, and bids of the full
+    /// value.
     fn company(&self) -> Vec<Vec<f64>> {
         let n = f64::from(self.params.players);
         vec![self.uniform(), self.shaders((n - 1.0) / n), self.shaders(0.75), self.shaders(1.0)]
     }
 
-    /// Returns the probability that each bid wins if all others' bids have this distribution; ties are drawn at random.
+    /// Returns each bid's probability of winning if all opponents draw their bids from `bids`. Ties are broken at
+    /// random.
     fn wins(&self, bids: &[f64]) -> Vec<f64> {
         let others = self.params.players - 1;
         let mut below = 0.0;
@@ -128,7 +129,7 @@ impl AuctionRules {
         wins
     }
 
-    /// Returns for every value the bid with the highest mean payoff over these distributions; of equal ones the lowest.
+    /// Returns, for each value, the lowest bid that maximizes the mean payoff against the opponents' bid distributions.
     fn best_responses(&self, tables: &[Vec<f64>]) -> Vec<Action> {
         let mut wins = vec![0.0; self.most(self.steps) + 1];
         for table in tables {
@@ -148,7 +149,7 @@ impl AuctionRules {
     }
 }
 
-/// Returns `x` to the power `k`.
+/// Returns `x` to the power of `k`.
 fn power(x: f64, k: u32) -> f64 {
     (0..k).fold(1.0, |product, _| product * x)
 }
@@ -162,7 +163,7 @@ mod tests {
         AuctionRules { params: Params { players, max_value, cents, up_to_value }, steps }
     }
 
-    /// Returns the payoff of `bid` against bidders who bid `theirs[value]`, by enumerating all their values.
+    /// Returns the payoff of `bid` against opponents who bid `theirs[value]`, by enumerating all of their values.
     fn enumerate_payoff(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn equilibrium_deviation_gains_at_most_one_coin() {
+    fn deviation_from_equilibrium_gains_at_most_one_coin() {
         for (players, cents) in [(2, true), (3, true), (2, false), (5, true)] {
             let rules = table(players, 10, cents, true);
             let part = f64::from(players - 1) / f64::from(players);

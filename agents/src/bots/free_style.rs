@@ -1,5 +1,7 @@
-//! Bot for Free Style: it proposes a built-in document, accepts the opponent's rules if they are fair, and plays by
-//! one-ply lookahead or search. Ids: 0, 1, 2 propose, 3 accepts, 4 rejects, the rest are plies.
+//! Bot for Free Style. The bot proposes a built-in document, accepts the opponent's rules if they are fair, and plays
+//! by one-ply lookahead or search.
+//!
+//! Action ids: 0 to 2 propose, 3 accepts, 4 rejects; the rest are moves of the agreed game.
 
 use std::sync::Arc;
 
@@ -24,13 +26,13 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 
 const ACCEPT: Action = 3;
 const REJECT: Action = 4;
-/// Random games per judged proposal.
+/// Number of random games played to judge a proposal.
 const PLAYOUTS: u32 = 200;
-/// Required share of wins in these games, draws as half.
+/// Minimum score in the random games, from 0 to 1, at which a proposal counts as fair; a draw scores 0.5.
 const FAIR: f64 = 0.35;
-/// Maximum plies and draws of a game.
+/// Maximum number of moves and chance outcomes in a random game.
 const LONG: usize = 1_000;
-/// Maximum number of replies examined to find a ply without a winning reply.
+/// Maximum number of opponent replies examined per decision.
 const REPLIES: usize = 4_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -69,7 +71,7 @@ fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -
     proposals.get(rng.below(proposals.len().max(1))).copied().unwrap_or(REJECT)
 }
 
-/// Returns the share of random games that the seat wins under the opponent's rules, draws as half.
+/// Returns the seat's mean score from 0 to 1 in random games under the opponent's rules; a draw scores 0.5.
 fn share(view: &dyn DynView, seat: Seat, rng: &mut Stream) -> f64 {
     let mut begin = view.world(rng);
     if begin.play(seat, ACCEPT).is_err() {
@@ -84,7 +86,7 @@ fn share(view: &dyn DynView, seat: Seat, rng: &mut Stream) -> f64 {
     won / f64::from(PLAYOUTS)
 }
 
-/// Returns a winning ply, otherwise one without a winning reply if a few tries find one, otherwise any.
+/// Returns a winning ply; otherwise a ply after which no winning reply was found; otherwise any legal ply.
 fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
     let mut order = legal.to_vec();
     rng.shuffle(&mut order);
@@ -102,7 +104,7 @@ fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream)
     found.or(order.first().copied()).unwrap_or(REJECT)
 }
 
-/// Returns the position after an action, with a random action of the opponent in simultaneous moves.
+/// Returns the position after `a`. In a simultaneous move, the opponent's action is random.
 fn after(state: &dyn DynState, seat: Seat, a: Action, rng: &mut Stream) -> Box<dyn DynState> {
     let mut next = state.boxed();
     let _ = match state.turn() {

@@ -1,4 +1,4 @@
-//! Bots for Hanabi: rule-based players, and one that plays by conventions.
+//! Bots for Hanabi: rule-based players, and a player that follows hint conventions.
 
 mod convention;
 mod rules;
@@ -41,7 +41,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 enum Style {
-    /// Plays the first rule that applies.
+    /// Player that takes the first rule in the list that applies.
     HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::BotAction>]),
     Conventions,
 }

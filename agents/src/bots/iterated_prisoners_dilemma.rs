@@ -1,5 +1,5 @@
 //! Bots for the iterated prisoner's dilemma: the classic tournament strategies, and one that infers the opponent's
-//! strategy. Ids: 0 cooperate, 1 defect.
+//! strategy. Action ids: 0 cooperates, 1 defects.
 
 use std::sync::Arc;
 
@@ -74,20 +74,22 @@ enum Classic {
     TitForTat,
     /// Friedman's strategy, which never forgives a defection (1971).
     Grim,
-    /// Win-stay lose-shift (Nowak and Sigmund 1993): cooperates after a round in which both did the same.
+    /// Win-stay, lose-shift (Nowak and Sigmund 1993): cooperates if both players made the same move in the last round.
     Pavlov,
-    /// Tit for tat that forgives with this probability (Nowak and Sigmund 1992; 1/3 for Axelrod's payoffs).
+    /// Tit for tat that forgives a defection with the given probability (Nowak and Sigmund 1992; 1/3 for Axelrod's
+    /// payoffs).
     GenerousTitForTat(f64),
-    /// Boyd and Lorberbaum (1987).
+    /// Tit for tat that defects in the first round (Boyd and Lorberbaum 1987).
     SuspiciousTitForTat,
-    /// Axelrod (1984): would have won his first tournament.
+    /// Tit for tat that defects only after two defections in a row (Axelrod 1984).
     TitForTwoTats,
-    /// Beaufils, Delahaye and Mathieu (1996).
+    /// Punishment of the n-th defection by n defections and two cooperations (Beaufils, Delahaye and Mathieu 1996).
     Gradual,
 }
 
 impl Classic {
-    /// Returns the probability of a defection after these rounds, oldest first; `true` is a defection.
+    /// Returns the probability that the strategy defects in the next round. The slices hold the past moves, oldest
+    /// first; `true` is a defection.
     fn defects(self, own: &[bool], other: &[bool]) -> f64 {
         let last = other.last().copied();
         let sure = |defects: bool| f64::from(u8::from(defects));
@@ -105,8 +107,8 @@ impl Classic {
     }
 }
 
-/// Returns true if `gradual` defects now. It counts the opponent's defections, and starts a series of that many
-/// whenever it is not punishing and the opponent has just defected. Its own moves follow from the opponent's.
+/// Returns true if `gradual` defects in the next round, given the opponent's moves. After its opponent's n-th defection
+/// it defects n times and then cooperates twice. Defections during this punishment are counted but start no new one.
 fn gradual(other: &[bool]) -> bool {
     let (mut seen, mut punish, mut calm) = (0u32, 0u32, 0u32);
     let mut defects = false;
@@ -125,7 +127,7 @@ fn gradual(other: &[bool]) -> bool {
     defects
 }
 
-/// Returns the moves of the seat and of the opponent; `true` is a defection.
+/// Returns the seat's own moves and the opponent's moves, oldest first; `true` is a defection.
 fn rounds(ask: &MoveRequest<'_>) -> Result<[Vec<bool>; 2], AgentError> {
     let seen: View = view(ask)?;
     let read = |moves: &String| moves.bytes().map(|b| b == b'D').collect();
@@ -143,7 +145,7 @@ impl Agent for Classic {
     }
 }
 
-/// Expected opponents with weights; `None` is an opponent that plays at random.
+/// Opponent strategies considered possible, with prior weights; `None` plays at random.
 const EXPECTED: &[(Option<Classic>, f64)] = &[
     (None, 1.0),
     (Some(Classic::AlwaysDefect), 1.0),
@@ -157,27 +159,27 @@ const EXPECTED: &[(Option<Classic>, f64)] = &[
 
 /// Probability that an opponent deviates from its strategy.
 const SLIP: f64 = 0.01;
-/// Rounds with exhaustive search over both seats' moves.
+/// Number of rounds searched exhaustively over the moves of both seats.
 const DEPTH: u32 = 3;
-/// Rounds after these, played by one of a few simple plans.
+/// Number of rounds after the exhaustive search for which a simple plan is simulated.
 const REACH: u32 = 12;
 const PLANS: &[Classic] = &[Classic::AlwaysCooperate, Classic::AlwaysDefect, Classic::TitForTat];
-/// Number of past rounds used: more would not change the result noticeably.
+/// Number of most recent rounds used to infer the opponent's strategy.
 const MEMORY: usize = 40;
 
-/// Bot with Bayesian inference over the classic strategies, and a search that updates its beliefs.
+/// Bot that infers the opponent's classic strategy by Bayes' rule and searches for the best response to it.
 struct Responder {
     rules: Params,
 }
 
 impl Responder {
-    /// Returns the probability that an expected opponent defects now.
+    /// Returns the probability that an opponent with strategy `who` defects in the next round; `None` plays at random.
     fn defects(who: Option<Classic>, theirs: &[bool], mine: &[bool]) -> f64 {
         let chance = who.map_or(0.5, |c| c.defects(theirs, mine));
         SLIP + (1.0 - 2.0 * SLIP) * chance
     }
 
-    /// Returns the probability of another round after this many.
+    /// Returns the probability that another round follows after `played` rounds.
     fn goes_on(&self, played: usize) -> f64 {
         let more = |most: u32| f64::from(u8::from(played < most as usize));
         match self.rules.num_repetitions {
@@ -196,8 +198,8 @@ impl Responder {
         }
     }
 
-    /// Returns the value of the remaining rounds under the better move, and true if that is to defect. `weights` belong
-    /// to the expected opponents; `ahead` is the number of rounds with exhaustive search.
+    /// Returns the value of the best move, and true if that move is to defect. `weights` are the weights of the
+    /// strategies in [`EXPECTED`]; `ahead` is the number of rounds left to search exhaustively.
     fn best(&self, mine: &mut Vec<bool>, theirs: &mut Vec<bool>, weights: &[f64], ahead: u32) -> (f64, bool) {
         if ahead == 0 {
             return (self.plans(mine, theirs, weights), false);
@@ -223,7 +225,7 @@ impl Responder {
         (values[usize::from(defects)], defects)
     }
 
-    /// Returns the value of the remaining rounds under the best plan.
+    /// Returns the value of the remaining rounds if the seat follows the best simple plan.
     fn plans(&self, mine: &[bool], theirs: &[bool], weights: &[f64]) -> f64 {
         let sum: f64 = weights.iter().sum();
         let worth = |plan: &Classic| {
@@ -233,8 +235,8 @@ impl Responder {
         PLANS.iter().map(worth).fold(f64::NEG_INFINITY, |best, w| if w > best { w } else { best })
     }
 
-    /// Returns the payoff of a plan against an expected opponent. Mixed moves count by probability; the more likely
-    /// move enters the history.
+    /// Returns the expected payoff of a plan against an opponent with strategy `who`. If the opponent's move is random,
+    /// its more likely move is added to the history.
     fn plan(&self, plan: Classic, who: Option<Classic>, mine: &[bool], theirs: &[bool]) -> f64 {
         let (mut mine, mut theirs) = (mine.to_vec(), theirs.to_vec());
         let (mut worth, mut reached) = (0.0, 1.0);

@@ -1,4 +1,4 @@
-//! Bots for Kuhn poker. Ids: 0 pass, 1 bet.
+//! Bots for Kuhn poker. Action ids: 0 passes, 1 bets.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest))
 }
 
-/// Bot whose bets reveal its card: it never bluffs, and with the middle card it makes bets that only better cards call.
+/// Bot that bets and calls with a card of the upper half and never bluffs, so its bets reveal its card.
 struct Honest;
 
 impl Agent for Honest {

@@ -1,4 +1,4 @@
-//! Bots for Leduc poker. Ids: 0 fold, 1 call, 2 raise.
+//! Bots for Leduc poker. Action ids: 0 folds, 1 calls, 2 raises.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest { suits }))
 }
 
-/// Bot that plays by its own hand and ignores the opponents' moves.
+/// Bot that plays by its own cards and the board, and ignores the opponents' moves.
 struct Honest {
     suits: bool,
 }

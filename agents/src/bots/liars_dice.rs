@@ -31,11 +31,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 /// Bot that bids by probability and ignores the information in other seats' bids.
 struct Odds {
-    /// Dice of all seats.
+    /// Total number of dice of all seats.
     dice: usize,
-    /// Sides of a die; the highest face is wild.
+    /// Number of sides of a die; the highest face is wild.
     sides: usize,
-    /// True if bids are ordered by face before quantity.
+    /// True if bids are ordered by face first and quantity second.
     faces_first: bool,
 }
 
@@ -50,7 +50,7 @@ impl Odds {
         }
     }
 
-    /// Returns the probability of at least this many dice of a face, given the seat's `own` dice.
+    /// Returns the probability that all dice together satisfy the bid, given the seat's own dice.
     fn likely(&self, [quantity, face]: [usize; 2], own: &[u8]) -> f64 {
         let held = own.iter().map(|&die| usize::from(die)).filter(|&die| die == face || die == self.sides).count();
         let hidden = self.dice.saturating_sub(own.len());

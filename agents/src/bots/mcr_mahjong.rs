@@ -1,4 +1,5 @@
-//! Bots for international mahjong: two that minimize shanten, and one that plans for eight points (`plans`).
+//! Bots for international mahjong (MCR): two that minimize shanten, and one that plans for a hand of at least eight
+//! points (`plans`).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -71,7 +72,7 @@ struct MahjongBot {
     edition: Edition,
 }
 
-/// Facts that a seat uses to choose a move.
+/// Facts on which a decision is based.
 struct TurnFacts<'a> {
     legal: &'a [Action],
     hand: Counts,
@@ -81,10 +82,10 @@ struct TurnFacts<'a> {
     seen: &'a View,
 }
 
-/// Result of the best discard: shanten, unseen useful tiles (reversed, so that less is better), discarded tile.
+/// Evaluation of a discard, lower is better: shanten, reversed number of unseen useful tiles, and discarded tile.
 type Best = (i8, Reverse<u32>, Tile);
 
-/// Removes some tiles of a kind from a hand.
+/// Returns the hand without `n` copies of a tile.
 fn without(hand: &Counts, tile: Tile, n: u8) -> Counts {
     let mut left = *hand;
     if let Some(held) = left.get_mut(usize::from(tile)) {
@@ -93,7 +94,7 @@ fn without(hand: &Counts, tile: Tile, n: u8) -> Counts {
     left
 }
 
-/// Returns the hand after a claim of `offer`, and the new meld; `None` if the action is not a claim.
+/// Returns the remaining hand and the new meld if `a` claims the tile `offer`; `None` if `a` is not a claim.
 fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     match ids::reading(a) {
         Doing::Peng => Some((without(hand, offer, 2), Meld { kind: MeldKind::Peng, tile: offer })),
@@ -107,13 +108,13 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// Returns the tile on offer, if it is a discard.
+/// Returns the offered tile if another seat discarded it; `None` without an offer or for a kong tile.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }
 
 impl MahjongBot {
-    /// Returns the discard with the lowest shanten from a hand of 3n + 2 tiles.
+    /// Returns the discard from a hand of 3n + 2 tiles after which the shanten is lowest.
     fn best(&self, hand: &Counts, melds: usize, unseen: &Counts) -> Option<Best> {
         let after = |t: Tile| {
             let s = shanten(&without(hand, t, 1), melds);
@@ -139,19 +140,19 @@ impl MahjongBot {
         facts.legal.iter().filter_map(after).min().map(|best| best.2)
     }
 
-    /// Returns the value of a hand of 3n + 1 tiles.
+    /// Returns the value of a hand of 3n + 1 tiles, as a sum over plans.
     fn worth(&self, facts: &TurnFacts<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
         let (unseen, flags, minimum, edition) = (&facts.unseen, facts.flags, self.minimum, self.edition);
         worth(&OpenHand { hand, melds, unseen, flags, minimum, edition })
     }
 
-    /// Returns the best discard of a hand of 3n + 2 tiles by plans, with the value of the rest.
+    /// Returns the best discard from a hand of 3n + 2 tiles, and the value of the remaining hand.
     fn planned(&self, facts: &TurnFacts<'_>, hand: &Counts, melds: &[Meld]) -> Option<(f64, Tile)> {
         let after = |t: Tile| (self.worth(facts, &without(hand, t, 1), melds), t);
         tiles::kinds(hand).iter().map(after).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// Returns the value after a kong in the seat's own turn.
+    /// Returns the value of the hand after a kong on the seat's own turn; `None` for other actions.
     fn konged(&self, a: Action, facts: &TurnFacts<'_>) -> Option<f64> {
         let mut melds = facts.melds.clone();
         let left = match ids::reading(a) {

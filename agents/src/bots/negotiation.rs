@@ -1,4 +1,6 @@
-//! Negotiation for the bots of `sharing`. Ids: offers as base-6 numbers, then agreement, then utterances.
+//! Negotiation adapter for the bots of `sharing`.
+//!
+//! Action ids: offers as numbers in base 6, then agreement, then utterances.
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::negotiation::{Params, View};
@@ -27,7 +29,7 @@ impl NegotiationRules {
         BASE.pow(self.params.num_items)
     }
 
-    /// Returns the utterance that states the values truthfully: one item per symbol, up to the length of an utterance.
+    /// Returns the utterance that states the seat's true values, one item per symbol, up to its maximum length.
     fn utterance(&self, values: &[u8]) -> Action {
         let (symbols, dim) = (self.params.num_symbols, self.params.utterance_dim as usize);
         let symbol = |i: usize| u32::from(values.get(i).copied().unwrap_or(0)) * (symbols - 1) / u32::from(MOST_VALUE);
@@ -35,8 +37,8 @@ impl NegotiationRules {
     }
 }
 
-/// Returns the possible values of the other seat; not all of them can be zero. With many items, only a few values of
-/// each are tried.
+/// Returns the opponent's possible values, except all zeros. With more than three items, only four values per item are
+/// considered.
 fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])

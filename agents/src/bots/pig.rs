@@ -1,4 +1,4 @@
-//! Bots for pig. Ids: 0 roll, 1 stop.
+//! Bots for pig. Action ids: 0 rolls, 1 stops.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }
 
-/// Bot that stops at a turn total. Source: Knizia, *Dice games properly explained* (1999): at 20 points another roll
-/// loses as much as it gains on average.
+/// Bot that stops at a fixed turn total. At 20 points, another roll loses on average as many points as it gains
+/// (Knizia, *Dice games properly explained*, 1999).
 struct Hold {
     at: u64,
 }

@@ -37,10 +37,10 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 const SIMULATIONS: ArgKind = ArgKind::Int { min: 1, max: 1_000_000 };
-/// Reciprocal of the share of trials that draw new plans before hill climbing starts.
+/// Divisor of the number of trials that yields the number of random plans tried before hill climbing starts.
 const FRESH: u64 = 10;
 
-/// Fixed plans of the two sides.
+/// Fixed plan of each side.
 const TOWER_DEFENSE: [&str; 2] = [
     r#"{"humans": [
         {"name": "ShieldSoldier", "x": 4, "y": 0, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 0, "y": 0, "spawn_time": 0},
@@ -82,7 +82,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         "elemental_duel" => planner::<ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL),
         other => {
             let fits = "it plays tower_defense, battle_cards and elemental_duel";
-            Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
+            Err(does_not_play(spec.name(), other, "it is a bot for other games", fits))
         }
     }
 }
@@ -103,20 +103,20 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
     Ok(Arc::new(Planner { game, sound, style }))
 }
 
-/// Parses the plan of a document; `None` if it violates a rule.
+/// Parses a document as a plan; `None` if the plan is invalid or breaks a rule.
 fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Option<C::Plan> {
     let reading = game.engine().read(side, game.budgets()[side], document);
     reading.plan.filter(|_| reading.violations.is_empty() && document.is_object())
 }
 
-/// Method to choose a plan.
+/// Method by which a plan is chosen.
 #[derive(Clone, Copy)]
 enum PlanStyle {
-    /// Uses a fixed plan.
+    /// Fixed plan of the side.
     Fixed,
-    /// Takes the best of random plans.
+    /// Best of this many random plans.
     Draws(u64),
-    /// Varies the best plan.
+    /// Best plan found by hill climbing with this many trials.
     Climbs(u64),
 }
 
@@ -127,7 +127,7 @@ struct Planner<C: PlanEngine> {
 }
 
 impl<C: PlanEngine> Planner<C> {
-    /// Returns the value of a plan against another: first the winner, then the margin. Greater is better.
+    /// Returns the value of plan `own` against plan `other`: true for a win, and the margin.
     fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
         let plans = if side == 0 { [own, other] } else { [other, own] };
         let ended = self.game.engine().simulate(plans, self.game.budgets(), &mut ());
@@ -187,9 +187,8 @@ impl<C: PlanEngine> Agent for Planner<C> {
 mod tests {
     use super::*;
 
-    /// Fixed plans are legal at the default budget.
     #[test]
-    fn sound_plans_are_legal() {
+    fn fixed_plans_are_legal_at_default_budget() {
         fn check<C: PlanEngine>(sound: [&str; 2]) {
             let game = PlanGame::<C>::new(Default::default()).unwrap();
             for (side, plan) in sound.into_iter().enumerate() {

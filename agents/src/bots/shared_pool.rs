@@ -1,50 +1,50 @@
-//! Shared terms of all games in which a pool is divided.
+//! Common types of games in which two seats divide a pool of items.
 
 use ludex_env::{Action, MoveRequest, Seat};
 
 use crate::error::AgentError;
 
-/// Count of each item.
+/// Number of items of each kind.
 pub(super) type ItemCounts = Vec<u8>;
 
-/// Game in which items are divided.
+/// Adapter for a game in which a pool of items is divided.
 pub(super) trait Sharing: Send + Sync {
     /// Reads the position of the seat.
     fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError>;
-    /// Returns the action id of a reply.
+    /// Returns the action id of a negotiator's move.
     fn id(&self, answer: &NegotiationMove) -> Action;
 }
 
-/// Kind of a negotiation turn.
+/// Turn of a negotiation game: an offer, or an utterance.
 pub(super) enum NegotiationTurn {
     Offer(SharedPool),
-    /// Utterance, as an action id.
+    /// Turn to speak, with the action id of the utterance to submit.
     Words(Action),
 }
 
-/// Reply of a negotiator.
+/// Move of a negotiator.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NegotiationMove {
     Agree,
-    /// Offer in which the seat keeps these items.
+    /// Offer in which the offering seat keeps these items.
     Keep(ItemCounts),
 }
 
-/// Pool of items, and the offers so far.
+/// Position of one seat: the pool, the seat's values and the offers so far.
 #[derive(Clone, Debug)]
 pub(super) struct SharedPool {
     pub me: Seat,
     pub pool: ItemCounts,
     pub mine: ItemCounts,
-    /// Items that each offer keeps for its seat; seat 0 offers first.
+    /// Items that the offering seat keeps, for each offer so far; seat 0 makes the first offer.
     pub offers: Vec<ItemCounts>,
-    /// Maximum number of offers; the last one gets no reply.
+    /// Maximum number of offers; the last offer cannot be accepted.
     pub limit: usize,
-    /// Mean discount factor per offer.
+    /// Mean discount factor for the returns after each further offer.
     pub shrinks: f64,
-    /// True if the opponent's gain is subtracted from the own return.
+    /// True if the opponent's gain is subtracted from the seat's own return.
     pub difference: bool,
-    /// Function that lists the opponent's possible values.
+    /// Function that lists the opponent's possible values per item.
     pub others: fn(&SharedPool) -> Vec<ItemCounts>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
     counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
 }
 
-/// Returns all lists of numbers up to `most`, the last number fastest.
+/// Returns all lists of numbers from 0 to the bounds in `most`, with the last number changing fastest.
 pub(super) fn lists(most: &[u8]) -> Vec<ItemCounts> {
     most.iter().fold(vec![Vec::new()], |lists, &most| {
         let longer = |list: &ItemCounts| {

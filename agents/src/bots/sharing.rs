@@ -1,5 +1,5 @@
-//! Bots for games in which two seats divide a pool: negotiation and bargaining. The module of each game reads its
-//! views.
+//! Bots for negotiation and bargaining, in which two seats divide a pool of items. One adapter module per game reads
+//! that game's views.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         bargaining::GAME => Box::new(bargaining::BargainingRules::new(game)?),
         _ => {
             let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
-            return Err(does_not_play(spec.name(), asked, "it is a bot of other games", &fits));
+            return Err(does_not_play(spec.name(), asked, "it is a bot for other games", &fits));
         }
     };
     let reserve = spec.number("reserve").unwrap_or(0.0);
@@ -69,7 +69,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 impl SharedPool {
-    /// Returns the share of the opponent if a seat keeps `kept`.
+    /// Returns the items left for the opponent if the seat keeps `kept`.
     fn rest(&self, kept: &[u8]) -> ItemCounts {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
     }
@@ -79,13 +79,13 @@ impl SharedPool {
         self.offers.iter().skip(1 - self.me).step_by(2)
     }
 
-    /// Returns true if this is the last chance to agree: no reply to another offer is possible.
+    /// Returns true if agreeing now is the last chance for a deal, because no further offer can be accepted.
     fn last_chance(&self) -> bool {
         self.offers.len() + 1 >= self.limit
     }
 
-    /// Returns the elapsed share of time, from 0 at the first own move to 1 at the last own offer with a possible
-    /// reply.
+    /// Returns the progress of the negotiation, from 0 at the seat's first move to 1 at its last offer that can be
+    /// accepted.
     fn time(&self) -> f64 {
         let own = |made: usize| made / 2;
         let last = own(self.limit.saturating_sub(2 + self.me));
@@ -93,7 +93,7 @@ impl SharedPool {
     }
 }
 
-/// Raises `x` in [0, 1] to a power of 0 or more, by products and square roots only, so that results are identical on
+/// Raises `x` in [0, 1] to a power of at least 0. Uses only products and square roots, so that results are identical on
 /// every machine.
 fn power(x: f64, power: f64) -> f64 {
     let whole = power as u32;
@@ -111,21 +111,21 @@ fn power(x: f64, power: f64) -> f64 {
 }
 
 enum Style {
-    /// Concedes by time to this power.
+    /// Concedes in proportion to the elapsed time raised to this power.
     TimeDependent {
         power: f64,
     },
-    /// Concedes as much as the opponent.
+    /// Concedes as much as the opponent has conceded.
     AbsoluteTitForTat,
     Hardliner,
-    /// Concedes late, towards splits that the opponent should like.
+    /// Concedes late, and prefers splits that the opponent probably values.
     Bayesian,
 }
 
 struct Negotiator {
     table: Box<dyn Sharing>,
     style: Style,
-    /// Minimum acceptable share of the maximum gain.
+    /// Minimum acceptable gain, as a share of the maximum gain.
     reserve: f64,
 }
 
@@ -180,7 +180,7 @@ impl Negotiator {
         NegotiationMove::Keep(best.map_or_else(|| deal.pool.clone(), |(_, _, i)| splits[i].clone()))
     }
 
-    /// Returns the gain that the negotiator currently demands.
+    /// Returns the gain that the negotiator demands at this point.
     fn target(&self, deal: &SharedPool, beliefs: &Beliefs, most: f64) -> f64 {
         match self.style {
             Style::Hardliner => most,
@@ -196,35 +196,36 @@ impl Negotiator {
     }
 }
 
-/// Share of the maximum that the Bayesian negotiator concedes by the end, and the exponent of time.
+/// Share of the maximum gain that the Bayesian negotiator has conceded at the end; `LATE` is its exponent of time.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
-/// Share of the maximum that it demands while the opponent concedes.
+/// Share of the maximum gain that the Bayesian negotiator demands while the opponent keeps conceding.
 const HOLDS: f64 = 0.75;
 
-/// Returns true if the opponent's offers keep improving.
+/// Returns true if each offer of the opponent was at least as good as the previous one, and the last one was better.
 fn concedes(deal: &SharedPool, beliefs: &Beliefs) -> bool {
     let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
 }
 
-/// Beliefs about the opponent's values.
+/// Beliefs about how the opponent values the items.
 struct Beliefs {
-    /// Lists of values with weights that sum to 1; empty if not needed.
+    /// Possible value lists with probabilities; empty if the negotiator does not need them.
     lists: Vec<(ItemCounts, f64)>,
     mean: Vec<f64>,
 }
 
 impl Beliefs {
-    /// Returns uniform beliefs: all items have equal value.
+    /// Returns beliefs in which all items have the same value.
     fn even(deal: &SharedPool) -> Self {
         Beliefs { lists: Vec::new(), mean: vec![1.0; deal.pool.len()] }
     }
 
-    /// Returns weights for all value lists that the game allows, updated by the opponent's offers if `listens`.
+    /// Returns a probability for each value list that the game allows, updated by the opponent's offers if `listens` is
+    /// true.
     ///
-    /// An offer is more likely under values by which it keeps a greater share of the pool's value, and unlikely if it
-    /// keeps no more than agreeing would have given.
+    /// Offers are more likely under value lists for which the opponent keeps a large share of the value. They are
+    /// unlikely if the opponent would have gained at least as much by accepting the previous offer.
     fn new(deal: &SharedPool, listens: bool) -> Self {
         let mut lists: Vec<(ItemCounts, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
         let theirs = |k: usize| k % 2 != deal.me;
@@ -248,19 +249,19 @@ impl Beliefs {
         Beliefs { lists, mean }
     }
 
-    /// Returns the expected value of a share to the opponent.
+    /// Returns the expected value of these items to the opponent.
     fn liking(&self, given: &[u8]) -> f64 {
         given.iter().zip(&self.mean).map(|(&n, v)| f64::from(n) * v).sum()
     }
 
-    /// Returns the expected gain of keeping these items.
+    /// Returns the seat's expected gain if it keeps these items.
     fn gain(&self, deal: &SharedPool, kept: &[u8]) -> f64 {
         let own = f64::from(dot(kept, &deal.mine));
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
-    /// Returns the probability that the opponent accepts this as the final offer: the share must be close to its own
-    /// demands. With less, it may prefer no deal.
+    /// Returns the probability that the opponent accepts these items as the final offer. The probability is 1 for items
+    /// that the opponent values at least as much as its own demands; otherwise it increases with their value.
     fn accepts(&self, deal: &SharedPool, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));
@@ -276,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn power_matches_library_function() {
+    fn power_matches_standard_library() {
         for x in [0.0, 0.1, 0.5, 0.9, 1.0] {
             for p in [0.01, 0.25, 1.0 / 3.0, 1.0, 2.5, 5.0, 100.0] {
                 let (ours, exact) = (power(x, p), f64::powf(x, p));

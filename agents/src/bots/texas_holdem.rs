@@ -1,7 +1,7 @@
-//! Bots for Texas hold'em: they compare the value of a hand with its price.
+//! Bots for Texas hold'em that compare the value of a hand with the price of staying in it.
 //!
-//! All of them play at every table, with any deck, seats and bets: they use the pot, the price of a call, and a few
-//! raises, each by its total (`spot`).
+//! They support every deck, number of seats and betting structure. A decision uses the pot, the price of a call and a
+//! few raise sizes (`spot`).
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +25,7 @@ use spot::{Spot, TableFacts};
 
 const GAME: &str = "texas_holdem";
 
-/// Share of random moves, to weaken a bot.
+/// Argument for the share of random moves, which weakens a bot.
 const SLIPS: ArgDef =
     ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
 
@@ -51,7 +51,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
 ];
 
-/// Decision function of a bot, from the spot and the turn's stream.
+/// Function that chooses an action for a spot.
 type Decide = fn(&HoldemBot, &Spot, &MoveRequest<'_>) -> Action;
 
 struct HoldemBot {
@@ -99,7 +99,8 @@ impl HoldemBot {
     }
 }
 
-/// Folds the weaker half to a bet and raises with the best fifth, by the minimum raise.
+/// Chooses by the estimated probability of beating all opponents on the current board: a minimum raise above 0.8, a
+/// fold below 0.5, otherwise a call.
 fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     let beaten = hand_equity::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
@@ -110,11 +111,11 @@ fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     }
 }
 
-/// Number of sampled hands for an equity estimate.
+/// Number of samples for one equity estimate.
 const SAMPLES: u32 = 600;
 
-/// Calls if the expected share of the pot against random hands is worth the price. The size of raises grows with the
-/// excess over an even share.
+/// Chooses by equity against random hands: calls if the expected share of the pot covers the price, and raises more the
+/// further the equity exceeds an even share.
 fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let equity =
         hand_equity::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
@@ -133,11 +134,11 @@ fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     raise.map_or(spot.call, |r| r.action)
 }
 
-/// Random error in the value of a choice, as a share of the pot, so that play varies.
+/// Random error in the value of a raise, as a share of the pot, which varies the play.
 const WHIM: f64 = 0.03;
 
-/// Maximizes expected value: 0 for a fold, share of the pot minus price for a call, and for a raise also the pot if all
-/// opponents fold.
+/// Chooses the action with the greatest expected value against the opponents' inferred ranges. A fold is worth 0, and a
+/// call the share of the pot minus its price. A raise also wins the pot if all opponents fold.
 fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();

@@ -1,4 +1,4 @@
-//! Bot for Undercover. Ids: 0 says nothing, 1 to 64 give a stock clue, 65 and above vote for a seat.
+//! Bot for Undercover. Action ids: 0 gives no clue, 1 to 64 give a stock clue, 65 and above vote for a seat.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(StockSpeaker))
 }
 
-/// Id of the vote for seat 0.
+/// Action id of the vote for seat 0.
 const VOTE: Action = 1 + STOCK_CLUES as Action;
 
-/// Stock clues that fit most words of a category, by id.
+/// Action ids of the stock clues that fit most words of each category.
 const FITS: &[(&str, &[Action])] = &[
     ("bird", &[1, 3, 9, 10, 29, 31, 49, 50, 52, 57, 59, 62, 63]),
     ("bodywise", &[1, 4, 10, 46, 49, 51, 55, 57]),
@@ -63,13 +63,13 @@ const FITS: &[(&str, &[Action])] = &[
     ("writing", &[2, 4, 5, 9, 14, 28, 45, 46, 49, 51, 55, 57, 60, 61]),
 ];
 
-/// Returns the clues that fit a word; none for a word outside the game's list.
+/// Returns the stock clues that fit a word; empty if the word is not in the game's list.
 fn fitting(word: &str) -> &'static [Action] {
     let of = category(word).and_then(|category| FITS.iter().find(|(name, _)| *name == category));
     of.map_or(&[], |(_, clues)| clues)
 }
 
-/// Returns the fit of a clue: 1 for a fitting stock clue, 0 for another, an intermediate value for unknown clues.
+/// Returns a score for a clue: 1 for a stock clue that fits, 0 for one that does not, in between for any other text.
 fn fit(clue: &Clue, fits: &[Action]) -> f64 {
     match stock_clue(&clue.text) {
         Some(id) if fits.contains(&id) => 1.0,
@@ -97,7 +97,7 @@ impl Agent for StockSpeaker {
     }
 }
 
-/// Returns the votes for the players whose clues in all rounds fit worst on average.
+/// Returns the votes against the players whose clues have the lowest mean score.
 fn suspects(seen: &View, legal: &[Action], fits: &[Action]) -> Vec<Action> {
     let mean = |a: Action| {
         let of = |clue: &&Clue| Action::from(clue.seat) + VOTE == a;

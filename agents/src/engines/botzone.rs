@@ -1,8 +1,8 @@
 //! `botzone`: a program written for botzone.org.cn.
 //!
-//! Such a program runs once per turn: it reads all requests and its own responses of the match so far, in one line of
-//! JSON, and writes its next response. A program that prints a keep-running line stays alive instead and reads one
-//! request per turn. The module of each game here defines its messages.
+//! Such a program runs once per turn. It reads all requests and its own earlier responses of the match as one line of
+//! JSON, and writes its next response. A program that prints a keep-running line stays alive and then reads one request
+//! per turn. Each game has a module here that defines its messages.
 
 mod ataxx;
 mod chess;
@@ -46,7 +46,7 @@ use log::OwnerLog;
 use message::{KEEP, MessageFormat, ProgramReply};
 use program_cache::{HistoryKey, ProgramCache};
 
-/// Maximum number of consecutive blank lines skipped from a persistent program.
+/// Maximum number of consecutive blank outputs that are skipped when a persistent program replies.
 const BLANKS: usize = 8;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -92,11 +92,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, log, memory: Mutex::default() }))
 }
 
-/// Program with Botzone's protocol.
+/// Agent that runs a program with Botzone's protocol.
 struct Botzone {
     codec: &'static Codec,
     form: MessageFormat,
-    /// True if the program reads its input to the end before it replies.
+    /// True if the program reads its input to the end before it replies, so the input must be closed.
     eof: bool,
     program: ProgramConfig,
     times: Times,
@@ -168,23 +168,23 @@ impl Agent for Botzone {
 enum Failure {
     /// Fault of the program.
     Fault(ProcessFault),
-    /// Missed deadline of the host, earlier than Botzone's time limit.
+    /// Host's deadline missed before Botzone's time limit was reached.
     Late,
     Malformed(String),
-    /// Action in a turn without a decision.
+    /// Response other than a pass in a turn without a decision.
     Untimely(String),
 }
 
 impl Failure {
-    /// Returns Botzone's verdict and a sentence. A program that never ran gets no verdict.
+    /// Returns Botzone's verdict and a description. A program that could not be started gets no verdict.
     fn words(&self) -> (Option<&'static str>, String) {
         let fault = match self {
             Failure::Malformed(output) if output.is_empty() => {
-                return (Some("NJ"), "the program answered nothing".into());
+                return (Some("NJ"), "expected a response from the program, got none".into());
             }
-            Failure::Malformed(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Malformed(output) => return (Some("NJ"), format!("invalid program output: {}", short(output))),
             Failure::Untimely(response) => {
-                return (None, format!("the program answered {} where nothing is to be decided", short(response)));
+                return (None, format!("expected a pass in a turn without a decision, got {}", short(response)));
             }
             Failure::Late => return (Some("TLE"), "the program did not reply before the deadline".into()),
             Failure::Fault(fault) => fault,
@@ -201,21 +201,21 @@ impl Failure {
     }
 }
 
-/// Reply, the program if it keeps running, and the end of its standard error if the log needs it.
+/// Reply of the program, with the process if it keeps running, and its last standard error output if a log is written.
 struct TurnResponse {
     reply: ProgramReply,
     program: Option<ChildProcess>,
     errors: String,
 }
 
-/// Failure, and the end of the program's standard error.
+/// Failure of a turn, and the program's last standard error output.
 struct FailedTurn {
     failure: Failure,
     errors: String,
 }
 
 impl Botzone {
-    /// Adds the turn to the owner's log.
+    /// Appends the turn to the owner's log, if there is one.
     fn log_turn(&self, ask: &MoveRequest<'_>, answered: &Result<TurnResponse, FailedTurn>) -> Result<(), AgentError> {
         let Some(log) = &self.log else { return Ok(()) };
         let told = match answered {
@@ -225,7 +225,7 @@ impl Botzone {
         told.map_err(|e| AgentError::failed(format!("botzone: cannot write the log: {e}")))
     }
 
-    /// Requests the program's reply for this turn.
+    /// Requests the program's reply for the current turn, from an idle program if possible.
     fn ask(&self, course: &HistoryKey, talk: &TurnLog, deadline: Option<Instant>) -> Result<TurnResponse, FailedTurn> {
         let is_idle = |turn: &PastTurn| self.codec.idle.is_some_and(|idle| turn.response == idle);
         // A persistent program was not sent the turns without a decision.
@@ -272,7 +272,7 @@ impl Botzone {
         }
     }
 
-    /// Stores a running program for the turn after `course`.
+    /// Suspends a running program and stores it for the turn after `course`.
     fn keep(&self, course: HistoryKey, program: Option<ChildProcess>) {
         let Some(mut program) = program else { return };
         program.suspend();
@@ -281,7 +281,7 @@ impl Botzone {
         drop(oldest);
     }
 
-    /// Returns the result of a turn without a response.
+    /// Converts a failed turn to a reply with Botzone's fallback action, if it applies, or to an error.
     fn reply_to_failure(&self, failed: &FailedTurn) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
@@ -299,8 +299,7 @@ impl Botzone {
         Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", stderr_tail(&failed.errors))))
     }
 
-    /// Returns the result of an illegal response: an illegal move, as text that no game parses as a move, or the action
-    /// that Botzone plays instead.
+    /// Converts an illegal response to a reply: Botzone's fallback action, or text that no game accepts as a move.
     fn reply_to_illegal(
         &self,
         ask: &MoveRequest<'_>,
@@ -322,7 +321,7 @@ impl Botzone {
     }
 }
 
-/// Time limits of a program for a turn.
+/// Time limits for one turn of a program.
 #[derive(Clone, Copy)]
 struct TurnLimits {
     cpu: Option<Duration>,
@@ -330,7 +329,7 @@ struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// Returns the time left for the next output.
+    /// Returns the time budget for the next output.
     fn budget(self) -> TimeBudget {
         TimeBudget { cpu: self.cpu, ..self.deadline.budget() }
     }
@@ -340,7 +339,7 @@ impl TurnLimits {
     }
 }
 
-/// Reads the reply of a newly started program. Returns true with it if the program keeps running.
+/// Reads the reply of a newly started program, and returns true with it if the program keeps running.
 fn first_reply(
     form: MessageFormat,
     program: &mut ChildProcess,
@@ -351,8 +350,10 @@ fn first_reply(
     Ok((reply, keeps_running))
 }
 
-/// Reads the reply of a persistent program. Some programs print the keep-running line every time, others do not. A JSON
-/// reply is one line, so the keep-running line is not awaited but skipped before the next reply.
+/// Reads the reply of a persistent program.
+///
+/// Only some programs print the keep-running line in every turn. A JSON reply is a single line, so the keep-running
+/// line is not awaited after it but skipped before the next reply.
 fn later_reply(form: MessageFormat, program: &mut ChildProcess, time: TurnLimits) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {
@@ -370,7 +371,7 @@ fn later_reply(form: MessageFormat, program: &mut ChildProcess, time: TurnLimits
     Ok(ProgramReply { data: None, globaldata: None, ..reply })
 }
 
-/// Returns at most 200 characters, on one line.
+/// Shortens a text to at most 200 characters on one line.
 fn short(text: &str) -> String {
     let line = text.trim().replace(['\n', '\r'], " ");
     match line.char_indices().nth(200) {

@@ -1,9 +1,9 @@
 //! `gtp`: Go played by an engine with the Go Text Protocol, version 2, such as GNU Go.
 //!
-//! Every move request starts from scratch: `boardsize`, `clear_board`, `komi`, `play` for each move so far, then a move
-//! command. An engine that supports `set_random_seed` gets a seed from the turn's stream, so that GNU Go is
-//! reproducible for equal keys. Ludex scores the game, not the engine, and every stone on the board counts as alive.
-//! Therefore `kgs-genmove_cleanup`, which captures dead stones before it passes, is preferred to `genmove`.
+//! Every move request sends the whole game: `boardsize`, `clear_board`, `komi`, `play` for each move so far, then a
+//! move command. An engine that supports `set_random_seed` gets a seed from the turn's stream, so that GNU Go gives the
+//! same move for the same key. Ludex scores the game itself and counts every stone on the board as alive. Therefore
+//! `kgs-genmove_cleanup`, which captures dead stones before it passes, is preferred to `genmove`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,9 +27,9 @@ pub(crate) const ENTRY: AgentEntry =
 
 /// Column letters; the letter I is skipped.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
-/// Time limit for commands other than a search.
+/// Time limit for a command other than a move command.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time limit for a move without a deadline.
+/// Time limit for a move if the host sets no deadline.
 const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
@@ -51,16 +51,16 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Gtp { program: program::read(spec)?, setup, first, engines: Pool::new() }))
 }
 
-/// Returns the name of a point. Rows count from 1 at the bottom, `column` from 0 at the left.
+/// Returns the GTP name of a point. `row` counts from 1 at the bottom, `column` from 0 at the left.
 fn vertex(column: usize, row: usize) -> String {
     format!("{}{row}", char::from(LETTERS[column]))
 }
 
 struct Gtp {
     program: ProgramConfig,
-    /// Commands that set up the first position.
+    /// Commands that set up the initial position.
     setup: String,
-    /// Color that moves first.
+    /// Index in `COLORS` of the color that moves first.
     first: usize,
     engines: Pool<Engine>,
 }
@@ -91,7 +91,7 @@ impl Agent for Gtp {
         }
     }
 
-    /// Returns false: engines may lack `set_random_seed`.
+    /// Returns false, since engines may lack `set_random_seed`.
     fn reproducible(&self) -> bool {
         false
     }
@@ -102,7 +102,7 @@ impl Agent for Gtp {
 }
 
 impl Gtp {
-    /// Returns the reason why the engine's move is not legal. Many engines know only the simple ko rule.
+    /// Describes why the engine's move is illegal. Many engines support only the simple ko rule.
     fn refusal(&self, ask: &MoveRequest<'_>, said: &str) -> String {
         let seen = ask.view();
         let ids: Vec<Action> = (0..seen.spec().actions).collect();
@@ -110,7 +110,7 @@ impl Gtp {
         let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
         let why = match why {
             Some(Err(refusal)) => refusal.message,
-            Some(Ok(())) | None => "it is not legal".to_owned(),
+            Some(Ok(())) | None => "the move is not in the list of legal moves".to_owned(),
         };
         format!("{} returned an illegal move {said}: {why}", name(&self.program))
     }
@@ -118,7 +118,7 @@ impl Gtp {
 
 struct Engine {
     process: ChildProcess,
-    /// Command that requests a move.
+    /// Command that requests a move from the engine.
     genmove: &'static str,
     /// True if the engine supports `set_random_seed`.
     seeded: bool,
@@ -144,7 +144,7 @@ impl Engine {
         self.all(&format!("{} {color}\n", self.genmove), OutputDeadline::new(CEILING, deadline))
     }
 
-    /// Sends commands, one per line, and returns the response to the last.
+    /// Sends commands, one per line, and returns the response to the last command.
     fn all(&mut self, commands: &str, limit: OutputDeadline) -> Result<String, AgentError> {
         self.process.send(commands);
         let mut last = String::new();
@@ -156,7 +156,8 @@ impl Engine {
     }
 }
 
-/// Parses a response: `=` or `?`, an optional id, then text up to the first blank line. Lines before it are skipped.
+/// Parses a response: `=` or `?`, an optional id, then text up to the first blank line. Skips lines before the
+/// response.
 ///
 /// # Errors
 /// Outer: errors of `line`. Inner: the engine's message after `?`.
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn response_parser_accepts_ids_noise_and_multiple_lines() {
+    fn response_parser_accepts_ids_and_extra_lines() {
         assert_eq!(read("= C6\n\n"), Ok(Ok("C6".into())));
         assert_eq!(read("hello\n\n=12 pass\n\n"), Ok(Ok("pass".into())));
         assert_eq!(read("=\nname\nversion \n\n= more"), Ok(Ok("\nname\nversion".into())));

@@ -1,11 +1,11 @@
-//! Pool of running engines of one agent.
+//! Pool of an agent's running engines.
 
 use parking_lot::Mutex;
 
 use crate::error::AgentError;
 
-/// Idle engines. Each calling thread takes an idle engine or starts one, so there are never more engines than threads.
-/// Engines are caches: no request depends on an earlier one.
+/// Pool of idle engines. A calling thread takes an idle engine or starts one, so there are never more engines than
+/// threads. Engines are caches: no request depends on an earlier request.
 pub(super) struct Pool<E>(Mutex<Vec<E>>);
 
 impl<E> Pool<E> {
@@ -13,7 +13,8 @@ impl<E> Pool<E> {
         Pool(Mutex::new(Vec::new()))
     }
 
-    /// Runs `question` on an idle engine that is `ready`, or on a new one. A failed engine is not reused.
+    /// Runs `question` on an idle engine for which `ready` returns true, or on a newly started engine. Drops the engine
+    /// on failure.
     pub fn ask<A>(
         &self,
         ready: impl Fn(&mut E) -> bool,

@@ -1,4 +1,4 @@
-//! Program settings of all engine specs, time limits, and reports of program faults.
+//! Program settings that all engine specs share, time limits for output, and errors for program faults.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ pub(super) const SANDBOX: ArgDef =
     ArgDef::new("sandbox", ArgKind::Flag, "deny the program access to files, network and other programs")
         .default("true");
 
-/// Maximum number of quoted lines of standard error.
+/// Maximum number of standard error lines quoted in an error.
 const LAST_WORDS: usize = 5;
 
-/// Parses the program of a spec. The program file is resolved when it starts.
+/// Parses the program settings of a spec. The program file is looked up when the program starts.
 pub(super) fn read(spec: &AgentSpec) -> Result<ProgramConfig, Refusal> {
     let program = ProgramConfig::new(&spec.text("cmd").unwrap_or_default())?;
     Ok(ProgramConfig { sandboxed: spec.flag("sandbox"), ..program })
@@ -37,7 +37,7 @@ pub(super) fn start(program: &ProgramConfig) -> Result<ChildProcess, AgentError>
     })
 }
 
-/// Time limit for a program's output: the agent's own limit or the host's deadline, whichever is earlier.
+/// Time limit for a program's output: the agent's own limit or the host's deadline, whichever comes first.
 #[derive(Clone, Copy)]
 pub(super) struct OutputDeadline {
     until: Instant,
@@ -54,22 +54,22 @@ impl OutputDeadline {
         }
     }
 
-    /// Returns the time left.
+    /// Returns the remaining time as a budget.
     pub fn budget(self) -> TimeBudget {
         TimeBudget::wall(self.until.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns true if the fault is a missed deadline of the host.
+    /// Returns true if the fault is a timeout caused by the host's deadline.
     pub fn is_late(self, fault: &ProcessFault) -> bool {
         self.deadline && matches!(fault, ProcessFault::Wall { .. })
     }
 
-    /// Returns the program's next line.
+    /// Reads the program's next line.
     pub fn read_line(self, process: &mut ChildProcess) -> Result<String, AgentError> {
         process.read_line(&self.budget()).map_err(|fault| self.error(&fault, process))
     }
 
-    /// Converts a fault to an error, with the last lines of standard error.
+    /// Converts a fault to an error that quotes the last lines of standard error.
     fn error(self, fault: &ProcessFault, process: &mut ChildProcess) -> AgentError {
         let stderr_tail = stderr_tail(&process.errors());
         if self.is_late(fault) {
@@ -79,7 +79,7 @@ impl OutputDeadline {
     }
 }
 
-/// Formats the last lines of standard error as the end of a sentence; empty without output.
+/// Formats the last lines of standard error as a suffix for an error; empty if nothing was written.
 pub(super) fn stderr_tail(errors: &str) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {

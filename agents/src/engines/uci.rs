@@ -1,10 +1,11 @@
 //! `uci`: chess played by an engine with the Universal Chess Interface, such as Stockfish.
 //!
-//! Every move request starts from scratch: `ucinewgame`, which clears the hash table, then `position fen START moves
-//! ...`, from which the engine knows the repetitions. Engines run with one thread, so with `nodes` or `depth` alone,
-//! equal games so far give equal moves. Two kinds of settings weaken the engine. `skill` and `elo` are engine options;
-//! Stockfish draws their errors from the clock. `within=30` requests several lines and plays one of those at most 30
-//! centipawns worse than the best, drawn from the turn's stream: equal keys give equal moves.
+//! Every move request sends the whole game: `ucinewgame`, which clears the hash table, then
+//! `position fen START moves ...`, from which the engine detects repetitions. Engines run with one thread. If only
+//! `nodes` or `depth` limits the search, the same game so far always gives the same move. Two kinds of settings weaken
+//! the engine. `skill` and `elo` are engine options; Stockfish draws the resulting errors from the clock. `within=30`
+//! requests several lines and plays a random one of those at most 30 centipawns worse than the best. The choice comes
+//! from the turn's stream, so the same key gives the same move.
 //!
 //! Any other argument is an option of the engine, with spaces written as underscores: `Move_Overhead=50`. Options that
 //! the engine does not list are refused by name at the first move request; building an agent starts no program.
@@ -41,24 +42,24 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
         "play any move at most this many centipawns worse than the best",
     ),
     ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move").default_unless("10000", "ms"),
-    ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
-    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "maximum plies to look ahead"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move: not reproducible"),
     ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
     program::SANDBOX,
 ])
 .any_args();
 
-/// Number of lines requested if one of several moves is to be played; Stockfish uses the same for its skill levels.
+/// Number of lines requested if `within` is set; Stockfish uses the same number for its skill levels.
 const LINES: usize = 4;
-/// Value of a mate in centipawns, minus one for every move to it.
+/// Value of a mate in 0 moves, in centipawns; each move to the mate reduces it by 1.
 const MATE: i32 = 100_000;
-/// Time limit for commands other than a search: startup, clearing the hash table.
+/// Time limit for operations other than a search: startup and clearing the hash table.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time limit for a search beyond its own time setting, if any.
+/// Time limit for a search, in addition to the time that the spec or deadline grants.
 const CEILING: Duration = Duration::from_secs(120);
-/// Minimum time given to a search.
+/// Minimum time for a search.
 const MOMENT: Duration = Duration::from_millis(1);
-/// Safety margin before a deadline: a tenth of the remaining time, within these bounds.
+/// Minimum and maximum safety margin before a deadline; between them it is a tenth of the remaining time.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -96,9 +97,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 struct Uci {
     program: ProgramConfig,
-    /// Options to set, in order. The engine's spelling is looked up in its list.
+    /// Options to set, in order. Names are matched with the engine's list regardless of case.
     options: Vec<(String, String)>,
-    /// Command that starts a search, without its time.
+    /// `go` command without the time limit.
     go: String,
     within: Option<i32>,
     time: Option<Duration>,
@@ -156,14 +157,14 @@ impl Agent for Uci {
     }
 }
 
-/// Result of a search.
+/// Result of a search by the engine.
 struct SearchResult {
-    /// Move that the engine returned.
+    /// Best move according to the engine.
     best: String,
     lines: PvLines,
 }
 
-/// Running engine with its options set.
+/// Running engine whose options have been set.
 struct Engine {
     process: ChildProcess,
 }
@@ -199,13 +200,13 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Starts a new game, which clears the engine's state.
+    /// Starts a new game in the engine, which clears the engine's state.
     fn begin(&mut self, deadline: Option<Instant>) -> Result<(), AgentError> {
         self.process.send("ucinewgame\nisready\n");
         self.read_until("readyok", deadline, |_| {})
     }
 
-    /// Passes all lines before `end` to `each`.
+    /// Reads lines up to `end`, and passes each earlier line to `each`.
     fn read_until(
         &mut self,
         end: &str,
@@ -248,13 +249,13 @@ impl Engine {
     }
 }
 
-/// Parses the name in a line such as `option name Skill Level type spin default 20 min 0 max 20`.
+/// Parses the option name in a line such as `option name Skill Level type spin default 20 min 0 max 20`.
 fn option_name(line: &str) -> Option<String> {
     let rest = line.strip_prefix("option name ")?;
     Some(rest.split_once(" type ").map_or(rest, |(name, _)| name).trim().to_owned())
 }
 
-/// The engine's lines, and the depth reached.
+/// Principal variations reported by a search, with its depth and node count.
 #[derive(Debug, Default)]
 struct PvLines {
     best: Vec<Option<Line>>,
@@ -262,17 +263,17 @@ struct PvLines {
     nodes: u64,
 }
 
-/// Latest information about one line.
+/// Latest report about one principal variation.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     /// Score for the side to move, in centipawns.
     score: i32,
-    /// First move of the line.
+    /// First move of the variation.
     first: String,
 }
 
 impl PvLines {
-    /// Parses the words after `info`. Skips bounds, which are less precise than the preceding line.
+    /// Parses the words after `info`. Ignores scores that are only bounds.
     fn read<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
         let (mut rank, mut score, mut first, mut bound) = (1, None, None, false);
         while let Some(word) = words.next() {
@@ -306,7 +307,7 @@ impl PvLines {
         self.best.iter().flatten().find(|line| line.first == first)
     }
 
-    /// Picks one of the moves that are at most `within` centipawns worse than the best.
+    /// Picks a random move among those at most `within` centipawns worse than the best move.
     fn pick(&self, within: i32, rng: &mut Stream) -> Option<&String> {
         let most = self.best.iter().flatten().map(|line| line.score).max()?;
         let mut near: Vec<&String> = Vec::new();
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn pick_stays_within_limit() {
+    fn picked_move_stays_within_centipawn_limit() {
         let found = lines(&[
             "info multipv 1 score cp 30 pv e2e4",
             "info multipv 2 score cp 20 pv d2d4",

@@ -1,4 +1,4 @@
-//! Wire format of requests and replies: OpenAI chat completions, which most servers support, and Anthropic messages.
+//! Wire formats of requests and replies: OpenAI chat completions, which most servers support, and Anthropic messages.
 
 use ludex_protocol::call::{ChatMessage, ChatRole};
 use serde_json::{Map, Value, json};
@@ -9,40 +9,40 @@ use super::settings::{Api, CacheTokens, Settings, thinking_budget};
 /// Request to a model.
 pub(super) struct ChatRequest<'a> {
     pub(super) messages: &'a [ChatMessage],
-    /// JSON schema of the reply, if it must be JSON.
+    /// JSON schema of the reply, if JSON is requested.
     pub(super) schema: Option<Value>,
-    /// Metadata for the stub model only.
+    /// Metadata that is sent to the stub model only.
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
-    /// Origin of the request, if it may be batched.
+    /// Origin of the request, for the batch interface.
     pub(super) origin: Option<ItemOrigin>,
 }
 
-/// Reply of an endpoint.
+/// Parsed reply of an endpoint.
 pub(super) struct ChatReply {
     pub(super) answer: String,
-    /// Reason for the end, in OpenAI's terms: `stop`, `length`, `content_filter`.
+    /// Reason why the reply ended, in OpenAI's terms: `stop`, `length` or `content_filter`.
     pub(super) finish: Option<String>,
-    /// Input and output tokens, if reported.
+    /// Numbers of input and output tokens, if reported.
     pub(super) tokens: Option<[u64; 2]>,
     /// Input tokens read from and written to the endpoint's cache.
     pub(super) cache: CacheTokens,
-    /// Reasoning before the answer, if reported.
+    /// Reasoning text that precedes the answer, if reported.
     pub(super) reasoning: Option<String>,
-    /// Output tokens used for reasoning, if reported.
+    /// Number of output tokens used for reasoning, if reported.
     pub(super) reasoning_tokens: Option<u64>,
 }
 
-/// `finish` of a reply that the model or a content filter refused.
+/// Value of `finish` if the model or a content filter refused to reply.
 pub(super) const FINISH_CONTENT_FILTER: &str = "content_filter";
-/// `finish` of a truncated reply.
+/// Value of `finish` if the reply was truncated.
 pub(super) const FINISH_LENGTH: &str = "length";
 
-/// Default of `max_tokens` for Anthropic's API, which requires the field.
+/// Default of `max_tokens` for Anthropic's API, where the field is mandatory.
 const MAX_TOKENS: u64 = 8192;
 
 impl Api {
-    /// Returns the URL of requests.
+    /// Returns the URL to which requests are sent.
     pub(super) fn url(self, base_url: &str) -> String {
         match self {
             Api::OpenAi => format!("{base_url}/chat/completions"),
@@ -50,7 +50,7 @@ impl Api {
         }
     }
 
-    /// Returns the headers, with the key.
+    /// Returns the HTTP headers, including the key if there is one.
     pub(super) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut all = vec![("content-type", "application/json".to_owned())];
         match self {
@@ -216,7 +216,7 @@ fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
     Some([read.as_u64()?, written.as_u64()?])
 }
 
-/// Estimates the tokens of a text without a reported count: a quarter of its characters.
+/// Estimates the number of tokens of a text as a quarter of its characters.
 pub(super) fn estimate(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
 }

@@ -1,7 +1,7 @@
-//! Batch interfaces of providers: requests of many matches are collected, submitted and answered together.
+//! Batch interfaces of providers: requests of many matches are collected and submitted as one batch.
 //!
-//! All agents of the process with the same endpoint, model and batch settings share one collector with a dedicated
-//! thread. Each caller blocks on its own reply.
+//! All agents of the process with the same endpoint, model and batch settings share one collector, which has its own
+//! thread. Each caller blocks until the reply to its request is available.
 
 mod anthropic;
 mod batch_api;
@@ -23,24 +23,24 @@ use self::collector::BatchCollector;
 use super::http::HttpResponse;
 use super::settings::{Api, Batching, Settings};
 
-/// Request channels of the collectors, by settings.
+/// Senders to the request queues of the collectors, by settings.
 type Collectors = HashMap<CollectorSettings, mpsc::Sender<QueuedItem>>;
 
 static COLLECTORS: LazyLock<Mutex<Collectors>> = LazyLock::new(Mutex::default);
 
-/// Number of requests without a journal.
+/// Counter that gives requests without a journal unique names.
 static NAMELESS: AtomicU64 = AtomicU64::new(0);
 
-/// Origin of a request.
+/// Origin of a request: the journal and key of its call.
 pub(super) struct ItemOrigin {
-    /// Directory with the log of its batches.
+    /// Directory that contains the batch log, if the request has a journal.
     folder: Option<PathBuf>,
-    /// Unique name; if there is a directory, it is stable across restarts.
+    /// Unique name of the request. With a directory, the name is stable across restarts.
     name: String,
 }
 
 impl ItemOrigin {
-    /// Returns the origin of the call `key` of a journal with this directory.
+    /// Returns the origin of the call `key` in the journal at `shelf`, if there is one.
     pub(super) fn new(shelf: Option<Shelf<'_>>, key: &str) -> Self {
         match shelf {
             Some(Shelf { folder, journal }) => {
@@ -51,10 +51,10 @@ impl ItemOrigin {
     }
 }
 
-/// Id of a request in a batch, and the directory of the batch log.
+/// Request in a batch: its id, and the directory of the batch log.
 #[derive(Clone)]
 pub(super) struct BatchItem {
-    /// First 16 bytes of SHA-256 over origin and body, in hex.
+    /// First 16 bytes of SHA-256 over the origin's name and the body, in hex.
     id: String,
     folder: Option<PathBuf>,
 }
@@ -62,16 +62,16 @@ pub(super) struct BatchItem {
 /// Result of a batched request.
 #[derive(Clone, Debug)]
 pub(super) enum ItemResult {
-    /// Response that a direct call would have received.
+    /// Response as a direct call would have received it.
     Answer(HttpResponse),
-    /// Retryable failure, with the provider's retry delay if it named one.
+    /// Retryable failure, with the retry delay if the provider requested one.
     Later(String, Option<Duration>),
     Never(String),
-    /// Deadline passed without a result.
+    /// Deadline reached before a result was available.
     Late,
 }
 
-/// Request in the queue.
+/// Request in the queue of a collector.
 struct QueuedItem {
     item: BatchItem,
     body: String,
@@ -80,13 +80,13 @@ struct QueuedItem {
 }
 
 impl QueuedItem {
-    /// Sends the result to the caller, which may have stopped waiting.
+    /// Sends the result to the caller. Has no effect if the caller has stopped waiting.
     fn complete(&self, result: ItemResult) {
         let _ = self.answer.send(result);
     }
 }
 
-/// Settings shared by all requests of one collector.
+/// Settings that all requests of one collector share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CollectorSettings {
     api: Api,
@@ -97,7 +97,7 @@ struct CollectorSettings {
     batching: Batching,
 }
 
-/// Handle on the collector of an endpoint.
+/// Handle to the collector of an endpoint.
 pub(super) struct BatchClient {
     settings: CollectorSettings,
     key: Option<String>,
@@ -116,7 +116,7 @@ impl BatchClient {
         BatchClient { settings, key }
     }
 
-    /// Returns the batch item with this body.
+    /// Returns the batch item for a request with this origin and body.
     pub(super) fn item(&self, origin: &ItemOrigin, body: &str) -> BatchItem {
         let mut sum = Sha256::new();
         sum.update(&origin.name);
@@ -125,7 +125,7 @@ impl BatchClient {
         BatchItem { id: hex::encode(&sum.finalize()[..16]), folder: origin.folder.clone() }
     }
 
-    /// Blocks until the result of a request is available.
+    /// Submits a request and blocks until its result is available or the deadline is reached.
     pub(super) fn request(&self, item: &BatchItem, body: &str, deadline: Option<Instant>) -> ItemResult {
         let (answer, results) = mpsc::channel();
         let queued = QueuedItem { item: item.clone(), body: body.to_owned(), at: Instant::now(), answer };
@@ -143,7 +143,7 @@ impl BatchClient {
         }
     }
 
-    /// Returns the collector's channel. The first request starts the collector.
+    /// Returns the sender to the collector's queue, and starts the collector on the first request.
     fn collector(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
         let mut all = COLLECTORS.lock();
         if let Some(known) = all.get(&self.settings) {

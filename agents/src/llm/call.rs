@@ -1,4 +1,5 @@
-//! Calls of one attempt at a move. Each is looked up in the journal first, and stored there once its verdict is known.
+//! Model calls of one attempt at a move. A call is looked up in the journal first. A new call is stored there once its
+//! reply has been judged.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::recording::canonical;
@@ -18,25 +19,25 @@ use super::prompts::{AnswerKind, Task};
 use super::settings::{AnswerFormat, CacheTokens};
 use crate::error::AgentError;
 
-/// Call with its parsed reply.
+/// Model call with its parsed reply.
 pub(super) struct ParsedCall {
     pub(super) call: Call,
     pub(super) reading: ParsedAnswer,
 }
 
-/// One attempt at a move.
+/// State of one attempt at a move.
 pub(super) struct MoveAttempt<'a> {
     pub(super) llm: &'a Llm,
     ask: &'a MoveRequest<'a>,
     view: &'a dyn DynView,
     rng: Stream,
-    /// Number of calls so far.
+    /// Number of calls made so far, which is the index of the next call.
     pub(super) calls: u64,
-    /// Tokens of all calls.
+    /// Total tokens of all calls.
     pub(super) tokens: Tokens,
-    /// Cost of all calls; `None` if a price is unknown.
+    /// Total cost of all calls in USD; `None` if a price is unknown.
     pub(super) usd: Option<f64>,
-    /// Hash over all calls in stored form.
+    /// Running hash over the canonical JSON of all calls.
     sum: Sha256,
 }
 
@@ -52,7 +53,7 @@ impl<'a> MoveAttempt<'a> {
         hex::encode(&self.sum.clone().finalize()[..16])
     }
 
-    /// Makes a call that requests a move.
+    /// Makes a call whose reply contains a move.
     pub(super) fn request_move(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
         let (ask, view) = (self.ask, self.view);
         let (call, reading) = self.call_or_replay(purpose, task, |call| {
@@ -62,7 +63,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(ParsedCall { call, reading })
     }
 
-    /// Makes a call that requests text.
+    /// Makes a call whose reply is free text.
     pub(super) fn request_text(&mut self, purpose: &str, task: &Task) -> Result<String, AgentError> {
         let (call, ()) = self.call_or_replay(purpose, task, |call| {
             let verdict = match call.finish.as_deref() {
@@ -76,8 +77,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(call.answer.trim().to_owned())
     }
 
-    /// Lets the model vote `votes` times among candidates. Returns the index with most valid votes, the first of
-    /// equals.
+    /// Requests `votes` votes on the candidates from the model. Returns the index of the candidate with most votes; the
+    /// first wins a tie.
     pub(super) fn request_vote(
         &mut self,
         kind: &str,
@@ -104,7 +105,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(most(&tally))
     }
 
-    /// Requests the emotion that a reply lacks.
+    /// Requests an emotion, for a reply that does not contain one.
     pub(super) fn emotion(&mut self, answer: &str) -> Result<Option<char>, AgentError> {
         let task = Task { template: "emotion.j2", wants: AnswerKind::Words, more: context! { answer } };
         let (_, letter) = self.call_or_replay("emotion", &task, |call| {
@@ -114,7 +115,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(letter)
     }
 
-    /// Takes a call from the journal, or makes and stores it, and judges the reply.
+    /// Takes the call from the journal or, if it is missing, makes and stores it. `judge` returns the verdict on the
+    /// reply, the text read as the move, and the parsed value.
     fn call_or_replay<T>(
         &mut self,
         purpose: &str,
@@ -135,13 +137,13 @@ impl<'a> MoveAttempt<'a> {
             // An edited version in the settings would disable the comparison of prompts.
             Some(_) if offline && !self.llm.endpoint.compares => {
                 return Err(AgentError::failed(format!(
-                    "the prompt of call {key} is worded otherwise than the run says"
+                    "the prompt of call {key} has the current wording, but the run declares another prompt version"
                 )));
             }
             Some(_) if offline => {
                 return Err(AgentError::failed(format!("the prompt of call {key} does not match this position")));
             }
-            None if offline => return Err(AgentError::failed(format!("call {key} is missing"))),
+            None if offline => return Err(AgentError::failed(format!("model call {key} is missing in the journal"))),
             _ => None,
         };
         let fresh = kept.is_none();
@@ -171,12 +173,12 @@ impl<'a> MoveAttempt<'a> {
         Ok((call, meaning))
     }
 
-    /// Returns the key of the next call.
+    /// Returns the journal key of the next call.
     fn key(&self) -> String {
         format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls)
     }
 
-    /// Returns true if a stored call has the prompt of this request, with or without a schema.
+    /// Returns true if the prompt of a stored call equals the prompt for this task, with or without a schema.
     fn asks_the_same(&self, call: &Call, task: &Task) -> Result<bool, AgentError> {
         for schema in [true, false] {
             if self.llm.prompts.messages(self.ask, self.view, task, schema)? == call.messages {
@@ -186,7 +188,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint: for JSON if it may support schemas, otherwise or after a schema refusal for text.
+    /// Calls the endpoint. Requests JSON if the endpoint may support schemas; otherwise, or if it refuses the schema,
+    /// text.
     fn send_call(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {
@@ -226,22 +229,22 @@ impl<'a> MoveAttempt<'a> {
 }
 
 impl Llm {
-    /// Returns a field of a stored call that does not follow from the model's spec, the prompt and the reply.
+    /// Describes the first field of a stored call that contradicts the model's spec, the prompt or the reply.
     fn contradiction(&self, call: &Call, purpose: &str, verdict: &str, read: Option<&str>) -> Option<String> {
         let settings = &self.endpoint.settings;
         let differs =
-            |what: &str, said: &str, is: &str| (said != is).then(|| format!("{what} is {said:?}, not {is:?}"));
+            |what: &str, said: &str, is: &str| (said != is).then(|| format!("expected {what} {is:?}, got {said:?}"));
         let cache = CacheTokens { read: call.cached_tokens, written: call.cache_written_tokens };
         let usd = settings.usd(call.tokens.input, cache, call.tokens.out);
         let price = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| usd.to_string());
-        differs("its purpose", &call.purpose, purpose)
-            .or_else(|| differs("its model", &call.model, &settings.model))
-            .or_else(|| differs("its verdict", &call.verdict, verdict))
-            .or_else(|| differs("the move read in its answer", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
-            .or_else(|| differs("its price", &price(call.usd), &price(usd)))
+        differs("purpose", &call.purpose, purpose)
+            .or_else(|| differs("model", &call.model, &settings.model))
+            .or_else(|| differs("verdict", &call.verdict, verdict))
+            .or_else(|| differs("move in the reply", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
+            .or_else(|| differs("price", &price(call.usd), &price(usd)))
     }
 
-    /// Creates the stored form of a call, before its verdict is known.
+    /// Creates the stored form of a call whose reply has not been judged yet.
     pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: EndpointReply) -> Call {
         let settings = &self.endpoint.settings;
         let EndpointReply { reply, ms, retries } = sent;
@@ -271,7 +274,7 @@ impl Llm {
     }
 }
 
-/// Returns the first index of the greatest number.
+/// Returns the index of the greatest number, the first in a tie.
 pub(super) fn most(tally: &[usize]) -> usize {
     (0..tally.len()).rev().max_by_key(|&k| tally[k]).unwrap_or(0)
 }

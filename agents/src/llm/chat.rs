@@ -1,13 +1,14 @@
-//! Conversation history of a match, from the calls in the journal.
+//! Conversation history of a match, read from the calls in the journal.
 
 use ludex_env::{Journal, MoveRequest};
 use ludex_protocol::call::{ChatMessage, ChatRole};
 use serde::Deserialize;
 
-/// Returns the earlier prompts of this match before `ask` with their replies, the oldest first, at most `most`.
+/// Returns at most `most` earlier prompts of this match with their replies, oldest first.
 ///
-/// Each stored call contains its own conversation, so the last call contains all earlier ones. No state is held in
-/// memory: a match replayed from its calls has the same conversation. Without a journal, every conversation is empty.
+/// Each stored call contains its own conversation, so the last call contains all earlier ones. Nothing is held in
+/// memory: a match that is replayed from its calls has the same conversation as the original. Without a journal, every
+/// conversation is empty.
 pub(super) fn before(ask: &MoveRequest<'_>, most: usize) -> Vec<ChatMessage> {
     let Some(journal) = ask.journal() else { return Vec::new() };
     let turns = (0..=ask.turn).rev();
@@ -24,14 +25,14 @@ pub(super) fn before(ask: &MoveRequest<'_>, most: usize) -> Vec<ChatMessage> {
     all
 }
 
-/// Fields of a stored call.
+/// Fields of a stored call that a conversation uses.
 #[derive(Deserialize)]
 struct StoredCall {
     messages: Vec<ChatMessage>,
     answer: String,
 }
 
-/// Returns the last call of a turn that requested a move, among the first `attempts`.
+/// Returns the first call of the turn's last stored attempt, among its first `attempts` attempts.
 fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<StoredCall> {
     let call = |attempt: usize| journal.recall(&format!("{turn}.{attempt}.0"));
     let last = (0..attempts).map_while(call).last()?;

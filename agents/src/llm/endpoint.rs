@@ -1,5 +1,5 @@
-//! Calls with retries. Blocking, like [`Agent::act`](crate::Agent::act): hosts have a thread for each match, so no
-//! async runtime is needed.
+//! Endpoint calls with retries. Calls block, like [`Agent::act`](crate::Agent::act): hosts have a thread for each
+//! match, so no async runtime is needed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ use super::limiter::EndpointLimiter;
 use super::settings::{AnswerFormat, Settings};
 use crate::error::AgentError;
 
-/// Maximum `Retry-After`. An endpoint that requests a longer delay counts as unavailable.
+/// Maximum `Retry-After` delay. An endpoint that requests a longer delay counts as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
-/// Messages of endpoints for prompts that are too long, in lower case.
+/// Parts of the messages, in lower case, by which endpoints report that a prompt is too long.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context_length",
@@ -30,58 +30,58 @@ const TOO_LONG: &[&str] = &[
     "exceeds the maximum",
 ];
 
-/// Endpoint that is ready to be called.
+/// Model endpoint with its settings and limits.
 pub(super) struct Endpoint {
     pub(super) settings: Settings,
     pub(super) limiter: Arc<EndpointLimiter>,
     url: String,
     key: Option<String>,
-    /// Batch client, if calls are batched.
+    /// Client of the batch interface, if calls are batched.
     pub(super) batches: Option<BatchClient>,
-    /// True if the endpoint is never called: stored calls replace new ones.
+    /// True if stored calls are replayed and the endpoint is never called.
     pub(super) offline: bool,
-    /// True if prompts of stored calls must equal the current prompts.
+    /// True if the prompts of stored calls must equal the prompts rendered now.
     pub(super) compares: bool,
 }
 
-/// Reply and its effort.
+/// Reply, with the duration and number of tries.
 pub(super) struct EndpointReply {
     pub(super) reply: ChatReply,
-    /// Duration of the successful call.
+    /// Duration of the successful call in milliseconds.
     pub(super) ms: u64,
-    /// Failed calls before it.
+    /// Number of failed calls before the successful one.
     pub(super) retries: u64,
 }
 
 /// Failure of a request after all retries.
 pub(super) enum SendError {
-    /// Failure that retries cannot fix.
+    /// Failure that a retry cannot fix.
     Agent(AgentError),
-    /// Failure of a request with a JSON schema, which may succeed without one. `certain` is false if the endpoint
-    /// returned a server error instead of a refusal.
+    /// Failure of a request with a JSON schema; the request may succeed without the schema. `certain` is false if the
+    /// endpoint returned a server error instead of a refusal.
     Schema { error: AgentError, certain: bool },
 }
 
 /// Outcome of a single call.
 enum Outcome {
     Answered(ChatReply),
-    /// Retryable failure, with the endpoint's retry delay if it named one.
+    /// Retryable failure, with the retry delay if the endpoint requested one.
     Later(String, Option<Duration>),
     Never(String),
-    /// Schema refusal, as in [`SendError::Schema`].
+    /// Refusal of the JSON schema, as in [`SendError::Schema`].
     SchemaRefused {
         why: String,
         certain: bool,
     },
-    /// Missed deadline during the call.
+    /// Deadline reached during the call.
     Late,
 }
 
 impl Endpoint {
-    /// Creates the endpoint of the settings.
+    /// Creates an endpoint from its settings.
     ///
     /// # Errors
-    /// A missing key.
+    /// A missing API key.
     pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
         let limiter = EndpointLimiter::of(&settings.base_url, &settings.model);
@@ -96,8 +96,8 @@ impl Endpoint {
         Endpoint { limiter, url: String::new(), key: None, batches: None, offline: true, compares, settings }
     }
 
-    /// Calls until a reply, a permanent failure, the maximum number of tries or the deadline. `rng` adds jitter to the
-    /// delays.
+    /// Calls the endpoint until it replies, a permanent failure occurs, the retries are used up or the deadline is
+    /// reached. `rng` adds jitter to the retry delays.
     pub(super) fn send(
         &self,
         request: &ChatRequest<'_>,
@@ -106,7 +106,7 @@ impl Endpoint {
     ) -> Result<EndpointReply, SendError> {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
-        let late = || SendError::Agent(AgentError::late(format!("{} did not reply in time", settings.model)));
+        let late = || SendError::Agent(AgentError::late(format!("{} missed the deadline", settings.model)));
         let batched = self.batches.as_ref().zip(request.origin.as_ref());
         let batched = batched.map(|(batches, origin)| (batches, batches.item(origin, &body)));
         let mut retries = 0;
@@ -122,7 +122,7 @@ impl Endpoint {
                 ),
                 None => {
                     let Some(_pass) = self.limiter.acquire(settings.concurrency, settings.rpm, deadline) else {
-                        let why = "no call was available before the deadline: raise rpm, concurrency or the time limit";
+                        let why = "rpm and concurrency allow no call before the deadline; raise them or the time limit";
                         return Err(self.infra(why));
                     };
                     (Instant::now(), self.call(&body, request.schema.is_some(), deadline))
@@ -144,10 +144,11 @@ impl Endpoint {
             }
             let wait = asked.unwrap_or_else(|| backoff(retries, rng.unit()));
             if wait > MOST_WAIT {
-                return Err(self.infra(&format!("{why}; the endpoint requests a delay of {} s", wait.as_secs())));
+                let (most, got) = (MOST_WAIT.as_secs(), wait.as_secs());
+                return Err(self.infra(&format!("{why}; expected a retry delay of at most {most} s, got {got} s")));
             }
             if deadline.is_some_and(|deadline| Instant::now() + wait > deadline) {
-                return Err(self.infra(&format!("{why}; no time for another try")));
+                return Err(self.infra(&format!("{why}; the deadline leaves no time for a retry")));
             }
             std::thread::sleep(wait);
             retries += 1;
@@ -179,7 +180,7 @@ impl Endpoint {
         }
     }
 
-    /// Converts a batch result to an outcome.
+    /// Converts the result of a batched request to an outcome.
     fn outcome_of_item(&self, result: ItemResult, schema: bool) -> Outcome {
         match result {
             ItemResult::Answer(answered) => self.outcome_of_response(&answered, schema),
@@ -189,7 +190,7 @@ impl Endpoint {
         }
     }
 
-    /// Converts a response to an outcome.
+    /// Converts an HTTP response to an outcome.
     fn outcome_of_response(&self, answered: &HttpResponse, schema: bool) -> Outcome {
         let HttpResponse { status, wait, to, text } = answered;
         let said = excerpt(text, self.key.as_deref());
@@ -224,7 +225,7 @@ impl Endpoint {
             401 | 403 => {
                 let key = match &self.settings.key_env {
                     Some(name) => format!("the key in {name}"),
-                    None => "a request without a key; name the variable that holds one with key_env".to_owned(),
+                    None => "a request without a key (set key_env to the environment variable with the key)".to_owned(),
                 };
                 Outcome::Never(format!("the endpoint refuses {key} ({status}): {said}"))
             }
@@ -268,8 +269,8 @@ impl From<SendError> for AgentError {
     }
 }
 
-/// Returns the delay before a retry: 0.5 s, doubled with every retry up to 30 s. `unit` (0 to 1) scales its second
-/// half.
+/// Returns the delay before a retry: at most 0.5 s, doubled with every retry up to 30 s. `unit`, from 0 to 1, adds
+/// jitter: at 0 the delay is halved.
 fn backoff(retries: u64, unit: f64) -> Duration {
     let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
     Duration::from_secs_f64(most * (0.5 + unit / 2.0))

@@ -1,4 +1,4 @@
-//! Cost forecast of a move before a model is called: prompts are rendered, reply lengths are estimated.
+//! Cost forecast of a move without calling the model. Prompts are rendered; reply lengths are estimated.
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::call::{ChatMessage, ChatRole};
@@ -11,25 +11,26 @@ use super::settings::{AnswerFormat, Method};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
-/// Expected usage of one move, without refused replies.
+/// Expected usage of one move if no reply is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     pub calls: f64,
     pub tokens_in: f64,
-    /// Input tokens expected in the endpoint's cache from the previous prompt.
+    /// Number of input tokens expected to be in the endpoint's cache from the previous prompt.
     pub tokens_cached: f64,
     pub tokens_out: f64,
-    /// US dollars, if the spec has prices.
+    /// Cost in US dollars, if the spec has prices.
     pub usd: Option<f64>,
 }
 
-/// Minimum prompt length in tokens that endpoints cache (OpenAI, and most of Anthropic's models).
+/// Minimum length in tokens of a prompt prefix that endpoints cache (OpenAI, and most of Anthropic's models).
 const KEPT_FROM: f64 = 1024.0;
 
-/// Forecasts the usage of this move. `answer` is a measured reply length in tokens; the default is
+/// Forecasts the usage of one move. `answer` is a measured reply length in tokens; the default is
 /// [`typical_out_tokens`].
 ///
-/// Later calls of a move repeat the prompt and include earlier replies, so their length follows from the reply length.
+/// Later calls of a move repeat the prompt and include earlier replies, so the length of their prompts depends on the
+/// reply length.
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.

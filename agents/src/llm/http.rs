@@ -1,4 +1,4 @@
-//! HTTP calls to an endpoint. `ureq` uses TLS by rustls and ring, as the server does.
+//! HTTP calls to an endpoint. As in the server, TLS is provided by rustls and ring.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ureq::{Body, RequestBuilder, Timeout};
 
 use super::settings::is_local;
 
-/// Client with a connection pool shared by all agents.
+/// HTTP client, whose connection pool all agents share.
 static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -19,9 +19,9 @@ static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
         .new_agent()
 });
 
-/// Maximum response length of a single request, in bytes.
+/// Maximum size of the response to a single request, in bytes.
 pub(super) const MAX_REPLY_BYTES: u64 = 10 << 20;
-/// Maximum number of characters quoted from a response.
+/// Maximum number of characters of a response that are quoted in an error.
 const EXCERPT: usize = 300;
 
 /// Response of an endpoint.
@@ -35,7 +35,7 @@ pub(super) struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// Creates a response from a batch item's status and text.
+    /// Creates a response from the status and text of a batched request.
     pub(super) fn new(status: u16, text: String) -> Self {
         HttpResponse { status, wait: None, to: None, text: mended(text) }
     }
@@ -45,7 +45,7 @@ impl HttpResponse {
     }
 }
 
-/// Failure of a call.
+/// Failure of an HTTP call.
 #[derive(Clone, Debug)]
 pub(super) enum HttpError {
     Slow,
@@ -56,10 +56,10 @@ pub(super) enum HttpError {
 pub(super) struct HttpRequest<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a [(&'static str, String)],
-    /// Body to post; `None` for a GET request.
+    /// Body of a POST request; `None` for a GET request.
     pub(super) body: Option<&'a [u8]>,
     pub(super) limit: Duration,
-    /// Maximum response length in bytes.
+    /// Maximum size of the response in bytes.
     pub(super) most: u64,
 }
 
@@ -87,7 +87,7 @@ impl HttpRequest<'_> {
                 HttpError::Never(format!("invalid request: {e}"))
             }
             ureq::Error::BodyExceedsLimit(most) => {
-                HttpError::Never(format!("expected at most {most} bytes of reply; is this a model endpoint?"))
+                HttpError::Never(format!("expected a reply of at most {most} bytes; is this a model endpoint?"))
             }
             e => HttpError::Later(format!("cannot connect: {e}; is the endpoint running, and is base_url right?")),
         })
@@ -105,7 +105,7 @@ impl HttpRequest<'_> {
     }
 }
 
-/// Returns the start of a response's message, on one line and without the key.
+/// Returns the start of a response's error message on one line, with the key masked.
 pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
     let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
         // Some endpoints wrap their error in a list.
@@ -117,10 +117,10 @@ pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
     let text = key.map_or(text.clone(), |key| text.replace(key, "***"));
     let line: Vec<&str> = text.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
-    if line.is_empty() { "nothing more".to_owned() } else { line }
+    if line.is_empty() { "no message".to_owned() } else { line }
 }
 
-/// Replaces unpaired surrogate escapes in JSON text, which truncated models write and JSON parsers reject.
+/// Replaces unpaired surrogate escapes in JSON text. Truncated replies can contain them, and JSON parsers reject them.
 fn mended(text: String) -> String {
     const ESCAPE: usize = 6;
     if !text.contains("\\ud") && !text.contains("\\uD") {
@@ -155,7 +155,7 @@ fn mended(text: String) -> String {
     out
 }
 
-/// Returns the `Retry-After` delay in seconds; dates are ignored.
+/// Parses the `Retry-After` header in seconds; dates are ignored.
 fn wait_asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?;
     text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())

@@ -1,5 +1,5 @@
-//! Concurrency and rate limits of endpoints. All agents of the process share one limiter per endpoint and model, which
-//! also stores if the endpoint supports JSON schemas.
+//! Concurrency and rate limits of endpoints. All agents of the process share one limiter per endpoint and model. The
+//! limiter also records if the endpoint supports JSON schemas.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -22,24 +22,24 @@ pub(super) struct EndpointLimiter {
 #[derive(Default)]
 struct State {
     running: usize,
-    /// Earliest start of the next call, if calls are spaced.
+    /// Earliest start time of the next call, if there is a rate limit.
     next: Option<Instant>,
-    /// Evidence against JSON schema support: a refusal counts 2, a failure 1.
+    /// Evidence that JSON schemas are not supported: 2 for each refusal, 1 for each server error.
     refusals: u32,
 }
 
-/// Permit for a call in flight; released when dropped.
+/// Permit for one call in flight, released on drop.
 pub(super) struct LimiterPermit(Arc<EndpointLimiter>);
 
 impl EndpointLimiter {
-    /// Returns the limiter of this endpoint and model.
+    /// Returns the limiter shared by all agents with this endpoint and model.
     pub(super) fn of(base_url: &str, model: &str) -> Arc<EndpointLimiter> {
         let mut limiters = LIMITERS.lock();
         limiters.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
     }
 
-    /// Blocks for one of `concurrency` permits and for the next start time at `rpm` calls per minute (0: unlimited).
-    /// Returns `None` if that is not before `deadline`.
+    /// Blocks until one of `concurrency` permits is free and the rate of `rpm` calls per minute (0: unlimited) allows a
+    /// call. Returns `None` if that would be after `deadline`.
     pub(super) fn acquire(
         self: &Arc<Self>,
         concurrency: usize,
@@ -64,13 +64,13 @@ impl EndpointLimiter {
         Some(LimiterPermit(self.clone()))
     }
 
-    /// Returns true if the endpoint does not support JSON schemas: it refused one, or failed on two and succeeded
-    /// without.
+    /// Returns true if the endpoint does not support JSON schemas. One refusal, or two server errors that did not occur
+    /// without a schema, are sufficient evidence.
     pub(super) fn text_only(&self) -> bool {
         self.state.lock().refusals >= 2
     }
 
-    /// Records that the endpoint failed on a JSON schema and succeeded without.
+    /// Records that a request with a JSON schema failed and the same request without a schema succeeded.
     pub(super) fn schema_refused(&self, certain: bool) {
         self.state.lock().refusals += if certain { 2 } else { 1 };
     }
@@ -83,8 +83,8 @@ impl Drop for LimiterPermit {
     }
 }
 
-/// Returns the start time of a call that arrives at `now`, and reserves it. Returns `None` without a reservation if it
-/// is after `deadline`. Calls are spaced evenly, since some endpoints also limit calls per second.
+/// Reserves and returns the start time of a call that arrives at `now`. Returns `None`, without a reservation, if the
+/// start would be after `deadline`. Calls are spaced evenly, since some endpoints also limit calls per second.
 fn begin(next: &mut Option<Instant>, rpm: u64, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
     if rpm == 0 {
         return Some(now);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_permit_is_released() {
+    fn dropped_permit_can_be_acquired_again() {
         let limiter = EndpointLimiter::of("http://gate.test", "m");
         let pass = limiter.acquire(1, 0, None).unwrap();
         assert!(limiter.acquire(1, 0, Some(Instant::now())).is_none());

@@ -1,4 +1,4 @@
-//! Player manual of a game with its parameters filled in. Games without a manual use their documentation page.
+//! Player manual of a game, with the game's parameters filled in. Games without a manual use their documentation page.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -10,23 +10,24 @@ use super::settings::RulesShown;
 use super::templates::fill;
 use crate::refusal::bad_spec;
 
-/// Rules and notation for a player.
+/// Rules and notation of a game, as a player needs them.
 #[derive(PartialEq, Eq)]
 pub(super) struct PlayerManual {
-    /// Rules of the selected length, or empty.
+    /// Rules in the selected length; empty if rules are not shown.
     pub(super) rules: String,
-    /// Notation of moves; empty without rules.
+    /// Notation of moves; empty if rules are not shown.
     pub(super) actions: String,
     /// Notation of positions, if the manual has one.
     pub(super) encoding: String,
-    /// Description of accepted replies other than legal moves, or empty.
+    /// Description of replies that are accepted in addition to legal moves, or empty.
     pub(super) otherwise: String,
-    /// Parameters as name and value, for games without a manual.
+    /// Parameter names and values, for games without a manual.
     pub(super) parameters: Vec<String>,
 }
 
 impl PlayerManual {
-    /// Fills in the manual for requests of documents of the kind `asked`; all parts if empty.
+    /// Renders the manual for requests of documents of the kind `asked`. If `asked` is empty, includes the parts for
+    /// all kinds.
     ///
     /// # Errors
     /// A template error, or a parameter that the game does not have.
@@ -51,13 +52,13 @@ impl PlayerManual {
     }
 }
 
-/// Returns true if the manual has different texts in different phases: it uses the variable `asked`.
+/// Returns true if the manual's text depends on the kind of the requested document.
 pub(super) fn has_phases(game: &GameRef) -> bool {
     game.info().manual.contains("asked")
 }
 
-/// Renders the manual for this game's parameters. Its variables are the parameters, `seats` (names), `section(heading)`
-/// (a section of the documentation page) and `asked` (kind of the requested document, or empty).
+/// Renders the manual template of a game. Its variables are the game's parameters, `seats` (seat names),
+/// `section(heading)` (a section of the documentation page) and `asked` (kind of the requested document, or empty).
 fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
     let spec = game.spec();
     let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
@@ -72,7 +73,7 @@ fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
         .map_err(|e| bad_spec(format!("invalid manual of {}: {e:#}", spec.string)))
 }
 
-/// Returns the text below the heading with this prefix, up to the next heading.
+/// Returns the text below the first heading that starts with `heading`, up to the next section.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let at = if page.starts_with(heading) { Some(0) } else { page.find(&format!("\n{heading}")).map(|at| at + 1) };
     let Some(start) = at else { return "" };
@@ -80,7 +81,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     body.split("\n## ").next().unwrap_or_default().trim()
 }
 
-/// Joins the lines of each paragraph and list item. Tables, headings and code are unchanged.
+/// Joins the lines of each paragraph and list item. Tables, headings and code remain unchanged.
 fn joined(text: &str) -> String {
     let starts = |line: &str| {
         let numbered =
@@ -102,7 +103,7 @@ fn joined(text: &str) -> String {
     out.join("\n")
 }
 
-/// Returns the first paragraph with the list that it introduces.
+/// Returns the first paragraph and, if it introduces a list, the list.
 fn first_paragraph(text: &str) -> String {
     let mut paragraphs = text.split("\n\n");
     let first = paragraphs.next().unwrap_or_default();
@@ -112,7 +113,7 @@ fn first_paragraph(text: &str) -> String {
     }
 }
 
-/// Returns one line for each parameter.
+/// Formats each parameter of a game as one line.
 fn parameters(game: &GameRef) -> Vec<String> {
     let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     game.spec().params.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect()
@@ -122,7 +123,7 @@ fn parameters(game: &GameRef) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Every game with its defaults and with each preset.
+    /// Returns every game with default parameters and with each preset.
     fn games() -> Vec<GameRef> {
         let presets = |entry: &ludex_env::RegisteredGame| {
             let named = entry.info.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.info.id));
@@ -147,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Manuals must not contain facts for programs, other games' rules or unfilled placeholders.
+    /// Checks that manuals contain no facts for programs, no rules of other games and no unfilled placeholders.
     #[test]
     fn manual_mentions_only_its_own_parameters() {
         for game in games() {
@@ -212,7 +213,8 @@ mod tests {
         }
     }
 
-    /// While rules are proposed, the manual must explain the notation; afterwards the position describes them.
+    /// Checks that the manual explains the notation while rules are proposed, and omits it once the position contains
+    /// the rules.
     #[test]
     fn manual_with_phases_selects_relevant_parts() {
         let game = ludex_games::load("free_style").unwrap();

@@ -1,4 +1,4 @@
-//! Language model for one game: endpoint and prompts.
+//! Language model that plays one game: an endpoint with prompts.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -9,10 +9,10 @@ use super::settings::{Api, Method, Settings};
 use crate::refusal::bad_spec;
 use crate::spec::AgentSpec;
 
-/// Agent name in specs of language models.
+/// Name of the agent in specs.
 pub(super) const NAME: &str = "llm";
 
-/// Model with its prompts for one game.
+/// Language model with the prompts for one game.
 pub(super) struct Llm {
     pub(super) endpoint: Endpoint,
     pub(super) prompts: Prompts,
@@ -25,7 +25,7 @@ impl Llm {
         Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
     }
 
-    /// Returns true if the model uses thinking with Anthropic's API, which then does not allow a forced tool call.
+    /// Returns true if thinking is enabled with Anthropic's API, which then does not allow a forced tool call.
     pub(super) fn thinks_with_tools(&self) -> bool {
         self.endpoint.settings.api == Api::Anthropic && self.endpoint.settings.effort.is_some()
     }
@@ -42,8 +42,8 @@ pub(super) fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     Settings::read(spec)
 }
 
-/// Guesses the output tokens of one call, for estimates without measurements. Models with `effort` count ten times as
-/// much.
+/// Guesses the number of output tokens of one call, for estimates without measurements. Models with `effort` count ten
+/// times as much.
 ///
 /// # Errors
 /// A spec of another agent, or an invalid spec.

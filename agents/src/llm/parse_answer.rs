@@ -11,26 +11,27 @@ use super::api::{FINISH_CONTENT_FILTER, FINISH_LENGTH};
 use super::position;
 use crate::parse_move::parse_move;
 
-/// Labels that precede a move, followed by a colon.
+/// Labels that mark a move in a reply when followed by a colon.
 const LABELS: [&str; 3] = ["answer", "action", "move"];
-/// Text submitted if there is nothing to quote. No game parses it as a move, which a test checks.
+/// Text submitted if no part of the reply can be quoted. A test checks that no game parses it as a move.
 pub(super) const NOTHING: &str = "no move";
-/// Maximum length in characters of the quoted part of a reply without a move.
+/// Maximum number of characters quoted from a reply without a move.
 const EXCERPT: usize = 120;
-/// Maximum length in characters of an unlabeled last line that is tried as a move: longer lines are prose.
+/// Maximum length in characters of an unlabeled last line that is parsed as a move. Longer lines are assumed to be
+/// prose.
 const BARE: usize = 60;
 
 /// Result of parsing a reply.
 pub(super) struct ParsedAnswer {
-    /// `ok`, `illegal`, `unparsed`, `empty`, `refused` or `truncated`.
+    /// Verdict on the reply: `ok`, `illegal`, `unparsed`, `empty`, `refused` or `truncated`.
     pub(super) verdict: &'static str,
-    /// Parsed move, if any.
+    /// Legal move in the reply, if there is one.
     pub(super) mv: Option<Move>,
-    /// Text of the move.
+    /// Text of the move in the game's notation.
     pub(super) read: Option<String>,
-    /// Input to refuse, for replies without a move: the whole document, or a text.
+    /// Input to submit for refusal if the reply contains no legal move: the whole document, or a text.
     pub(super) refused: Option<Move>,
-    /// Letter from A to E.
+    /// Emotion as a letter from A to E.
     pub(super) emotion: Option<char>,
     pub(super) analysis: Option<String>,
 }
@@ -40,14 +41,14 @@ impl ParsedAnswer {
         self.mv.is_some()
     }
 
-    /// Returns the move, or the text that the rules will refuse.
+    /// Returns the move; without a move, the input that the rules will refuse.
     pub(super) fn into_move(self) -> Move {
         self.mv.or(self.refused).unwrap_or_else(|| Move::Text(NOTHING.to_owned()))
     }
 }
 
-/// Parses the reply to `ask`: returns the last candidate that is a move, or the only legal move named on the last line.
-/// Reasoning before the answer is skipped.
+/// Parses the reply to `ask`. The move is the last candidate that is legal or, if no candidate is, the only legal move
+/// named on the last line. Reasoning before the answer is skipped.
 pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> ParsedAnswer {
     let answer = spoken(answer);
     let all = candidates(answer);
@@ -87,11 +88,11 @@ pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, fini
     ParsedAnswer { verdict, mv: None, read: None, refused, emotion, analysis }
 }
 
-/// Delimiters of reasoning in a reply.
+/// Opening and closing tag of reasoning in a reply.
 const THOUGHTS: [&str; 2] = ["<think>", "</think>"];
 
-/// Returns the contents of `<think>` in a reply. The opening tag may be missing, and in a truncated reply the closing
-/// tag.
+/// Returns the reasoning between `<think>` tags. The opening tag may be missing; in a truncated reply, the closing tag
+/// may be missing.
 pub(super) fn thoughts(answer: &str) -> Option<&str> {
     let [open, close] = THOUGHTS;
     let end = answer.rfind(close);
@@ -105,7 +106,7 @@ pub(super) fn thoughts(answer: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Returns a reply without the reasoning before it.
+/// Returns the part of a reply after the reasoning.
 fn spoken(answer: &str) -> &str {
     let [open, close] = THOUGHTS;
     match answer.rfind(close) {
@@ -115,7 +116,7 @@ fn spoken(answer: &str) -> &str {
     }
 }
 
-/// Parses the number from 1 to `most` at the end of a vote.
+/// Parses the vote in a reply: the last number, if it is between 1 and `most`.
 pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
     let answer = spoken(answer);
     let line = answer.lines().rev().find(|l| l.chars().any(|c| c.is_ascii_digit()))?;
@@ -123,7 +124,7 @@ pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
     last.parse().ok().filter(|n| (1..=most).contains(n))
 }
 
-/// Parses the emotion in a reply to an emotion prompt.
+/// Parses the letter in a reply to an emotion prompt.
 pub(super) fn emotion(answer: &str) -> Option<char> {
     let answer = spoken(answer);
     note(answer, "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
@@ -144,7 +145,7 @@ impl Candidate {
     }
 }
 
-/// Returns the move of a candidate, if it is legal.
+/// Returns the legal move that a candidate denotes, if there is one.
 fn meant(
     ask: &MoveRequest<'_>,
     view: &dyn DynView,
@@ -174,7 +175,7 @@ fn meant(
     }
 }
 
-/// Returns the texts and numbers in a document.
+/// Returns all strings and numbers nested in a JSON document.
 fn leaves(document: &Value) -> Vec<String> {
     match document {
         Value::String(text) => vec![text.clone()],
@@ -185,35 +186,35 @@ fn leaves(document: &Value) -> Vec<String> {
     }
 }
 
-/// Removes a list number from a line.
+/// Removes a list number, such as `2. `, from the start of a line.
 fn unlisted(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let behind = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
     behind.filter(|text| text.starts_with(' ')).map_or(line, str::trim_start)
 }
 
-/// Returns the last line with words or numbers, if it is short.
+/// Returns the last line that contains a letter or digit, if it is short enough to be a move.
 fn short_line(answer: &str) -> Option<&str> {
     let line = answer.lines().map(str::trim).rfind(|l| l.chars().any(char::is_alphanumeric));
     line.filter(|line| line.chars().count() <= BARE)
 }
 
-/// Returns the form of a candidate that names an action of the game, legal or not.
+/// Returns the first form of a candidate that names an action of the game, even if the action is illegal.
 fn names_any<'a>(ask: &MoveRequest<'_>, view: &dyn DynView, candidate: &'a Candidate) -> Option<&'a str> {
     let Candidate::Text(text) = candidate else { return None };
     let all: Vec<Action> = (0..view.spec().actions).collect();
     forms(text).find(|form| view.parse(ask.seat, &all, form).is_some())
 }
 
-/// Returns an excerpt of `said`, or [`NOTHING`] if the rules would parse the excerpt as a move, as in games with free
-/// text.
+/// Returns an excerpt of `said`. Returns [`NOTHING`] if the rules would accept the excerpt as a move, as games with
+/// free text do.
 fn harmless(ask: &MoveRequest<'_>, view: &dyn DynView, said: &str) -> String {
     let line: Vec<&str> = said.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
     if line.is_empty() || parse_move(ask, view, &Move::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
 }
 
-/// Returns the forms of a candidate to try: verbatim, without markup, without brackets, and without a trailing
+/// Returns the forms of a candidate to parse: verbatim, without markup, without brackets, and without a trailing
 /// explanation.
 fn forms(text: &str) -> impl Iterator<Item = &str> {
     const MARKUP: &[char] = &['*', '`', '<', '>', '_', '"', '\'', '\u{201c}', '\u{201d}', '.', ',', ';', '!', ' '];
@@ -227,8 +228,8 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
     [plain, bare, naked, whole, first].into_iter().filter(|form| !form.is_empty())
 }
 
-/// Returns all candidates in the order of the reply: values of JSON objects and text after labels. A short last line is
-/// first in the list, so that it is tried last.
+/// Returns the candidates for the move in the order of the reply: JSON objects or their labeled values, and text after
+/// labels. A short last line comes first in the list, because later candidates have precedence.
 fn candidates(answer: &str) -> Vec<Candidate> {
     let mut found: Vec<(usize, Candidate)> = Vec::new();
     let objects = objects(answer);
@@ -252,7 +253,7 @@ fn candidates(answer: &str) -> Vec<Candidate> {
     last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
 }
 
-/// Returns the contents of each `\boxed{}` (LaTeX), without `\text{}`.
+/// Returns the contents of each LaTeX `\boxed{}` with its offset, without an enclosing `\text{}`.
 fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     const BOX: &str = "\\boxed{";
     answer.match_indices(BOX).filter_map(|(at, _)| {
@@ -267,7 +268,7 @@ fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     })
 }
 
-/// Returns the outermost JSON objects in a text, fenced or not, with their start and end offsets.
+/// Returns the outermost JSON objects in a text with their start and end offsets.
 fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     let mut all = Vec::new();
     let mut from = 0;
@@ -285,7 +286,8 @@ fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     all
 }
 
-/// Returns the text after each `label` and colon to the end of the line, or the next non-empty line.
+/// Returns the text that follows each `label` and colon, with its offset: the rest of the line or, if it is empty, the
+/// next non-empty line.
 fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
     let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
@@ -301,14 +303,14 @@ fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, S
     })
 }
 
-/// Returns the note of this name in a reply, from JSON or after a label.
+/// Returns the note `name` of a reply, from a JSON field or after a label.
 fn note(answer: &str, name: &str) -> Option<String> {
     let json =
         objects(answer).into_iter().rev().find_map(|(_, _, object)| Some(object.get(name)?.as_str()?.to_owned()));
     json.or_else(|| labelled(answer, name).last().map(|(_, text)| text)).filter(|text| !text.trim().is_empty())
 }
 
-/// Returns the letter from A to E at the start of a text.
+/// Parses a letter from A to E at the start of a text.
 fn letter(text: &str) -> Option<char> {
     let mut chars = text.trim_start_matches(|c: char| !c.is_alphanumeric()).chars();
     let first = chars.next()?.to_ascii_uppercase();

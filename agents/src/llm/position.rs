@@ -1,5 +1,5 @@
-//! Text of a move request: position, moves so far, legal moves. All of it comes from the [`Ask`], so it reveals nothing
-//! that the seat does not know.
+//! Text of a move request: the position, the moves so far and the legal moves. All of it comes from the
+//! [`MoveRequest`], so it reveals nothing that the seat does not know.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,10 +8,10 @@ use ludex_env::{Action, DynState, GameRef, MoveRequest, Mover, ObservedMove, ToM
 use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
-/// Minimum size of a set of moves that differ only in numbers and are summarized by number ranges.
+/// Minimum number of moves, differing only in their numbers, that are summarized by number ranges.
 const MANY: usize = 16;
 
-/// Returns the position as text, with rows and columns of the board exchanged if `swap` is true.
+/// Returns the position as text. If `swap` is true, exchanges the rows and columns of the board.
 pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
     let text = view.drawing(Viewer::Public);
     let mut text = if swap { transpose_board(&text).unwrap_or(text) } else { text };
@@ -22,8 +22,8 @@ pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
     text.trim_end().trim_matches('\n').to_owned()
 }
 
-/// Exchanges the rows and columns of the board in a text. Returns `None` without a board of at least three rows that
-/// has column names above it; row names at the left are optional.
+/// Exchanges the rows and columns of the board in a text. Returns `None` unless the text contains a board of at least
+/// three rows with column names above it. Row names on the left are optional.
 pub(super) fn transpose_board(text: &str) -> Option<String> {
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let cells = |line: &[&str]| line.iter().all(|cell| cell.chars().count() == 1);
@@ -53,17 +53,17 @@ pub(super) fn transpose_board(text: &str) -> Option<String> {
     Some(out.join("\n"))
 }
 
-/// Legal moves as listed in a prompt.
+/// Legal moves as a prompt lists them.
 #[derive(Default)]
 pub(super) struct LegalMoveList {
     pub(super) moves: String,
-    /// True if some moves have an explanation in parentheses.
+    /// True if some moves are followed by an explanation in parentheses.
     pub(super) explained: bool,
-    /// True if some lines stand for many moves.
+    /// True if some lines summarize many moves.
     pub(super) patterns: bool,
 }
 
-/// Returns true if several seats, including this one, move simultaneously.
+/// Returns true if this seat moves simultaneously with other seats.
 pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
     match view.spec().dynamics {
         Dynamics::Simultaneous => true,
@@ -72,11 +72,10 @@ pub(super) fn is_simultaneous(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool
     }
 }
 
-/// Lists the legal moves as text.
+/// Formats the legal moves for a prompt.
 ///
-/// Many moves that differ only in numbers share one line. Moves with an explanation have one line each. All others
-/// share one line, unless they contain commas and are few, or contain both commas and semicolons: then each has its own
-/// line.
+/// Many moves that differ only in numbers are summarized on one line. A move with an explanation has its own line. All
+/// other moves share one line unless commas would make it ambiguous; then each has its own line.
 pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList {
     // OpenSpiel's texts have a comma before an utterance that continues the line of a proposal.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
@@ -118,12 +117,13 @@ pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> LegalMoveList 
     LegalMoveList { moves: lines.join("\n"), explained, patterns }
 }
 
-/// Replaces each number of a text by a placeholder.
+/// Replaces each number in a text by a placeholder.
 fn shape(text: &str) -> String {
     pieces(text).map(|piece| if is_number(piece) { "\0" } else { piece }).collect()
 }
 
-/// Splits moves of one shape at gaps in their only number, as between a call of 0 and the minimum raise.
+/// Splits moves that differ only in one number into runs without gaps. For example, there is a gap between a call of 0
+/// and the minimum raise.
 fn runs(texts: &[String], members: Vec<usize>) -> Vec<Vec<usize>> {
     let only = |at: usize| -> Option<u64> {
         let mut numbers = pieces(&texts[at]).filter(|p| is_number(p));
@@ -145,7 +145,7 @@ fn is_number(piece: &str) -> bool {
     piece.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Splits a text into numbers and the text between them.
+/// Splits a text into its numbers and the texts between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -157,8 +157,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Summarizes texts of one shape in one line if they are all combinations of their numbers, up to a bound or except for
-/// a few.
+/// Summarizes moves that differ only in their numbers on one line. Returns `None` unless they are all combinations of
+/// number ranges, apart from a few exceptions or an upper bound.
 fn together(texts: &[&str]) -> Option<String> {
     if texts.len() < MANY {
         return None;
@@ -223,7 +223,8 @@ fn together(texts: &[&str]) -> Option<String> {
     Some(line)
 }
 
-/// Returns the numbers at one position of all rows, ascending, if they are consecutive and have the same format.
+/// Returns the distinct numbers in column `place` of `rows`, ascending; `None` unless they are consecutive and have the
+/// same format.
 fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
     let mut all: Vec<(u64, &str)> =
         rows.iter().map(|row| Some((row[place].parse().ok()?, row[place]))).collect::<Option<_>>()?;
@@ -235,17 +236,17 @@ fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
     (steps && alike).then(|| all.into_iter().map(|(_, text)| text).collect())
 }
 
-/// Returns the schema of documents in this turn; `None` if none are accepted.
+/// Returns the schema of documents that the seat may submit in this turn; `None` if documents are not accepted.
 pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value> {
     let proposals = view.spec().proposals.as_ref()?;
     let world = view.world(&mut ask.stream());
     proposals.get(world.schema(ask.seat)?).cloned()
 }
 
-/// Returns the last `most` moves and outcomes that the seat observed, one line each, oldest first.
+/// Returns the last `most` moves and outcomes that the seat observed, one per line, oldest first.
 ///
-/// Action texts can depend on the position, so the episode is replayed if the seat knows all of it. Otherwise the texts
-/// are those of the current position, and hidden moves and outcomes are omitted.
+/// Action texts can depend on the position, so the episode is replayed if the seat has observed every move. Otherwise
+/// the texts are those of the current position, and hidden moves and outcomes are omitted.
 pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
     let past = ask.past().unwrap_or_default();
     let mut lines = replay_lines(game, past).unwrap_or_else(|| action_lines(past, view));
@@ -286,7 +287,7 @@ fn replay_lines(game: &GameRef, past: &[ObservedMove]) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// Plays a move. Simultaneous moves are collected in `joint` until all are available.
+/// Plays one recorded move. Actions of a simultaneous move are collected in `joint` until all seats have one.
 fn step(state: &mut dyn DynState, by: Mover, a: Action, joint: &mut [Option<Action>]) -> Option<()> {
     match (state.turn(), by) {
         (ToMove::Chance, Mover::Chance) => state.play_chance(a).ok(),
@@ -308,7 +309,7 @@ pub(super) fn seat_name(view: &dyn DynView, seat: usize) -> String {
     view.spec().seats.get(seat).cloned().unwrap_or_else(|| seat.to_string())
 }
 
-/// Returns the move request as JSON text for the stub model.
+/// Returns the move request as JSON text, for the stub model.
 pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str) -> String {
     let mut told = serde_json::json!({
         "game": view.spec().string,

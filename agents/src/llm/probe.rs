@@ -1,4 +1,4 @@
-//! Probe of an endpoint's capabilities in five calls.
+//! Probe of an endpoint's capabilities by five calls.
 
 use ludex_env::{Action, AgentKey, DynState, MoveRequest, Stream, Viewer};
 use ludex_protocol::call::{Call, ChatMessage, ChatRole};
@@ -15,64 +15,65 @@ use super::{parse_answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
-/// Game of the test prompts.
+/// Name of the game in the test prompts.
 const GAME: &str = "tic_tac_toe";
-/// Characters of the long prompt: about 8000 tokens.
+/// Length of the long prompt in characters, about 8000 tokens.
 const LONG: usize = 32_000;
-/// Opening moves of the two game prompts.
+/// Action ids that lead to the positions of the two game prompts.
 const POSITIONS: [&[Action]; 2] = [&[], &[4, 0]];
 
-/// Capabilities of an endpoint.
+/// Measured capabilities of an endpoint.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
     pub model: String,
-    /// Base URL of the endpoint.
+    /// URL of the endpoint, without the path of a request.
     pub base_url: String,
-    /// True if it supports a JSON schema or a forced tool call.
+    /// True if the endpoint supports a JSON schema or a forced tool call.
     pub schema: bool,
-    /// True if it accepts a prompt of about 8000 tokens.
+    /// True if the endpoint accepts a prompt of about 8000 tokens.
     pub context: bool,
-    /// True if every game prompt got a legal move (or reasoning, if the first call requests that).
+    /// True if the reply to every game prompt contained a legal move (or reasoning, if the prompting method requests it
+    /// first).
     pub moves: bool,
-    /// Mean input tokens of a game prompt.
+    /// Mean number of input tokens of a game prompt.
     pub tokens_in: f64,
-    /// Mean output tokens of a game prompt.
+    /// Mean number of output tokens of a game prompt.
     pub tokens_out: f64,
-    /// Mean seconds of a game prompt.
+    /// Mean duration of a game prompt's call in seconds.
     pub seconds: f64,
     pub calls: Vec<ProbeCall>,
 }
 
-/// Call of a probe.
+/// One call of a probe.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeCall {
     /// Capability under test: `endpoint`, `schema`, `context` or `move`.
     pub what: &'static str,
     /// True if the test passed.
     pub ok: bool,
-    /// Reply of the model, or the error.
+    /// Reply of the model, or the error message.
     pub message: String,
-    /// Duration in seconds, including failed calls before it.
+    /// Duration in seconds, including failed tries.
     pub seconds: f64,
     /// Input and output tokens.
     pub tokens: Tokens,
 }
 
-/// Calls the endpoint of an `llm` spec once with a short prompt, to test the connection, the key and the model name.
+/// Sends a short prompt to the endpoint of an `llm` spec, to test the connection, the key and the model name.
 ///
 /// # Errors
-/// A spec of another agent, or an invalid spec; a failed call, with a remedy.
+/// A spec of another agent, an invalid spec, or a failed call; the error suggests a remedy.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
     read(spec)?;
     let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     Ok(Llm::new(spec, &game)?.hello(&*game.start())?.into_probe_call(true))
 }
 
-/// Calls the endpoint of an `llm` spec five times, to test the connection with key and model, JSON schema support, a
-/// long prompt, and two positions of tic-tac-toe in the spec's prompting method (first call of the move).
+/// Calls the endpoint of an `llm` spec five times. Tests the connection, JSON schemas, a long prompt, and two positions
+/// of tic-tac-toe with the first prompt of the spec's prompting method.
 ///
 /// # Errors
-/// A spec of another agent, or an invalid spec; a failed first call, since the others would fail too.
+/// A spec of another agent, an invalid spec, or a failed first call, since the other calls would fail too.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     read(spec)?;
     let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
@@ -147,7 +148,7 @@ impl ProbeCall {
     }
 }
 
-/// Messages and the schema of the reply.
+/// Messages of a call, and the schema of its reply.
 type Prepared = (Vec<ChatMessage>, Option<serde_json::Value>);
 
 impl Llm {
@@ -157,7 +158,7 @@ impl Llm {
         })
     }
 
-    /// Makes one call about a position of the game.
+    /// Makes one call for a position of the game.
     fn try_out(
         &self,
         what: &'static str,

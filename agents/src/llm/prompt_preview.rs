@@ -1,4 +1,4 @@
-//! Prompt preview for a position reached by a list of moves.
+//! Preview of the prompt in a position that a list of moves leads to.
 
 use std::collections::VecDeque;
 
@@ -14,15 +14,15 @@ use serde_json::Value;
 use super::render;
 use crate::spec::AgentSpec;
 
-/// Position and the seat to move in it.
+/// Position, and the seat whose prompt is rendered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PositionQuery {
-    /// Moves so far as in a snapshot: mover (a seat, -1 for chance, -2 for a joint move) and move (an action id, an
-    /// outcome, a list with an id for each seat, or `{"said": document}`).
+    /// Moves so far, as in a snapshot: pairs of a mover and a move. The mover is a seat, -1 for chance, or -2 for a
+    /// joint move. The move is an action id, an outcome, a list with an id for each seat, or `{"said": document}`.
     #[serde(default)]
     pub h: Vec<(i32, Value)>,
-    /// Seat whose prompt is rendered; if absent, the first acting seat.
+    /// Seat whose prompt is rendered; if absent, the first seat to move.
     #[serde(default)]
     pub seat: Option<Seat>,
 }
@@ -31,18 +31,18 @@ pub struct PositionQuery {
 #[derive(Clone, Debug, Serialize)]
 pub struct Prompt {
     pub seat: Seat,
-    /// Messages of the first call.
+    /// Messages of the first model call.
     pub messages: Vec<ChatMessage>,
     /// Legal action ids, ascending.
     pub legal: Vec<Action>,
-    /// Texts of the legal actions, in the same order.
+    /// Texts of the legal actions, in the order of `legal`.
     pub names: Vec<String>,
 }
 
 /// Renders the prompt of the agent `spec` in a position, without calling the endpoint.
 ///
 /// # Errors
-/// An illegal move, a seat that does not act, a spec of another agent, or a game that it does not support.
+/// An illegal move, a seat that is not to move, a spec of another agent, or a game that the agent does not support.
 pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Result<Prompt, Refusal> {
     let wrong = |path: &str, why: String| Refusal::new(ErrorCode::BadField, why).path(path);
     let end = played(game, &question.h, None).map_err(|e| wrong("h", e.message))?.0;
@@ -62,25 +62,25 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Res
     Ok(Prompt { seat, messages, legal, names })
 }
 
-/// Path to a position: moves in notation, then random moves.
+/// Path to a position: given moves, then random moves.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
-    /// Moves in order: action texts, other notation, or documents as JSON. A joint move has one entry for each acting
-    /// seat, in seat order.
+    /// Moves in order: action texts, other notations of the game, or documents as JSON. A joint move has one entry for
+    /// each acting seat, in seat order.
     pub moves: Vec<String>,
-    /// Number of random moves after these.
+    /// Number of random moves after the given moves.
     pub random: u32,
-    /// Seed of chance outcomes and random moves.
+    /// Seed of the chance outcomes and random moves.
     pub seed: u64,
 }
 
 /// Maximum number of legal moves listed in an error.
 const SHOWN: usize = 20;
 
-/// Resolves a path to the moves of a question. Chance outcomes are those of episode 0 of the seed.
+/// Resolves a path to the moves of a [`PositionQuery`]. Chance outcomes are those of episode 0 with the path's seed.
 ///
 /// # Errors
-/// An illegal move, or a game that ends before the path does.
+/// An illegal move, or a game that ends before the end of the path.
 pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refusal> {
     let wrong = |why: String| Refusal::new(ErrorCode::BadField, why).path("after");
     let (mut state, mut draw) = (game.start(), Draw::new(game.id(), way.seed, 0));
@@ -95,14 +95,14 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
         let turn = state.turn();
         if turn == ToMove::Chance {
             state.chance(&mut outcomes);
-            let a = draw.pick(&outcomes).ok_or_else(|| wrong("chance has no outcome".into()))?;
+            let a = draw.pick(&outcomes).ok_or_else(|| wrong("the chance node has no outcomes".into()))?;
             state.play_chance(a).map_err(|e| wrong(e.message))?;
             h.push((-1, Value::from(a)));
             continue;
         }
         let (left, seats) = (given.len(), turn.seats());
         if seats.is_empty() {
-            return Err(wrong("the game ends before these moves".into()));
+            return Err(wrong("the game ends before all moves are played".into()));
         }
         if left == 0 && random == 0 {
             return Ok(h);
@@ -128,7 +128,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
         }
         match turn {
             ToMove::Seat(seat) => {
-                let heard = joint[seat].take().ok_or_else(|| wrong("a seat has no move".into()))?;
+                let heard = joint[seat].take().ok_or_else(|| wrong("expected a move, got none".into()))?;
                 h.push((seat as i32, played(&heard)));
                 match &heard {
                     ParsedMove::Action(a) => state.play(seat, *a),
@@ -147,7 +147,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
     }
 }
 
-/// Lists some of a seat's legal moves as text.
+/// Formats some of a seat's legal moves as the end of an error.
 fn some(state: &dyn DynState, seat: Seat) -> String {
     let (legal, view) = (state.legal_list(seat), state.view(Viewer::Seat(seat)));
     let names: Vec<String> = legal.iter().take(SHOWN).map(|&a| view.action_text(seat, a)).collect();
@@ -158,10 +158,10 @@ fn some(state: &dyn DynState, seat: Seat) -> String {
     }
 }
 
-/// Position, its history and a number of turns.
+/// Position, history observed by a seat, and number of turns of that seat.
 type Played = (Box<dyn DynState>, Vec<ObservedMove>, u32);
 
-/// Returns the position after the moves, the history that `seat` observed, and its number of turns.
+/// Plays the moves. Returns the position, the history that `seat` observed, and the number of turns that `seat` had.
 fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Played, Refusal> {
     let mut state = game.start();
     let (mut past, mut turns) = (Vec::new(), 0);
@@ -216,7 +216,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 };
                 played.map_err(|e| refuse(e.message))?;
             }
-            _ => return Err(refuse(format!("{who} is not to move"))),
+            _ => return Err(refuse(format!("mover {who} is not to move"))),
         }
     }
     Ok((state, past, turns))

@@ -13,7 +13,7 @@ use super::prompts::Task;
 use super::settings::{Method, Wording};
 use crate::error::AgentError;
 
-/// Runs the method and returns its final call.
+/// Runs the prompting method and returns its final call.
 pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     match attempt.llm.prompts.wording.method {
         Method::Prompt => prompt::choose(attempt),

@@ -1,4 +1,4 @@
-//! Prompts: templates filled with the game's manual and the move request. The templates contain nothing game-specific.
+//! Prompts: templates filled with the game's manual and the move request. Templates contain no game-specific text.
 
 use std::collections::BTreeMap;
 
@@ -27,56 +27,56 @@ const HINTS: &[(&str, &str)] = &[
     ("tic_tac_toe", include_str!("../../prompts/hints/tic_tac_toe.md")),
 ];
 
-/// Task of a call: the last part of its prompt.
+/// Task of a model call, which determines the last part of its prompt.
 pub(super) struct Task {
-    /// Template of the last part.
+    /// File name of the template for the last part.
     pub(super) template: &'static str,
-    /// Expected contents of the reply.
+    /// Expected contents of the model's reply.
     pub(super) wants: AnswerKind,
-    /// Variables of the template.
+    /// Additional variables of the template.
     pub(super) more: Value,
 }
 
-/// Expected contents of a reply.
+/// Expected contents of a model's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerKind {
     /// The move without reasoning.
     Move,
     /// Reasoning and the move.
     Reasoned,
-    /// The situation, the reasons and the move, in three parts.
+    /// Situation, reasons and move, in three parts.
     Parts,
     /// Free text without a move.
     Words,
 }
 
-/// Prompts of an agent for a game.
+/// Prompts of one agent for one game.
 pub(super) struct Prompts {
     pub(super) wording: Wording,
     pub(super) game: GameRef,
     page: PlayerManual,
-    /// Manuals for requests of specific document kinds, if they differ from `page`.
+    /// Manuals by kind of the requested document, if the manual depends on it.
     pages: BTreeMap<String, PlayerManual>,
     hints: &'static str,
 }
 
 impl Prompts {
-    /// Creates the prompts.
+    /// Prepares the prompts for a game.
     ///
     /// # Errors
-    /// Hints for a game without hints, or `swap` for a game without a plain board.
+    /// Hints requested for a game without hints, or `swap` for a game without a plain board.
     pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, Refusal> {
         let id = game.id();
         let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
         if wording.hints && hints.is_none() {
             let known: Vec<&str> = HINTS.iter().map(|(name, _)| *name).collect();
-            let allowed = format!("hints are missing for {id}; they exist for {}", known.join(", "));
+            let allowed = format!("false for {id}; games with hints: {}", known.join(", "));
             return Err(bad_value("hints", "true", &allowed));
         }
         if wording.swap {
             let view = game.start().view(ludex_env::Viewer::Seat(0));
             if position::transpose_board(&view.drawing(ludex_env::Viewer::Public)).is_none() {
-                let allowed = format!("{id} does not draw a plain grid whose rows and columns could be exchanged");
+                let allowed = format!("false for {id}, whose board is not a plain grid of rows and columns");
                 return Err(bad_value("swap", "true", &allowed));
             }
         }
@@ -92,7 +92,7 @@ impl Prompts {
         Ok(Prompts { wording, game: game.clone(), page, pages, hints })
     }
 
-    /// Returns the messages of a call. `schema` is true if the reply will be JSON.
+    /// Returns the messages of a call. `schema` is true if the reply is requested as JSON.
     pub(super) fn messages(
         &self,
         ask: &MoveRequest<'_>,
@@ -117,7 +117,7 @@ impl Prompts {
         })
     }
 
-    /// Returns the schema of a reply.
+    /// Returns the JSON schema of a reply. `document` is the schema of a document that the seat may submit.
     pub(super) fn schema(&self, wants: AnswerKind, document: Option<serde_json::Value>) -> serde_json::Value {
         let mut fields = serde_json::Map::new();
         let thoughts: &[&str] = match wants {
@@ -139,7 +139,7 @@ impl Prompts {
         json!({ "type": "object", "required": required, "additionalProperties": false, "properties": fields })
     }
 
-    /// Returns all inputs to prompts except the move request, for a digest.
+    /// Returns the text of all prompt inputs except the move request, for a digest.
     pub(super) fn sources(&self) -> String {
         let PlayerManual { rules, actions, encoding, otherwise, .. } = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
@@ -162,7 +162,7 @@ impl Prompts {
         render("form.j2", &context! { explain, parts, schema, emotion, legal, otherwise, described })
     }
 
-    /// Returns the manual for the kind of document that is requested.
+    /// Returns the manual for the kind of document that `ask` requests.
     fn page_of(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> &PlayerManual {
         if self.pages.is_empty() {
             return &self.page;
@@ -214,10 +214,10 @@ impl Prompts {
     }
 }
 
-/// Maximum number of issues of a refused document in a prompt.
+/// Maximum number of issues with a refused document listed in a prompt.
 const ISSUES: usize = 10;
 
-/// Returns a refused attempt for the template: submitted text, reason, and issues of a document.
+/// Returns a refused attempt as template variables: the submitted text, the reason, and the issues with a document.
 fn attempt(a: &PriorAttempt) -> Value {
     let one = |issue: &Issue| {
         let part = |name: &str, value: &Option<serde_json::Value>| {

@@ -12,7 +12,7 @@ use crate::spec::{AgentSpec, ArgDef, ArgKind};
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
 const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
 
-/// Input tokens read from and written to the endpoint's cache, if reported.
+/// Numbers of input tokens read from and written to the endpoint's cache, if reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheTokens {
     pub(super) read: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) const ARGS: &[ArgDef] = &[
          and none for a base_url on this machine",
     ),
     ArgDef::new("prompting", ArgKind::Text, "prompt, cot, parts, chat, sc_cot, tot or self_refine").default("prompt"),
-    ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
+    ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "variant of the request to reason (cot and sc_cot)")
         .default("0"),
     ArgDef::new("n", COUNT, "number of samples that vote (sc_cot)").default("5"),
     ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
@@ -44,7 +44,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "memory",
         ArgKind::Int { min: 0, max: 10_000 },
-        "how many earlier questions of the match the conversation holds, with their answers (chat)",
+        "maximum number of earlier prompts with their replies in the conversation of a match (chat)",
     )
     .default("20"),
     ArgDef::new(
@@ -83,8 +83,8 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "batch",
         ArgKind::Flag,
-        "ask through the provider's batch interface, the questions of many matches together: answers come within a day, for the \
-         provider's price of batches",
+        "send the requests of many matches together through the provider's batch interface: replies arrive within a day, at \
+         the provider's batch price",
     )
     .default("false"),
     ArgDef::new(
@@ -134,7 +134,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new("emotion", ArgKind::Flag, "request an emotion, A to E, and a short analysis with the move").default("false"),
 ];
 
-/// API of the endpoint.
+/// Wire format of the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Api {
     OpenAi,
@@ -167,7 +167,7 @@ pub(super) enum RulesShown {
     None,
 }
 
-/// Arguments that change the prompts.
+/// Arguments that affect the prompts.
 #[derive(Clone, Debug)]
 pub(super) struct Wording {
     pub(super) method: Method,
@@ -179,18 +179,18 @@ pub(super) struct Wording {
     pub(super) swap: bool,
     pub(super) history: usize,
     pub(super) emotion: bool,
-    /// Maximum earlier prompts in a conversation; absent if each prompt stands alone.
+    /// Maximum number of earlier prompts in a conversation; `None` if prompts do not form a conversation.
     pub(super) memory: Option<usize>,
 }
 
-/// USD per million tokens.
+/// Prices in USD per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Price {
     /// Price of input tokens.
     pub(super) input: f64,
-    /// Input tokens read from the endpoint's cache.
+    /// Price of input tokens read from the endpoint's cache.
     pub(super) cached: f64,
-    /// Input tokens written to the endpoint's cache.
+    /// Price of input tokens written to the endpoint's cache.
     pub(super) cache_write: f64,
     /// Price of output tokens.
     pub(super) out: f64,
@@ -199,21 +199,21 @@ pub(super) struct Price {
 /// Settings of the provider's batch interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Batching {
-    /// Time without a new request after which the collected batch is submitted.
+    /// Time without a new request after which the collected requests are submitted.
     pub(super) wait: Duration,
-    /// Maximum requests in a batch.
+    /// Maximum number of requests in a batch.
     pub(super) size: usize,
-    /// Interval between status checks of a batch.
+    /// Interval between status calls for a batch.
     pub(super) poll: Duration,
 }
 
-/// Parsed arguments of a spec.
+/// Parsed arguments of an `llm` spec.
 pub(super) struct Settings {
     pub(super) model: String,
     pub(super) api: Api,
     /// Base URL without a trailing slash.
     pub(super) base_url: String,
-    /// Environment variable with the key, unless none is needed.
+    /// Name of the environment variable with the API key; `None` if the endpoint needs no key.
     pub(super) key_env: Option<String>,
     pub(super) n: usize,
     pub(super) width: usize,
@@ -226,19 +226,19 @@ pub(super) struct Settings {
     pub(super) retries: u32,
     pub(super) rpm: u64,
     pub(super) concurrency: usize,
-    /// Batch settings; absent if each request is a separate call.
+    /// Batch settings; `None` if requests are sent one by one.
     pub(super) batch: Option<Batching>,
     pub(super) format: AnswerFormat,
     pub(super) stub: bool,
     pub(super) price: Option<Price>,
-    /// True if shared prompt parts are marked for the endpoint's cache.
+    /// True if prompt parts shared by several requests are marked for the endpoint's cache.
     pub(super) cache: bool,
     pub(super) wording: Wording,
     pub(super) seed: Option<u64>,
 }
 
 impl Settings {
-    /// Parses a spec.
+    /// Parses the arguments of a spec.
     ///
     /// # Errors
     /// An invalid value, or conflicting arguments.
@@ -293,7 +293,7 @@ impl Settings {
         })
     }
 
-    /// Returns the key, if one is needed.
+    /// Reads the API key from the environment, if one is needed.
     ///
     /// # Errors
     /// A variable that is unset or empty.
@@ -311,7 +311,8 @@ impl Settings {
         }
     }
 
-    /// Returns the cost of tokens in USD, if prices are known. `cache` counts the input tokens with cache prices.
+    /// Returns the cost in USD of `read` input tokens and `written` output tokens; `None` if prices are unknown.
+    /// `cache` counts the input tokens that have cache prices.
     pub(super) fn usd(&self, read: u64, cache: CacheTokens, written: u64) -> Option<f64> {
         let Price { input, cached, cache_write, out } = self.price?;
         let [hit, put] = [cache.read, cache.written].map(|n| n.unwrap_or(0));
@@ -320,7 +321,7 @@ impl Settings {
         Some(parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 
-    /// Returns the number of calls of a move without failures.
+    /// Returns the number of calls of a move if no call fails.
     pub(super) fn calls(&self) -> usize {
         match self.wording.method {
             Method::Prompt | Method::Cot | Method::Parts | Method::Chat => 1,
@@ -331,7 +332,7 @@ impl Settings {
     }
 }
 
-/// Returns the thinking tokens of an effort for Anthropic's API.
+/// Returns the thinking budget in tokens for an effort level of Anthropic's API; `None` for unknown levels.
 pub(super) fn thinking_budget(effort: &str) -> Option<u64> {
     match effort {
         "low" => Some(2048),
@@ -392,7 +393,7 @@ fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
     Ok(Some(Batching { wait: seconds("batch_wait"), size: size(spec, "batch_size"), poll: seconds("batch_poll") }))
 }
 
-/// Parses a text argument that is one of these words.
+/// Parses an argument that must be one of `words`, and returns the value that belongs to the word.
 fn one_of<T: Copy>(spec: &AgentSpec, name: &str, words: &[(&str, T)]) -> Result<T, Refusal> {
     let got = spec.text(name).unwrap_or_default();
     words.iter().find(|(word, _)| *word == got).map(|&(_, value)| value).ok_or_else(|| {
@@ -447,7 +448,7 @@ fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, Refusal> {
 fn cache(spec: &AgentSpec, api: Api) -> Result<bool, Refusal> {
     match (spec.flag("cache"), api) {
         (true, Api::OpenAi) => {
-            Err(bad_value("cache", "true", "only with api=anthropic; other APIs cache prompts automatically"))
+            Err(bad_value("cache", "true", "false, or true with api=anthropic; other APIs cache prompts automatically"))
         }
         (cache, _) => Ok(cache),
     }

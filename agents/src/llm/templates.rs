@@ -35,7 +35,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env
 });
 
-/// Renders another template, like [`render`].
+/// Renders a template that is not built in, with the features of [`render`].
 pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja::Error> {
     let mut text = ENVIRONMENT.render_str(template, context)?.trim().to_owned();
     while text.contains("\n\n\n") {
@@ -44,7 +44,7 @@ pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja:
     Ok(text)
 }
 
-/// Renders a built-in template, without blank lines at its ends.
+/// Renders a built-in template, and trims blank lines at the start and end.
 pub(super) fn render(name: &str, context: &Value) -> Result<String, AgentError> {
     let wrong = |e: minijinja::Error| AgentError::infrastructure(format!("invalid prompt template {name}: {e:#}"));
     let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;

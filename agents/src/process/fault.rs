@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use crate::error::AgentError;
 
-/// Reason why a program did not reply. `Display` writes one sentence without the program's output and errors, which
-/// only its owner may read ([`ChildProcess::errors`](super::ChildProcess::errors)).
+/// Reason why a program did not reply. `Display` writes one sentence. It omits the program's output and errors, which
+/// only the program's owner may read ([`ChildProcess::errors`](super::ChildProcess::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessFault {
     /// Failure to start the program.
     NotStarted {
-        /// Command of the program.
+        /// Command line of the program.
         program: String,
-        /// Reason, with a remedy.
+        /// Reason for the failure, with a remedy.
         why: String,
     },
     /// Exit without a reply.
@@ -28,7 +28,7 @@ pub enum ProcessFault {
         /// CPU time limit of one reply.
         limit: Duration,
     },
-    /// Wall-clock time limit exceeded.
+    /// Wall-clock time limit reached without a reply.
     Wall {
         /// Wall-clock limit of one reply.
         limit: Duration,
@@ -48,10 +48,10 @@ pub enum ProcessFault {
         bytes: u64,
     },
     Flood {
-        /// Maximum bytes of one reply.
+        /// Maximum size of one reply in bytes.
         limit: usize,
     },
-    /// Output closed while the program runs.
+    /// Output closed by the program, which still runs.
     Closed,
     /// Output that is not UTF-8.
     NotText,
@@ -62,24 +62,24 @@ impl fmt::Display for ProcessFault {
         match self {
             ProcessFault::NotStarted { program, why } => write!(f, "{program} was not started: {why}"),
             ProcessFault::Exited { code: Some(code), .. } => {
-                write!(f, "the program ended with code {code} and without an answer")
+                write!(f, "the program exited with code {code} and without a reply")
             }
             ProcessFault::Exited { signal: Some(signal), .. } => {
-                write!(f, "the program was ended by {}", signal_name(*signal))
+                write!(f, "the program was killed by {}", signal_name(*signal))
             }
-            ProcessFault::Exited { .. } => write!(f, "the program ended without an answer"),
+            ProcessFault::Exited { .. } => write!(f, "the program exited without a reply"),
             ProcessFault::Cpu { limit } => {
-                write!(f, "the program used more than {} of CPU time for an answer", seconds(*limit))
+                write!(f, "the program used more than {} of CPU time for one reply", seconds(*limit))
             }
-            ProcessFault::Wall { limit } => write!(f, "the program gave no answer within {}", seconds(*limit)),
-            ProcessFault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
+            ProcessFault::Wall { limit } => write!(f, "the program did not reply within {}", seconds(*limit)),
+            ProcessFault::Memory { limit } => write!(f, "the program used more than {} MiB of memory", limit >> 20),
             ProcessFault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
             ProcessFault::Disk { files, bytes } => {
-                write!(f, "the program kept more than {files} files or {} MiB in its folder", bytes >> 20)
+                write!(f, "the program stored more than {files} files or {} MiB in its directory", bytes >> 20)
             }
-            ProcessFault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
-            ProcessFault::Closed => write!(f, "the program closed its output and gave no answer"),
-            ProcessFault::NotText => write!(f, "the program's answer is not UTF-8 text"),
+            ProcessFault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one reply"),
+            ProcessFault::Closed => write!(f, "the program closed its output without a reply"),
+            ProcessFault::NotText => write!(f, "the program's reply is not UTF-8 text"),
         }
     }
 }
@@ -97,7 +97,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// Returns a signal's number, with the name of common signals. The numbers are the same on all Unix systems.
+/// Formats a signal as its number with the name of common signals. These numbers are the same on all Unix systems.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "illegal instruction",

@@ -1,4 +1,4 @@
-//! System calls for a process and its group.
+//! System calls that measure and control a process and its group.
 
 #[cfg(not(unix))]
 pub(super) use other::*;
@@ -33,7 +33,7 @@ mod unix {
 
     use super::{ProcessExit, ResourceUsage};
 
-    /// Returns the current usage; `None` once the process has exited, or if the system does not report it.
+    /// Returns the current resource usage; `None` if the process has exited or the system does not report its usage.
     pub(crate) fn usage(child: &Child) -> Option<ResourceUsage> {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", child.id())).ok();
         let stat = read("stat")?;
@@ -47,8 +47,8 @@ mod unix {
         Some(ResourceUsage { cpu, memory, threads: number(20)? as u32 })
     }
 
-    /// Returns the exit status, if the process has exited. The process is not reaped, so its id, which is also its
-    /// group id, stays reserved.
+    /// Returns the exit status if the process has exited. Does not reap the process, so its id, which is also its group
+    /// id, stays reserved.
     pub(crate) fn try_wait(child: &mut Child) -> Option<ProcessExit> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(pid(child)), options).ok()??;
@@ -62,7 +62,7 @@ mod unix {
         let _ = child.wait();
     }
 
-    /// Suspends or resumes the group.
+    /// Suspends (`stop` is true) or resumes the process group.
     pub(crate) fn stop(child: &Child, stop: bool) {
         let _ = kill_process_group(pid(child), if stop { Signal::STOP } else { Signal::CONT });
     }
@@ -78,7 +78,7 @@ mod other {
 
     use super::{ProcessExit, ResourceUsage};
 
-    /// Returns `None`: only the wall-clock limit applies on this system.
+    /// Returns `None`, so that only the wall-clock limit applies on this system.
     pub(crate) fn usage(_: &Child) -> Option<ResourceUsage> {
         None
     }
@@ -95,6 +95,6 @@ mod other {
         let _ = child.wait();
     }
 
-    /// Does nothing: this system cannot suspend a group.
+    /// Does nothing, since this system cannot suspend a process group.
     pub(crate) fn stop(_: &Child, _: bool) {}
 }

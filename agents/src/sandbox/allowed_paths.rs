@@ -1,4 +1,4 @@
-//! Files that a command line refers to, and files that a program needs to run.
+//! Paths that a sandboxed program may read: the files on its command line, and the files that it needs to run.
 
 use std::env;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Directories that every program may read, and files with machine information for runtimes.
+/// Directories that every program may read, and files from which runtimes read machine information.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) const SYSTEM: &[&str] = &[
     "/usr",
@@ -38,7 +38,7 @@ pub(super) const SYSTEM: &[&str] = &[
     "/dev/urandom",
 ];
 
-/// Returns the command line with absolute paths, and the readable paths that it needs beyond [`SYSTEM`].
+/// Returns the command line with absolute paths, and the paths beyond [`SYSTEM`] that the program must be able to read.
 pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String> {
     let [name, args @ ..] = argv else { return Err("the command line is empty".to_owned()) };
     let program = behind_shim(name, find(name)?);
@@ -61,14 +61,14 @@ pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String>
     Ok((full, read))
 }
 
-/// Resolves a program name: a path if it contains a slash, otherwise the first match on PATH.
+/// Finds a program: a name with a slash is a path; any other name is looked up on `PATH`.
 pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
     let runs = |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && executable(&m));
     if name.contains('/') {
         let path = Path::new(name);
         return match (path.is_file(), runs(path)) {
             (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
-            (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
+            (true, false) => Err(format!("{name} is not executable; run `chmod +x {name}`")),
             (false, _) => Err(format!("the file {name} is missing")),
         };
     }
@@ -90,8 +90,8 @@ fn executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Resolves scripts of version managers, which start the real program as a second process and therefore fail in the
-/// sandbox. Asks the interpreter for its path.
+/// Resolves the script of a version manager to the real interpreter by running it. In the sandbox the script would
+/// fail, since it starts the interpreter as a second process.
 fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     let question: &[&str] = match name {
         _ if name.starts_with("python") && !name.contains('/') => &["-c", "import sys; print(sys.executable)"],
@@ -107,8 +107,8 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// Returns the directory of a program if it contains no other program, and the library directories of its installation.
-/// Both for the program and for its link target.
+/// Returns the program's directory if it contains no other program, and the library directories of its installation.
+/// Considers both the path of the program and the target of its symbolic link.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
@@ -125,8 +125,8 @@ fn own(program: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// Returns the paths that a compiler with this full command line also reads: its installation, and the siblings of the
-/// sources.
+/// Returns the additional paths that a compiler reads: its installation, the source, and the siblings of the files in
+/// `argv`.
 pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     let mut read: Vec<PathBuf> = source.map(Path::to_owned).into_iter().collect();
     for program in argv.first().map(PathBuf::from).into_iter().flat_map(|path| [path.canonicalize().ok(), Some(path)]) {
@@ -138,13 +138,13 @@ pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     read
 }
 
-/// Extensions of bot sources that are not executable; `programs` handles each.
+/// File extensions of bot sources, each of which the module `programs` can run or compile.
 pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// Number of entries above which a directory counts as shared.
+/// Maximum number of entries in a directory that may count as a program's own.
 const ENTRIES: usize = 1000;
 
-/// Returns true if no other program is in a directory or below it. Libraries do not count, nor do files of the
-/// program's name with another extension.
+/// Returns true if a directory and its subdirectories contain no other program. Libraries do not count as programs, nor
+/// do files with the program's name and a different extension.
 fn alone(program: &Path, folder: &Path) -> bool {
     if holds_much(folder) {
         return false;
@@ -171,7 +171,7 @@ fn alone(program: &Path, folder: &Path) -> bool {
     true
 }
 
-/// Returns true if a directory must not be readable for a program: a home directory, or one that other programs use.
+/// Returns true if a directory is or contains the home directory or the directory for temporary files.
 fn holds_much(folder: &Path) -> bool {
     let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let folder = whole(folder.to_owned());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_readable_if_it_has_no_other_program() {
+    fn directory_without_other_programs_is_readable() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, mode: u32| {
             let path = folder.path().join(name);

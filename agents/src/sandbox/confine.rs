@@ -1,4 +1,4 @@
-//! Helper process: drops its rights, then executes the program.
+//! Restriction of the helper process before it executes the program.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -14,16 +14,16 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::helper_config::{HelperConfig, UNSANDBOXED_HINT};
 use super::{allowed_paths, group, syscalls};
 
-/// CPU time limit in seconds, far beyond the host's limits: for programs whose host no longer monitors them.
+/// CPU time limit in seconds, for programs that outlive their host's monitoring; far above the host's own limits.
 const CPU: u64 = 24 * 3600;
 /// Maximum number of open files.
 const FILES: u64 = 256;
 
 const LEAST: ABI = ABI::V1;
-/// Newest Landlock version used; features that the kernel lacks are skipped.
+/// Newest Landlock version in use. Features that the kernel lacks are skipped.
 const MOST: ABI = ABI::V6;
 
-/// Checks that this kernel supports the sandbox.
+/// Checks that the kernel supports the sandbox.
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
@@ -31,7 +31,7 @@ pub(super) fn available() -> Result<(), String> {
         .map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {UNSANDBOXED_HINT}"))
 }
 
-/// Executes the program. Returns only on failure, with the reason.
+/// Restricts this process and executes the program. Returns only on failure, with the reason.
 pub(super) fn exec(orders: &HelperConfig, program: &str, args: &[String]) -> String {
     match confine(orders) {
         Ok(()) => format!("cannot execute {program}: {}", Command::new(program).args(args).exec()),
@@ -75,7 +75,7 @@ fn confine(orders: &HelperConfig) -> Result<(), String> {
     if orders.children { Ok(()) } else { syscalls::deny().map_err(|e| format!("seccomp: {e}")) }
 }
 
-/// Restricts file access to the files that the program needs.
+/// Restricts file access to the paths that the program needs.
 fn files(orders: &HelperConfig) -> Result<(), RulesetError> {
     let newest = orders.landlock.map_or(MOST, ABI::from);
     let read = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;

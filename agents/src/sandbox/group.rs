@@ -1,24 +1,26 @@
-//! Memory limits by the kernel: one control group (version 2) per program, if a group is delegated to the host.
+//! Memory limits enforced by the kernel: one control group (version 2) per program, if a group is delegated to the
+//! host.
 //!
-//! systemd delegates a group with `Delegate=yes` in a service and marks it. Elsewhere only the host monitors memory.
+//! systemd delegates a group to a service with `Delegate=yes`, and marks the group. Without a delegated group, only the
+//! host monitors memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Group to which the host moves itself: a group that distributes memory may not contain processes.
+/// Group to which the host moves itself, since a group that distributes memory may not contain processes.
 const HOST: &str = "ludex-host";
-/// Prefix of the names of programs' groups, followed by the host's process id.
+/// Prefix of the names of program groups, which continue with the host's process id.
 const PREFIX: &str = "ludex-bot-";
 
-/// Control group of a program. Dropping it removes the group; drop it after the program has ended.
+/// Control group of one program, removed on drop. Drop the group only after the program has ended.
 pub(crate) struct Group {
     path: PathBuf,
 }
 
 impl Group {
-    /// Creates a group with a memory limit in bytes; `None` if this host cannot create groups.
+    /// Creates a group with a memory limit in bytes; `None` if the host cannot create groups.
     pub fn new(memory: u64) -> Option<Self> {
         static BASE: OnceLock<Option<PathBuf>> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -39,7 +41,7 @@ impl Group {
         &self.path
     }
 
-    /// Returns true if the kernel killed a process of the group for lack of memory.
+    /// Returns true if the kernel killed a process of the group because it reached the memory limit.
     pub fn is_out_of_memory(&self) -> bool {
         let events = read(&self.path, "memory.events");
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
@@ -54,7 +56,7 @@ impl Drop for Group {
     }
 }
 
-/// Moves the helper process into a group.
+/// Moves the helper process into the group at `path`.
 pub(super) fn enter(path: &Path) -> Result<(), String> {
     fs::write(path.join("cgroup.procs"), "0").map_err(|e| format!("control group: {e}"))
 }
@@ -77,7 +79,7 @@ fn own() -> Option<PathBuf> {
     })
 }
 
-/// Returns the group in which this host can create others: its own, or the parent if its own is the group of hosts.
+/// Returns the group in which the host can create subgroups: its own group, or the parent if its own is [`HOST`].
 fn delegated(own: &Path) -> Option<PathBuf> {
     let base = [own.parent()?, own].into_iter().find(|group| is_marked(group))?;
     if base == own {

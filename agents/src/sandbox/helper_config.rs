@@ -1,34 +1,34 @@
-//! Configuration that the host passes to the helper of a sandboxed program.
+//! Configuration that the host passes to the helper process.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Remedy at the end of every refusal.
-pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a program that you trust unprotected";
+/// Remedy at the end of every error about a missing sandbox.
+pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a trusted program without protection";
 
-/// Configuration of the helper. The program's command line follows it.
+/// Configuration of the helper. In the argument list, the program's command line follows it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HelperConfig {
-    /// Control group to enter, if any.
+    /// Path of the control group to enter, if there is one.
     #[serde(default)]
     pub group: Option<PathBuf>,
     /// Process id of the host.
     pub host: u32,
-    /// Scratch directory; `write` lists other writable paths.
+    /// Scratch directory of the program; `write` lists additional writable paths.
     pub folder: PathBuf,
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// Readable paths beyond the system's.
+    /// Readable paths in addition to the system's.
     pub read: Vec<PathBuf>,
-    /// Maximum bytes of writable memory, used or not.
+    /// Maximum size of the data segment in bytes, including memory that is reserved but not used.
     pub data: u64,
-    /// Maximum bytes of a file.
+    /// Maximum size of a file in bytes.
     pub file: u64,
-    /// Maximum Landlock version; absent: the newest known one. Tests use it to simulate older kernels.
+    /// Maximum Landlock version, by which tests simulate older kernels; `None` for the newest supported version.
     #[serde(default)]
     pub landlock: Option<i32>,
-    /// True if the program may start other programs, as compilers do. Then only file access is restricted.
+    /// True if the program may start other programs, as compilers do. In that case only file access is restricted.
     #[serde(default)]
     pub children: bool,
 }

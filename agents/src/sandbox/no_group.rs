@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Control group; never created on this system.
+/// Stub of a control group, never created on this system.
 pub(crate) enum Group {}
 
 impl Group {

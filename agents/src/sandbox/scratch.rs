@@ -1,4 +1,4 @@
-//! Scratch directory of a program: its usage is measured, and it is removed afterwards, even if the host was killed.
+//! Scratch directories of programs. Their usage is measured, and they are removed even if the host was killed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -13,14 +13,14 @@ use meta::{allocated, inode, links, own};
 /// Prefix of the directory names.
 const PREFIX: &str = "ludex-bot-";
 
-/// Directory of a single program.
+/// Scratch directory of one program.
 pub(crate) struct ScratchDir {
     folder: TempDir,
-    /// Lock on the directory, released by the system when this host exits.
+    /// Lock on the directory, which the system releases when the host exits.
     _lock: Option<File>,
 }
 
-/// Usage of a directory.
+/// Disk usage of a scratch directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScratchUsage {
     /// Number of files and directories.
@@ -30,8 +30,8 @@ pub(crate) struct ScratchUsage {
 }
 
 impl ScratchDir {
-    /// Creates a scratch directory in the directory for temporary files. The first call of a process removes
-    /// directories of killed hosts.
+    /// Creates a scratch directory in the system's directory for temporary files. The first call in a process also
+    /// removes directories left by killed hosts.
     pub fn new() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let temporary = std::env::temp_dir();
@@ -52,8 +52,9 @@ impl ScratchDir {
         self.folder.path()
     }
 
-    /// Measures the usage by the process `pid`, including deleted files that are still open or mapped. A mapped one
-    /// counts as `longest` bytes, since its size is unknown. Measuring stops soon after `most` files.
+    /// Measures the disk usage of the process `pid`, including deleted files that are still open or mapped. A deleted
+    /// file that is only mapped counts as `longest` bytes, since its size is unknown. Measuring stops soon after `most`
+    /// files.
     pub fn usage(&self, pid: u32, most: u64, longest: u64) -> ScratchUsage {
         let mut held = ScratchUsage::default();
         let mut left = vec![self.path().to_owned()];
@@ -98,7 +99,7 @@ impl ScratchUsage {
     }
 }
 
-/// Removes the directories of hosts that have exited.
+/// Removes the scratch directories of hosts that have exited.
 fn sweep(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -108,7 +109,7 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Removes a directory unless its host is alive and holds the lock.
+/// Removes a scratch directory unless a running host has locked it.
 fn remove_unlocked(folder: &Path) {
     if let Some(lock) = File::open(folder).ok().filter(|file| file.try_lock().is_ok()) {
         // The next start retries what cannot be removed now.
@@ -134,7 +135,7 @@ mod meta {
         meta.ino()
     }
 
-    /// Returns true if the file belongs to this user.
+    /// Returns true if the file belongs to the current user.
     pub(super) fn own(meta: &Metadata) -> bool {
         meta.uid() == rustix::process::geteuid().as_raw()
     }

@@ -1,8 +1,8 @@
 //! System calls that are denied to players.
 //!
-//! The calls listed here are denied and the rest is allowed: an allow list would break with the next release of a
-//! runtime. Calls newer than [`NEWEST`] fail as if the kernel lacked them. A denied call fails with a permission error
-//! and does not kill the program.
+//! The listed calls are denied and all others are allowed. An allow list would break with new releases of runtimes.
+//! Calls newer than [`NEWEST`] fail as if the kernel lacked them. A denied call fails with a permission error and does
+//! not kill the program.
 //!
 //! These rules do not rely on Landlock, whose older versions cover neither signals nor the truncation of files.
 
@@ -16,7 +16,7 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// Newest reviewed call, `mseal` of Linux 6.10. Call numbers from 424 on are the same on all architectures.
+/// Newest reviewed system call: `mseal` of Linux 6.10. Call numbers from 424 on are the same on all architectures.
 const NEWEST: c_long = SYS_mseal;
 
 // libc defines these on some architectures only, or not at all.
@@ -31,7 +31,7 @@ const F_NOTIFY: c_int = 1026;
 const FIOSETOWN: c_int = 0x8901;
 const SIOCSPGRP: c_int = 0x8902;
 
-/// Calls denied with any arguments.
+/// Calls that are denied regardless of their arguments.
 #[rustfmt::skip]
 const NEVER: &[c_long] = &[
     // Sockets. A socket pair cannot reach other processes without bind or connect.
@@ -60,7 +60,7 @@ const NEVER: &[c_long] = &[
     SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
 ];
 
-/// Older variants of these calls, absent on newer architectures.
+/// Older variants of the calls in [`NEVER`], which newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const NEVER_HERE: &[c_long] = &[
@@ -70,7 +70,7 @@ const NEVER_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_HERE: &[c_long] = &[];
 
-/// Installs the filter for this process permanently.
+/// Installs the system call filter for this process permanently.
 pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     let me = u64::from(std::process::id());
     let mut denied: BTreeMap<c_long, Vec<SeccompRule>> =
@@ -128,7 +128,7 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Condition on an argument: index, width, comparison, value.
+/// Condition on an argument of a call: index, width, comparison and value.
 type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
 fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(), Box<dyn std::error::Error>> {
@@ -138,8 +138,8 @@ fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(),
     Ok(())
 }
 
-/// Returns a filter by which calls above [`NEWEST`] do not exist. These include the x32 interface, which maps old calls
-/// to high numbers.
+/// Returns a filter under which calls above [`NEWEST`] fail as unknown. They include the x32 interface, which maps old
+/// calls to high numbers.
 fn newer() -> seccompiler::BpfProgram {
     let step = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     vec![

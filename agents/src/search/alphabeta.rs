@@ -1,23 +1,24 @@
 //! `alphabeta`: iterative-deepening alpha-beta search with a transposition table, for two-player zero-sum games without
 //! chance or hidden information.
 //!
-//! The search is a principal variation search: after the first move of a node, each other move is searched with a null
-//! window and searched again with the full window if it may be better. Late moves are first searched at a reduced
-//! depth. Move order: the table's move, the game's preferred moves (`search_moves`), two killer moves of the ply, then
-//! the history heuristic.
+//! The search is a principal variation search: at each node, the first move is searched with the full window. Every
+//! other move is searched with a null window, and again with the full window if it may be better. Late moves are first
+//! searched at a reduced depth. Move order: the table's move, the game's preferred moves (`search_moves`), two killer
+//! moves of the ply, then the history heuristic.
 //!
-//! At the horizon the search follows the game's quiescence moves (`quiescence_moves`), then uses the game's evaluation
-//! or, without one, the returns so far. Terminal positions use their returns. The search deepens until it reaches
-//! `depth`, has searched `nodes` positions (results of an unfinished iteration count), has proved a win or a loss, or
-//! has searched the whole tree. It plays the shortest proven win; after a proven loss it plays the best move of the
-//! previous depth, which resists longest. Ties are broken by an order shuffled by the turn's stream, with the best move
-//! of the previous depth first. The result is a function of key, turn and view.
+//! At the horizon, the search follows the game's quiescence moves (`quiescence_moves`). It then uses the game's
+//! evaluation or, if the game has none, the returns so far. Terminal positions use their returns. The search deepens
+//! until it reaches `depth`, has searched `nodes` positions, has proved a win or a loss, or has searched the whole
+//! tree. The results of an unfinished iteration are used. The agent plays the shortest proven win. If a loss is proved,
+//! it plays the best move of the previous depth, which delays the loss longest. Ties are broken by an order shuffled by
+//! the turn's stream, with the best move of the previous depth first. The move is a function of key, turn and view.
 //!
 //! `noise=x` adds a uniform error of up to ±`x` times the span of the game's returns to the value of each root move,
-//! drawn once per turn, and searches all legal root moves. Small values vary the play; large values weaken it.
+//! drawn once per turn. With noise, the search considers all legal moves at the root. Small values vary the play; large
+//! values weaken it.
 //!
-//! The transposition table is created for each move, and only if the game has a hash and pays at the end: equal hashes
-//! guarantee an equal rest of the episode, not equal rewards so far.
+//! The transposition table is created for each move, and only if the game has a position hash and pays returns at the
+//! end. Positions with equal hashes have the same continuations, but not necessarily the same rewards so far.
 
 use std::sync::Arc;
 
@@ -56,8 +57,8 @@ const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
-        let fits = "it plays games of two seats and zero sum, one move at a time, without chance, with nothing hidden; \
-                    mcts plays this one";
+        let fits = "it plays two-seat zero-sum games without simultaneous moves, chance or hidden information; use \
+                    mcts for this game";
         return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(AlphaBeta {
@@ -71,9 +72,9 @@ fn misfit(spec: &Spec) -> Option<&'static str> {
     [
         (spec.players != 2, "it does not have two seats"),
         (spec.utility != Utility::ZeroSum, "its returns do not sum to zero"),
-        (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
-        (spec.chance != ChanceMode::Deterministic, "it has chance"),
-        (spec.information != Information::Perfect, "information is hidden"),
+        (spec.dynamics != Dynamics::Sequential, "it has simultaneous moves"),
+        (spec.chance != ChanceMode::Deterministic, "it has chance events"),
+        (spec.information != Information::Perfect, "it has hidden information"),
     ]
     .into_iter()
     .find_map(|(wrong, why)| wrong.then_some(why))
@@ -85,13 +86,13 @@ struct AlphaBeta {
     noise: f64,
 }
 
-/// Move at the root.
+/// Root move with its value.
 #[derive(Clone, Copy)]
 struct Choice {
     action: Action,
     /// Noise added to the value.
     error: f64,
-    /// Value without noise; an upper bound for moves proved no better than another.
+    /// Value without noise; an upper bound if the move was proved to be no better than an earlier move.
     value: f64,
 }
 
@@ -152,14 +153,14 @@ impl Agent for AlphaBeta {
     }
 }
 
-/// Relation of a table value to the exact value.
+/// Relation between the stored value and the exact value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     Empty,
     Exact,
-    /// Lower bound of the value.
+    /// Stored value is a lower bound.
     Least,
-    /// Upper bound of the value.
+    /// Stored value is an upper bound.
     Most,
 }
 
@@ -174,35 +175,38 @@ struct Slot {
 }
 
 const EMPTY: Slot = Slot { hash: 0, value: 0.0, best: 0, depth: 0, bound: Bound::Empty };
-/// Nodes between two checks of the clock.
+/// Number of nodes between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
-/// Limits of the quiescence search: plies beyond the horizon, and approximate nodes per horizon position.
+/// Maximum depth of the quiescence search in plies; `NOISY_NODES` is its approximate maximum of nodes per horizon
+/// position.
 const NOISY_PLIES: usize = 12;
 const NOISY_NODES: u64 = 200;
-/// Number of moves searched at full depth before late moves are reduced, and the minimum depth for reductions.
+/// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth for
+/// reductions.
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
 struct AlphaBetaSearch<'a> {
     /// Position at every ply of the current line.
     line: Vec<Box<dyn DynState>>,
-    /// Moves at every ply, in search order.
+    /// Buffers for the moves of each ply, in search order.
     moves: Vec<Vec<Action>>,
-    /// Last two moves that caused a cutoff at every ply.
+    /// Last two moves that caused a cutoff, by ply.
     killers: Vec<[Action; 2]>,
-    /// Slots, a power of two in number, or empty without a table.
+    /// Transposition table: a power of two slots, or empty if the search uses no table.
     table: Vec<Slot>,
-    /// History heuristic: cutoffs of each action, by seat.
+    /// Cutoff counts of the history heuristic, by seat and action.
     history: [Vec<u32>; 2],
-    /// Bounds for evaluations, so that only terminal positions count as won or lost.
+    /// Minimum and maximum of evaluations, chosen so that only terminal positions count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
-    /// Node count at which the quiescence search of this horizon position stops.
+    /// Node count at which the quiescence search of the current horizon position stops.
     noisy_until: u64,
-    /// Node count at which the search stops, but not before the first iteration is complete.
+    /// Node count at which the search stops. The first iteration is always completed.
     most_nodes: u64,
-    /// True if this iteration reached the horizon or used the table, so that a deeper search may change the result.
+    /// True if the iteration reached the horizon or used the table, in which case a deeper search may change the
+    /// result.
     open: bool,
     budget: Budget<'a>,
     stopped: bool,
@@ -235,8 +239,8 @@ impl<'a> AlphaBetaSearch<'a> {
         }
     }
 
-    /// Searches the root for `seat`, stores the values in `order` and returns the index of the best move. Returns
-    /// `None` if an iteration deeper than 1 stopped before it improved on the previous one.
+    /// Searches the root moves in `order` for `seat`, stores their values and returns the index of the best move.
+    /// Returns `None` if an iteration deeper than 1 stopped before any move was searched.
     fn root(&mut self, seat: Seat, depth: usize, order: &mut [Choice]) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for (i, choice) in order.iter_mut().enumerate() {
@@ -273,7 +277,8 @@ impl<'a> AlphaBetaSearch<'a> {
         after[0].play_unchecked(a);
     }
 
-    /// Returns the value of the position at `ply` for `seat`: exact between `alpha` and `beta`, otherwise a bound.
+    /// Returns the value of the position at `ply` for `seat`. The value is exact between `alpha` and `beta`, otherwise
+    /// a bound.
     fn value(&mut self, ply: usize, seat: Seat, depth: usize, alpha: f64, beta: f64) -> f64 {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.budget.is_spent() {
@@ -299,7 +304,7 @@ impl<'a> AlphaBetaSearch<'a> {
         self.returns[seat]
     }
 
-    /// Quiescence search: [`AlphaBetaSearch::value`] at depth 0, with up to `left` plies of quiescence moves.
+    /// Returns the value of the position at `ply` by a quiescence search of up to `left` plies.
     fn horizon(&mut self, ply: usize, mover: Seat, left: usize, mut alpha: f64, beta: f64) -> f64 {
         self.open = true;
         let mut moves = self.list(ply);
@@ -332,7 +337,7 @@ impl<'a> AlphaBetaSearch<'a> {
         most
     }
 
-    /// Computes [`AlphaBetaSearch::value`] for the seat to move, with depth remaining.
+    /// Returns the value of the position at `ply` for `mover`, which is to move, at a depth of at least 1.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {
@@ -407,7 +412,7 @@ impl<'a> AlphaBetaSearch<'a> {
         mixed as usize & (self.table.len() - 1)
     }
 
-    /// Records a cutoff by `a` at `ply`.
+    /// Updates killer moves and history after action `a` caused a cutoff at `ply`.
     fn cut_off(&mut self, ply: usize, mover: Seat, depth: usize, a: Action) {
         let cuts = &mut self.history[mover][a as usize];
         *cuts = cuts.saturating_add((depth * depth) as u32);
@@ -420,7 +425,7 @@ impl<'a> AlphaBetaSearch<'a> {
         }
     }
 
-    /// Takes the empty move list of `ply`; the caller puts it back into `moves[ply]`.
+    /// Takes the move buffer of `ply`, emptied. The caller puts the buffer back into `moves[ply]`.
     fn list(&mut self, ply: usize) -> Vec<Action> {
         if self.moves.len() <= ply {
             self.moves.resize(ply + 1, Vec::new());
@@ -430,8 +435,8 @@ impl<'a> AlphaBetaSearch<'a> {
         list
     }
 
-    /// Returns the moves in search order (table move, preferred moves, killers, history) and the number of preferred
-    /// moves, including the table move.
+    /// Returns the moves in search order (table move, preferred moves, killer moves, history), and the number of moves
+    /// up to and including the preferred moves.
     fn ordered(&mut self, ply: usize, mover: Seat, guess: Option<Action>) -> (Vec<Action>, usize) {
         let mut list = self.list(ply);
         let mut first = self.line[ply].promising(mover, &mut list);

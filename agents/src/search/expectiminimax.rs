@@ -1,11 +1,11 @@
 //! `expectiminimax`: depth-limited search that weighs every chance outcome by its probability.
 //!
-//! For games with any number of seats, each of which maximizes its own return. Only decisions count towards the depth,
-//! not chance outcomes. Positions at the horizon use the game's evaluation or, without one, the returns so far;
-//! terminal positions use their returns. The search deepens up to `depth`, until the whole tree is searched or the
-//! deadline is near. Ties are broken by an order shuffled by the turn's stream.
+//! Supports any number of seats, each of which maximizes its own return. Only decisions count towards the depth, not
+//! chance outcomes. Positions at the horizon use the game's evaluation or, if the game has none, the returns so far.
+//! Terminal positions use their returns. The search deepens up to `depth`, until the whole tree has been searched or
+//! the deadline is near. Ties are broken by an order shuffled by the turn's stream.
 //!
-//! Source: Michie, *Game-playing and game-learning automata* (1966); for more seats, Luckhardt and Irani, *An
+//! Source: Michie, *Game-playing and game-learning automata* (1966); for more than two seats, Luckhardt and Irani, *An
 //! algorithmic solution of n-person games* (1986).
 
 use std::sync::Arc;
@@ -26,9 +26,9 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .args(&[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")]);
 
-/// Maximum number of seats in a game.
+/// Maximum number of seats of a supported game.
 const SEATS: usize = 16;
-/// Positions between two checks of the clock.
+/// Number of positions between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
 
 /// Value for every seat.
@@ -36,8 +36,8 @@ type Values = [f64; SEATS];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
-        let fits = "it plays games of one move at a time, with nothing hidden and chances that can be listed; mcts plays \
-                    this one";
+        let fits = "it plays games with listed chance outcomes and without simultaneous moves or hidden information; \
+                    use mcts for this game";
         return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(Expectiminimax { depth: spec.int("depth").unwrap_or(1) }))
@@ -45,9 +45,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 fn misfit(spec: &Spec) -> Option<&'static str> {
     [
-        (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
-        (spec.chance == ChanceMode::Sampled, "its chances cannot be listed"),
-        (spec.information != Information::Perfect, "information is hidden"),
+        (spec.dynamics != Dynamics::Sequential, "it has simultaneous moves"),
+        (spec.chance == ChanceMode::Sampled, "its chance outcomes cannot be listed"),
+        (spec.information != Information::Perfect, "it has hidden information"),
     ]
     .into_iter()
     .find_map(|(wrong, why)| wrong.then_some(why))
@@ -90,7 +90,7 @@ impl Agent for Expectiminimax {
 
 struct ExpectiminimaxSearch<'a> {
     nodes: u64,
-    /// True if this iteration reached the horizon.
+    /// True if the iteration reached the horizon.
     open: bool,
     budget: Budget<'a>,
     stopped: bool,
@@ -112,7 +112,7 @@ impl ExpectiminimaxSearch<'_> {
         best
     }
 
-    /// Returns the value of a position for every seat, with `depth` decisions left to search.
+    /// Returns the value of a position for every seat. `depth` is the number of decisions left to search.
     fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.budget.is_spent() {
@@ -140,7 +140,7 @@ impl ExpectiminimaxSearch<'_> {
         }
     }
 
-    /// Returns the mean over the outcomes of a chance node.
+    /// Returns the mean value over the outcomes of a chance node, for every seat.
     fn mean(&mut self, state: &dyn DynState, depth: u64) -> Values {
         let mut outcomes = Outcomes::new();
         state.chance(&mut outcomes);

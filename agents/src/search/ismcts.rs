@@ -1,18 +1,19 @@
 //! `ismcts`: single-observer information set Monte Carlo tree search, for games with hidden information.
 //!
-//! The single tree consists of the searching seat's information sets, not of positions. Every simulation samples a
-//! state from the seat's view (a determinization) and descends the tree in it. At each node only the actions that are
-//! legal in this state are available. An untried action is played first (drawn at random); otherwise the seat to move
-//! takes the greatest `mean + c * sqrt(ln(times available) / visits)` with its own return in the mean (max^n), where
-//! `c` is in units of half the spread of the observed returns, as in [`mcts`](super::mcts). After the first untried
-//! action the simulation plays at random to the end. Counting the availability of an action instead of the visits of
-//! its node prevents over-exploration of actions that are rarely legal. Chance is sampled by its weights.
+//! The nodes of the tree are information sets of the searching seat, not positions. Every simulation samples a state
+//! that is consistent with the seat's view (a determinization), and descends the tree in this state. At each node only
+//! the actions that are legal in this state are available. If there are untried actions, a random one of them is
+//! played, and the rest of the simulation is random play. Otherwise the seat to move takes the action with the greatest
+//! `mean + c * sqrt(ln(times available) / visits)`. The mean is over the seat's own returns (max^n), and `c` is in
+//! units of half the spread of the observed returns, as in [`mcts`](super::mcts). The formula counts how often an
+//! action was available, not the visits of its node. This prevents over-exploration of actions that are rarely legal.
+//! Chance outcomes are sampled by their weights.
 //!
-//! The edges below a node are the observer's view of a move ([`DynState::seen`]): visible actions have one edge each,
-//! and hidden actions that look the same share an edge. The agent plays the action with most visits, then the greater
-//! mean. [`mcts`](super::mcts) searches each sampled state as if all seats saw it; this search instead makes one
-//! decision for all states of an information set. Opponents are still modeled as if they saw the seat's cards, and the
-//! result is a single action, not a mixed strategy, so the play does not converge to an equilibrium.
+//! Edges are moves as the searching seat observes them ([`DynState::seen`]). Each visible action has its own edge;
+//! hidden actions with the same observation share an edge. The agent plays the action with the most visits; ties go to
+//! the greater mean. While [`mcts`](super::mcts) searches each sampled state as if all seats saw it, this search makes
+//! one decision for all states of an information set. However, opponents are modeled as if they saw the seat's cards,
+//! and the result is a single action, not a mixed strategy. The play therefore does not converge to an equilibrium.
 //!
 //! Source: Cowling, Powley and Whitehouse, *Information set Monte Carlo tree search* (2012), algorithm SO-ISMCTS.
 
@@ -29,7 +30,7 @@ use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Maximum number of nodes. A full tree is still searched but no longer grows.
+/// Maximum number of nodes. A tree of this size is still searched but does not grow.
 const MAX_NODES: usize = 1 << 22;
 const NO_ROOM: u32 = u32::MAX;
 
@@ -45,12 +46,12 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let facts = game.spec();
-    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "mcts searches such games"));
+    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "use mcts for this game"));
     if facts.information == Information::Perfect {
         return unfit("it has no hidden information");
     }
     if facts.dynamics != Dynamics::Sequential {
-        return unfit("seats move at the same time");
+        return unfit("it has simultaneous moves");
     }
     Ok(Arc::new(Ismcts { sims: spec.int("sims").unwrap_or(1), c: spec.number("c").unwrap_or(1.4) }))
 }
@@ -82,16 +83,16 @@ impl Agent for Ismcts {
     }
 }
 
-/// Action at a node.
+/// Statistics of an action at a node.
 #[derive(Clone, Copy)]
 struct Arm {
     action: Action,
     /// Seat that chooses the action.
     by: u8,
     visits: u32,
-    /// Number of node visits in which the action was legal.
+    /// Number of visits of the node in which the action was legal.
     open: u32,
-    /// Sum of the returns of `by`.
+    /// Sum of the returns of seat `by`.
     total: f64,
 }
 
@@ -105,28 +106,28 @@ impl Arm {
     }
 }
 
-/// Identity of an edge: the action, or its observation if the action is hidden.
+/// Label of an edge: the action or, if the action is hidden, its observation.
 #[derive(PartialEq, Eq, Hash)]
 enum Edge {
     Shown(Action),
     Hidden(Option<String>),
 }
 
-/// Tree of one search.
+/// State of one search.
 struct IsmctsSearch {
     me: Seat,
     c: f64,
-    /// Actions observed so far at each node, ascending.
+    /// Actions found so far at each node, in ascending order.
     nodes: Vec<Vec<Arm>>,
     edges: HashMap<(u32, Edge), u32>,
-    /// Returns up to the root, which the search subtracts.
+    /// Returns of each seat up to the root, which are subtracted from the simulated returns.
     base: Vec<f64>,
-    /// Minimum and maximum return of any seat in any simulation.
+    /// Minimum and maximum return of any seat over all simulations.
     seen: [f64; 2],
     logs: Logs,
-    /// Nodes and arm indices of the running simulation.
+    /// Path of the current simulation, as pairs of node and arm index.
     path: Vec<(u32, u32)>,
-    /// Indices of the arms available at a node.
+    /// Indices of the arms that are available in the current state.
     open: Vec<u32>,
     legal: Vec<Action>,
     returns: Vec<f64>,
@@ -152,7 +153,7 @@ impl IsmctsSearch {
         }
     }
 
-    /// Returns the arm to play: most visits, then greater mean, then lower id.
+    /// Returns the arm to play: the one with most visits, then the greatest mean, then the lowest action id.
     fn best(&self) -> Option<Arm> {
         let key = |arm: &Arm| (arm.visits, arm.mean());
         self.nodes[0].iter().copied().reduce(|best, arm| if key(&arm) > key(&best) { arm } else { best })
@@ -204,7 +205,8 @@ impl IsmctsSearch {
         }
     }
 
-    /// Returns the node behind `a` as the observer sees it; [`NO_ROOM`] if it would be new and the tree is full.
+    /// Returns the child node for action `a`, as the searching seat observes it; [`NO_ROOM`] if a new node would exceed
+    /// the maximum.
     fn follow(&mut self, at: u32, world: &dyn DynState, by: Mover, a: Action) -> u32 {
         let edge = if by == Mover::Seat(self.me) {
             Edge::Shown(a)
@@ -223,7 +225,7 @@ impl IsmctsSearch {
         node
     }
 
-    /// Returns the index of the arm that `seat` takes at a node; `None` if it has no action.
+    /// Returns the index of the arm that `seat` selects at a node; `None` if the seat has no legal action.
     fn choose(&mut self, at: u32, world: &dyn DynState, seat: Seat, rng: &mut Stream) -> Option<usize> {
         self.legal.clear();
         world.legal(seat, &mut self.legal);

@@ -1,38 +1,38 @@
-//! `mcts`: Monte Carlo tree search (UCT). Arguments have the same meaning as in OpenSpiel.
+//! `mcts`: Monte Carlo tree search (UCT). Arguments have the same meaning as in OpenSpiel's MCTS.
 //!
 //! A simulation descends the tree by UCT to an unvisited node, plays one random rollout from there, and adds the
-//! returns to every node of its path. The first simulation is a rollout from the root. A child is worth `mean + c *
-//! sqrt(ln(parent's visits) / visits)` to the seat that chooses it. Unvisited children come first, in an order shuffled
-//! by the turn's stream. `c` is in units of half the spread of returns observed by the search: if a win is 1 and a loss
-//! -1, this equals OpenSpiel's `uct_c`, and in other games the same `c` has the same effect. Every seat maximizes its
-//! own return (max^n). Chance is sampled by its weights.
+//! returns to every node of its path. The first simulation is a rollout from the root. A child is worth
+//! `mean + c * sqrt(ln(parent's visits) / visits)` to the seat that chooses it. Unvisited children come first, in an
+//! order shuffled by the turn's stream. `c` is in units of half the spread of the observed returns. If a win is 1 and a
+//! loss -1, `c` equals OpenSpiel's `uct_c`; in games with other returns, the same `c` has the same effect. Every seat
+//! maximizes its own return (max^n). Chance outcomes are sampled by their weights.
 //!
-//! `form=puct` uses AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) / (1 +
-//! visits)`. An unvisited child has the midpoint of the game's bounds as its mean and gets no precedence. There is no
-//! network. If the game has an evaluation, a move's prior is proportional to 1 / (1 + d / m), where d is the difference
-//! between the evaluation after the best move and after this move, and m is the mean of d over all moves; otherwise
-//! priors are uniform. `c` is AlphaGo Zero's constant; AlphaZero's starts at 1.25 and hardly grows in searches of this
-//! size.
+//! `form=puct` uses AlphaZero's formula instead: a child is worth
+//! `mean + c * prior * sqrt(parent's visits) / (1 + visits)`. An unvisited child has the midpoint of the game's bounds
+//! as its mean and gets no precedence. Priors come from the game's evaluation instead of a network. A move's prior is
+//! proportional to 1 / (1 + d / m), where d is the difference between the evaluations after the best move and after
+//! this move, and m is the mean of d over all moves. If the game has no evaluation, priors are uniform. `c` is AlphaGo
+//! Zero's constant; AlphaZero's starts at 1.25 and hardly grows in searches of this size.
 //!
 //! `rollout=N` stops rollouts after N moves and outcomes and uses the game's evaluation as the returns.
 //!
-//! `reuse=true` keeps the subtree below the agent's move and the opponents' replies for the next turn, which adds its
-//! simulations. Replies then depend on earlier requests, so such an agent is not reproducible.
+//! `reuse=true` stores the subtree below the agent's move and the opponents' replies. The search of the next turn adds
+//! its simulations to this subtree. Replies then depend on earlier requests, so the agent is not reproducible.
 //!
 //! `solve=true` backs up proven returns: a position is proven when the seat to move has a move proven to give the
 //! maximum return, or when all its moves are proven. A proven child counts with its proven return and no exploration
-//! bonus. The final action is the greatest by (proven return, or the midpoint of the game's bounds if unproven; visits;
-//! mean), then the lowest id.
+//! bonus. The agent plays the action with the greatest proven return, where unproven actions count as the midpoint of
+//! the game's bounds. Ties are broken by visits, then mean, then the lowest id.
 //!
-//! In simultaneous moves, each seat samples among its own actions by regret matching, and uniformly one time in ten.
-//! Independent UCT would let equal seats try the same actions in lockstep.
+//! In simultaneous moves, each seat samples its action by regret matching, and uniformly one time in ten. With
+//! independent UCT, identical seats would try the same actions in lockstep.
 //!
-//! In games with hidden information, the simulations are split evenly over `worlds` states sampled from the seat's view
-//! (fewer, if there are not enough simulations to try every action in each), each with its own tree, and the visits at
-//! the root are summed. If a sampled state is solved early, its remaining simulations count as visits of its best
-//! action. The action with most visits is played. This is perfect-information Monte Carlo: each state is searched as if
-//! all seats saw it, so the agent neither bluffs nor pays for information. `peek=true` searches the true state instead;
-//! only hosts of unrated in-process episodes allow that.
+//! In games with hidden information, the simulations are split evenly over `worlds` states sampled from the seat's
+//! view. If there are too few simulations to try every action in each state, fewer states are sampled. Each state has
+//! its own tree, and the visits at the root are summed. If a sampled state is solved early, its remaining simulations
+//! count as visits of its best action. The action with the most visits is played. This is perfect-information Monte
+//! Carlo: each state is searched as if all seats saw it, so the agent neither bluffs nor pays for information.
+//! `peek=true` searches the true state instead; only hosts of unrated in-process episodes allow that.
 //!
 //! Source: Kocsis and Szepesvari, *Bandit based Monte-Carlo planning* (2006); Winands, Bjornsson and Saito,
 //! *Monte-Carlo tree search solver* (2008); Lisy, Kovarik, Lanctot and Bosansky, *Convergence of Monte Carlo tree
@@ -63,11 +63,11 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
         .default_unless("1000", "ms"),
-    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "milliseconds per move: not reproducible"),
     ArgDef::new("form", ArgKind::Text, "selection formula: uct, or puct as in AlphaZero").default("uct"),
     ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
     ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
-    ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
+    ArgDef::new("solve", ArgKind::Flag, "back up proven results").default("true"),
     ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "states sampled if information is hidden")
         .default("16"),
     ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
@@ -83,11 +83,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }
     let cut = spec.int("rollout").map(|n| n as usize);
     if cut.is_some() && game.start().evaluate(0).is_none() {
-        return unfit("it has no evaluation, which rollout=N requires", "it plays with full rollouts, without rollout");
+        return unfit("it has no evaluation, which rollout=N requires", "it plays this game without rollout");
     }
     let reuse = spec.flag("reuse");
     if reuse && hidden {
-        return unfit("trees are not reusable in games with hidden information", "it plays with reuse=false");
+        return unfit("reuse=true does not support hidden information", "it plays this game with reuse=false");
     }
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
@@ -113,13 +113,13 @@ struct Mcts {
     peek: bool,
 }
 
-/// Totals of one action over all sampled states.
+/// Statistics of one action, summed over all sampled states.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     visits: u64,
-    /// Sum of returns over visits.
+    /// Sum of the returns of all visits.
     total: f64,
-    /// Proven return minus the midpoint of the bounds, 0 if unproven; from the last sampled state.
+    /// Proven return minus the midpoint of the game's bounds; 0 if unproven or if several states are sampled.
     rank: f64,
 }
 
@@ -133,7 +133,7 @@ impl Tally {
     }
 }
 
-/// Returns the index of the best tally, the first of equals.
+/// Returns the index of the best tally, the first in a tie.
 fn best(tallies: &[Tally]) -> usize {
     let mut best = 0;
     for i in 1..tallies.len() {
@@ -153,7 +153,7 @@ impl Agent for Mcts {
         }
         let peeked = match (self.peek, ask.peek()) {
             (true, None) => {
-                return Err(AgentError::failed("mcts: peek=true needs the true state, which the host hides"));
+                return Err(AgentError::failed("mcts: peek=true requires the full state, which the host hides"));
             }
             (true, state) => state,
             (false, _) => None,
@@ -201,17 +201,17 @@ impl Agent for Mcts {
     }
 }
 
-/// Result of the search of one sampled state.
+/// Search result for one sampled state.
 struct WorldSearch {
-    /// Tallies in the order of the legal actions.
+    /// Statistics of the legal actions, in their order.
     tallies: Vec<Tally>,
     sims: u64,
-    /// True if time ran out.
+    /// True if the search ran out of time.
     stopped: bool,
 }
 
 impl Mcts {
-    /// Returns the tree to search: a stored subtree of an earlier search, or an empty tree.
+    /// Returns the tree to search: the cached subtree of an earlier search or, without one, an empty tree.
     fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> SearchTree {
         let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));
         let left = known.and_then(|(tree, at)| tree.subtree(at, world.boxed()));
@@ -245,8 +245,8 @@ impl Mcts {
     }
 }
 
-/// Adds the tallies of one sampled state. With several states, a proof in one does not hold in the others: only the
-/// visits that it saved count, for its best action.
+/// Adds the statistics of one sampled state to `sum`. If there are several states, a proof in one state does not hold
+/// in the others. In that case, only the simulations that the proof saved count, as visits of the state's best action.
 fn merge(sum: &mut [Tally], found: WorldSearch, share: u64, worlds: u64, timed: bool) {
     if worlds == 1 {
         sum.copy_from_slice(&found.tallies);

@@ -1,4 +1,4 @@
-//! Cache of search trees between an agent's turns.
+//! Cache of an agent's search trees between turns.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,14 +8,15 @@ use parking_lot::Mutex;
 use super::tree::SearchTree;
 use crate::digest::digest;
 
-/// Maximum number of stored trees (one per concurrent episode) and of their nodes in total (160 MB).
+/// Maximum number of cached trees, one per concurrent episode; `MOST_NODES` is their maximum total size in nodes (160
+/// MB).
 const MOST_TREES: usize = 8;
 const MOST_NODES: usize = 1 << 22;
 
-/// Trees of recent searches, each indexed by the positions that may follow.
+/// Trees of recent searches, indexed by the positions at the searching seat's next turn.
 ///
-/// Concurrent episodes do not mix: a tree is found by the view of a position that it contains, and taken out of the
-/// cache. A position without a stored tree is searched from scratch.
+/// Concurrent episodes do not share trees: a tree is found by the view of a position that it contains, and then removed
+/// from the cache. A position without a cached tree is searched from scratch.
 #[derive(Default)]
 pub(super) struct TreeCache(Mutex<VecDeque<CachedTree>>);
 
@@ -27,7 +28,7 @@ struct CachedTree {
 }
 
 impl TreeCache {
-    /// Stores the tree of a search that ended with `action`.
+    /// Stores the tree of a search after which `seat` played `action`.
     pub fn insert(&self, tree: SearchTree, seat: Seat, action: Action) {
         let next: HashMap<u128, u32> = tree
             .next_turns(seat, action)
@@ -43,7 +44,7 @@ impl TreeCache {
         }
     }
 
-    /// Takes the tree that contains the position with this view of `seat`, and its node.
+    /// Removes and returns the tree that contains a position with this view of `seat`, and the node of the position.
     pub fn take(&self, seat: Seat, view: u128) -> Option<(SearchTree, u32)> {
         let mut kept = self.0.lock();
         let at = kept.iter().position(|k| k.seat == seat && k.next.contains_key(&view))?;
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cache_returns_subtree_below_move_and_reply() {
+    fn cache_returns_subtree_after_move_and_reply() {
         // Pig has dice, turns of several moves, and pays when the episode ends.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
             let game = ludex_games::load(name).unwrap();

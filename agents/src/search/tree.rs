@@ -1,55 +1,55 @@
-//! Search tree for UCT as a flat list of nodes, for any number of seats, chance and joint moves.
+//! Search tree for UCT and PUCT, stored as a flat list of nodes. Supports any number of seats, chance and joint moves.
 
 use std::collections::HashMap;
 
 use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, ToMove};
 
-/// Maximum number of nodes (640 MB). A full tree is still searched but no longer grows.
+/// Maximum number of nodes (640 MB). A tree of this size is still searched but does not grow.
 const MAX_NODES: usize = 1 << 24;
 /// Maximum number of steps in a rollout, for games that do not end under random play.
 pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
-/// Probability of a uniformly random arm in simultaneous moves.
+/// Probability that a seat samples its arm uniformly in simultaneous moves.
 const CURIOSITY: f64 = 0.1;
 /// Maximum number of positions examined by [`SearchTree::next_turns`].
 const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
-/// Value of [`Node::by`] for nodes that no seat chose.
+/// Value of [`Node::by`] for nodes that do not result from a seat's choice.
 const NOBODY: u8 = u8::MAX;
 
 /// Kind of a node's children.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodeKind {
-    /// Unknown: the node has been visited at most once.
+    /// Not known yet, because the node has been visited at most once.
     Fresh,
-    /// Actions of one seat, in shuffled order.
+    /// Actions of the seat to move, in shuffled order.
     Choice,
-    /// Outcomes, in the game's order.
+    /// Chance outcomes, in the game's order.
     Chance,
-    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. [`SearchTree::joint`] maps a
-    /// joint move to the position behind it.
+    /// [Arms](NodeKind::Arm) of all acting seats, grouped by seat and shuffled within each seat. [`SearchTree::joint`]
+    /// maps each joint move to the node after it.
     Joint,
-    /// None: the node is one seat's part of a joint move.
+    /// No children, because the node is one seat's part of a joint move.
     Arm,
-    /// None: the episode is over.
+    /// No children, because the episode is over.
     Over,
 }
 
-/// Edge of the tree with the position behind it.
+/// Position in the tree, with the action or outcome that leads to it.
 #[derive(Clone)]
 struct Node {
-    /// Mean return of the seat `by`; the proven return once there is one.
+    /// Mean return of seat `by`, or its proven return.
     mean: f64,
-    /// For a seat's choice: factor of the exploration bonus, 1 / sqrt(visits) for UCT, prior / (1 + visits) for PUCT, 0
-    /// once proven. For an arm of a joint move: accumulated regret of not having played it.
+    /// Weight of the exploration bonus for a seat's choice: 1 / sqrt(visits) for UCT, prior / (1 + visits) for PUCT, 0
+    /// if proven. For an arm of a joint move: accumulated regret of not playing the arm.
     bonus: f64,
     visits: u32,
-    /// Action or outcome that leads here. For a position behind a joint move: offset of its means in
+    /// Action or outcome that leads to this node. For the node after a joint move: offset of its means in
     /// [`SearchTree::joint_means`].
     action: Action,
     /// Index of the first child.
     first: u32,
     count: u32,
-    /// Index into [`SearchTree::proofs`], or `NONE`.
+    /// Index into [`SearchTree::proofs`]; `NONE` if unproven.
     proof: u32,
     /// Seat that chose `action`.
     by: u8,
@@ -70,63 +70,63 @@ impl Node {
 pub(super) struct Candidate {
     pub action: Action,
     pub visits: u64,
-    /// Mean return from the root on, for the seat at the root.
+    /// Mean return after the root for the seat at the root.
     pub mean: f64,
-    /// Proven return from the root on.
+    /// Proven return after the root, if there is a proof.
     pub proven: Option<f64>,
 }
 
-/// Settings of a search.
+/// Settings of a tree search.
 #[derive(Clone, Copy)]
 pub(super) struct TreeSettings {
     /// Weight of the exploration bonus, in units of half the spread of the observed returns.
     pub c: f64,
-    /// True if proven returns are backed up.
+    /// True if the search backs up proven returns.
     pub solve: bool,
-    /// PUCT instead of UCT.
+    /// True for PUCT, false for UCT.
     pub puct: bool,
-    /// Plies after which a rollout stops and the position is evaluated.
+    /// Number of plies after which a rollout stops and the position is evaluated; `None` for full rollouts.
     pub cut: Option<usize>,
 }
 
-/// Tree of one search, with the buffers of a simulation, which therefore allocates only nodes.
+/// Tree of one search, with reusable buffers so that a simulation allocates memory only for nodes.
 pub(super) struct SearchTree {
     settings: TreeSettings,
     root: Box<dyn DynState>,
-    /// Returns up to the root, which the search subtracts.
+    /// Returns of each seat up to the root, which are subtracted from the simulated returns.
     base: Vec<f64>,
-    /// Maximum return that each seat can still get.
+    /// Maximum return that each seat can still get after the root.
     best: Vec<f64>,
-    /// Midpoint of each seat's possible returns from the root.
+    /// Midpoint of the possible returns of each seat after the root.
     middle: Vec<f64>,
     work: Box<dyn DynState>,
-    /// Scratch state for positions one ply after `work`.
+    /// Buffer for a position one ply after `work`.
     ahead: Option<Box<dyn DynState>>,
     nodes: Vec<Node>,
-    /// Proven returns from the root on, one per seat for each proof.
+    /// Proven returns after the root: for each proof, one value per seat.
     proofs: Vec<f64>,
-    /// Positions behind joint moves, by node and code of the joint move.
+    /// Nodes after joint moves, by parent node and code of the joint move.
     joint: HashMap<(u32, u128), u32>,
-    /// Mean returns behind joint moves, one per seat for each position.
+    /// Mean returns at nodes after joint moves: for each node, one value per seat.
     joint_means: Vec<f64>,
-    /// Nodes of the running simulation, from the root.
+    /// Nodes visited by the current simulation, starting at the root.
     path: Vec<u32>,
-    /// Returns of the running simulation from the root on.
+    /// Returns of the current simulation after the root, by seat.
     returns: Vec<f64>,
-    /// Minimum and maximum return of any seat in any simulation.
+    /// Minimum and maximum return of any seat over all simulations.
     seen: [f64; 2],
-    /// Table of sqrt(ln n).
+    /// Table of sqrt(ln n), for the exploration bonus of UCT.
     logs: Logs,
     legal: Vec<Action>,
     outcomes: Outcomes,
-    /// Joint move under construction.
+    /// Buffer for the joint move under construction, by seat.
     together: Vec<Action>,
-    /// Joint moves of the running simulation: index of the node in `path`, and code of the move.
+    /// Joint moves of the current simulation, as pairs of the node's index in `path` and the move's code.
     together_at: Vec<(usize, u128)>,
 }
 
 impl SearchTree {
-    /// Creates an empty tree with this root.
+    /// Creates a tree that contains only the root.
     pub fn new(root: Box<dyn DynState>, settings: TreeSettings) -> Self {
         let spec = root.spec();
         let players = spec.players as usize;
@@ -160,13 +160,13 @@ impl SearchTree {
         self.nodes.len()
     }
 
-    /// Returns the midpoint of the possible returns of `seat` from the root.
+    /// Returns the midpoint of the possible returns of `seat` after the root.
     pub fn middle(&self, seat: Seat) -> f64 {
         self.middle[seat]
     }
 
-    /// Returns visited positions, with their nodes, at which `seat` moves next after its `action` at the root. Omits
-    /// some if there are too many.
+    /// Returns visited positions, with their nodes, at which `seat` is next to move after it plays `action` at the
+    /// root. Examines at most `MOST_REPLIES` positions.
     pub fn next_turns(&self, seat: Seat, action: Action) -> impl Iterator<Item = (Box<dyn DynState>, u32)> {
         let mut found = Vec::new();
         let mut pending: Vec<(Box<dyn DynState>, usize)> = Vec::new();
@@ -197,7 +197,8 @@ impl SearchTree {
         found.into_iter()
     }
 
-    /// Copies the subtree at node `at`, whose position is `root`. Returns `None` if it contains simultaneous moves.
+    /// Copies the subtree at node `at`; `root` is the position of this node. Returns `None` if the subtree contains
+    /// simultaneous moves.
     pub fn subtree(&self, at: u32, root: Box<dyn DynState>) -> Option<SearchTree> {
         let mut tree = SearchTree::new(root, self.settings);
         let gone: Vec<f64> = tree.base.iter().zip(&self.base).map(|(new, old)| new - old).collect();
@@ -225,13 +226,13 @@ impl SearchTree {
         Some(tree)
     }
 
-    /// Returns true if more simulations cannot change the result: the root is proven or has a single action.
+    /// Returns true if more simulations cannot change the decision, because the root is proven or has a single action.
     pub fn is_decided(&self) -> bool {
         let root = &self.nodes[0];
         root.proof != NONE || (root.kind == NodeKind::Choice && root.count == 1)
     }
 
-    /// Returns the actions of `seat` at the root; none before the second simulation.
+    /// Returns the statistics of each action of `seat` at the root; empty before the second simulation.
     pub fn candidates(&self, seat: Seat) -> impl Iterator<Item = Candidate> + '_ {
         let arms = self.nodes[self.nodes[0].children()].iter().filter(move |n| usize::from(n.by) == seat);
         arms.map(|n| Candidate {
@@ -278,7 +279,7 @@ impl SearchTree {
         self.back_up(solved);
     }
 
-    /// Plays a rollout to its end or to the cutoff. Returns true if the position was terminal before it.
+    /// Plays a rollout to the end of the episode or to the cutoff. Returns true if the position was already terminal.
     fn play_out(&mut self, rng: &mut Stream) -> bool {
         let Some(plies) = self.settings.cut else {
             let over = self.work.rollout(rng, ROLLOUT_LIMIT) == 0;
@@ -325,7 +326,7 @@ impl SearchTree {
         true
     }
 
-    /// Adds the actions of each seat in shuffled order, so that action ids do not bias the visits.
+    /// Adds a node for each action of each seat, in shuffled order so that action ids do not bias the visits.
     fn push_actions(&mut self, seats: SeatSet, kind: NodeKind, rng: &mut Stream) {
         for seat in seats.iter() {
             self.legal.clear();
@@ -335,8 +336,8 @@ impl SearchTree {
         }
     }
 
-    /// With PUCT: sets the priors of the actions of `seat` from node `first` on, and the midpoint of the game's bounds
-    /// as their initial mean.
+    /// Sets the priors of the actions of `seat`, which start at node `first`, for PUCT. Sets their initial mean to the
+    /// midpoint of the game's bounds.
     fn set_priors(&mut self, first: usize, seat: Seat) {
         let Some(ahead) = &mut self.ahead else { return };
         let children = &mut self.nodes[first..];
@@ -360,7 +361,7 @@ impl SearchTree {
         }
     }
 
-    /// Plays the action of the seat to move and returns its node.
+    /// Selects and plays an action of the seat to move. Returns the action's node.
     #[inline]
     fn choose(&mut self, at: usize) -> usize {
         let child = self.pick(at);
@@ -368,8 +369,9 @@ impl SearchTree {
         child
     }
 
-    /// Selects a child, the first of equals. UCT: unvisited children in order, then the greatest `mean + c *
-    /// sqrt(ln(visits) / n)`. PUCT: the greatest `mean + c * prior * sqrt(visits) / (1 + n)`.
+    /// Selects a child, the first in a tie. UCT: the next unvisited child, then the child with the greatest
+    /// `mean + c * sqrt(ln(visits) / n)`. PUCT: the child with the greatest
+    /// `mean + c * prior * sqrt(visits) / (1 + n)`.
     #[inline]
     fn pick(&self, at: usize) -> usize {
         let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
@@ -391,7 +393,7 @@ impl SearchTree {
         best
     }
 
-    /// Plays an outcome drawn by its weight and returns its node.
+    /// Draws a chance outcome by its weight and plays it. Returns the outcome's node.
     fn draw(&mut self, at: usize, rng: &mut Stream) -> usize {
         self.work.chance(&mut self.outcomes);
         let a = rng.pick(&self.outcomes).unwrap_or(0);
@@ -401,7 +403,7 @@ impl SearchTree {
         child
     }
 
-    /// Plays a joint move sampled by each seat's regrets and returns the node behind it.
+    /// Samples a joint move by the regrets of each seat and plays it. Returns the node after the joint move.
     fn choose_together(&mut self, at: usize, rng: &mut Stream) -> usize {
         let all = self.nodes[at].children();
         let (here, mut code, mut stride, mut from) = (self.path.len() - 1, 0, 1u128, all.start);
@@ -425,14 +427,14 @@ impl SearchTree {
         }) as usize
     }
 
-    /// Returns the arms of the seat whose first arm is at `from`.
+    /// Returns the indices of the arms of one seat; `from` is its first arm.
     fn arms(&self, from: usize, end: usize) -> std::ops::Range<usize> {
         let by = self.nodes[from].by;
         from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
     }
 
-    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly without positive regrets,
-    /// and with the exploration probability.
+    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly if no regret is positive,
+    /// and otherwise with the exploration probability.
     fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
         let regret = |i: usize| self.nodes[i].bonus.max(0.0);
         let sum: f64 = arms.clone().map(regret).sum();
@@ -449,8 +451,9 @@ impl SearchTree {
             .unwrap_or(last)
     }
 
-    /// Updates regrets after the joint move `code` at `path[i]`. Adds to each arm the gain that its seat would have
-    /// made with it, with the other seats' arms unchanged, by the means of the positions visited so far.
+    /// Updates the regrets after the joint move `code` at `path[i]`. To each arm that its seat did not play, adds the
+    /// gain that the arm would have brought if the other seats had played the same. Gains are estimated by the means of
+    /// visited positions.
     fn regret(&mut self, i: usize, code: u128) {
         let at = self.path[i];
         let all = self.nodes[at as usize].children();
@@ -486,7 +489,8 @@ impl SearchTree {
         self.settle();
     }
 
-    /// Uses the game's evaluation as the returns. Returns false without an evaluation or after the end.
+    /// Uses the game's evaluation as the simulated returns. Returns false without an evaluation or after the end of the
+    /// episode.
     fn take_guess(&mut self) -> bool {
         let (work, over) = (&self.work, self.work.turn() == ToMove::Over);
         let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();
@@ -497,7 +501,7 @@ impl SearchTree {
         known
     }
 
-    /// Subtracts the returns up to the root.
+    /// Subtracts the returns up to the root from the simulated returns.
     fn settle(&mut self) {
         for (r, base) in self.returns.iter_mut().zip(&self.base) {
             *r -= base;
@@ -542,9 +546,10 @@ impl SearchTree {
         }
     }
 
-    /// Returns the proof of a node that follows from its children: a seat has a move proven to give the maximum return,
-    /// or takes the best of its moves if all are proven; all outcomes of a chance node lead to the same return. Joint
-    /// moves prove nothing.
+    /// Returns the proof of a node that follows from the proofs of its children, if any.
+    ///
+    /// A seat's choice is proven if one move gives the maximum return, or if all moves are proven. A chance node is
+    /// proven if all outcomes have the same proven returns. Joint moves are never proven.
     fn proof_of(&self, at: usize) -> Option<u32> {
         let node = &self.nodes[at];
         let children = &self.nodes[node.children()];
@@ -568,8 +573,8 @@ impl SearchTree {
     }
 }
 
-/// Table of sqrt(ln n) for n = 0, 1, 2, ..., extended on demand. Uses only + * / and square roots, so that results are
-/// identical on every machine.
+/// Table of sqrt(ln n) for n = 0, 1, 2, ..., extended on demand. Computed with only + - * / and square roots, so that
+/// results are identical on every machine.
 pub(super) struct Logs {
     roots: Vec<f64>,
     last: f64,

@@ -1,9 +1,9 @@
-//! Equilibria of small games by counterfactual regret minimization, and the agent that plays them.
+//! Counterfactual regret minimization for small games, and the agent that plays the resulting equilibria.
 //!
 //! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information*
-//! (2007); CFR+: Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never
-//! fall below 0, seats are updated alternately, and round t has weight t in the average. In a two-player zero-sum game
-//! the average policy converges to an equilibrium; in other games convergence is not guaranteed.
+//! (2007); CFR+: Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets are
+//! never negative, seats are updated alternately, and round t has weight t in the average policy. In a two-player
+//! zero-sum game the average policy converges to an equilibrium; in other games convergence is not guaranteed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -18,9 +18,9 @@ use crate::refusal::does_not_play;
 use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Maximum number of nodes. Building the agent enumerates the whole tree, so larger games are refused.
+/// Maximum number of nodes in the tree of a supported game. Building the agent enumerates the whole tree.
 const MOST_NODES: usize = 20_000;
-/// Maximum number of cached solutions. Clients choose the parameters, so the number of games is unbounded.
+/// Maximum number of cached solutions. A limit is needed because clients choose the parameters of games.
 const MOST_KEPT: usize = 16;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -30,14 +30,14 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .args(&[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")]);
 
-/// CFR+ on one tree. Policies have the layout of [`GameTree`]: one probability for every action of every information
+/// CFR+ on one game tree. Policies have the layout of [`GameTree`]: one probability for each action of each information
 /// set.
 pub struct Cfr<'t> {
     tree: &'t GameTree,
     regrets: Vec<f64>,
-    /// Policy of the next round, by regret matching.
+    /// Policy of the next round, computed by regret matching.
     policy: Vec<f64>,
-    /// Sum of the policies so far, weighted by the seat's own reach and the round number.
+    /// Sum of the policies of all rounds, weighted by the seat's own reach probability and the round number.
     sums: Vec<f64>,
     rounds: u32,
     // Reused buffers by node: reach probability of the seat's own choices and of all others, and value.
@@ -47,7 +47,7 @@ pub struct Cfr<'t> {
 }
 
 impl<'t> Cfr<'t> {
-    /// Creates the state before the first round, with the uniform policy.
+    /// Creates the solver before its first round, with the uniform policy.
     pub fn new(tree: &'t GameTree) -> Self {
         let (policy, nodes) = (tree.uniform(), tree.nodes().len());
         let (none, blank) = (vec![0.0; policy.len()], vec![1.0; nodes]);
@@ -63,7 +63,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Runs this many more rounds.
+    /// Runs this many further rounds.
     pub fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.rounds += 1;
@@ -71,12 +71,13 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Returns the average policy over all rounds, which is the one to play; uniform in sets that a seat never reached.
+    /// Returns the average policy over all rounds, which is the policy to play. Information sets that their seat never
+    /// reached have uniform probabilities.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }
 
-    /// Returns the information set of a node at which `seat` chooses.
+    /// Returns the information set of a node if `seat` chooses there.
     fn own_set(&self, node: &GameTreeNode, seat: Seat) -> Option<usize> {
         match node.kind {
             NodeKind::Choice(set) if self.tree.sets()[set as usize].seat == seat => Some(set as usize),
@@ -84,7 +85,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Returns the probability of each child of a node.
+    /// Returns the probability of `child`, the k-th child of `node`, under the current policy.
     fn likely(&self, node: &GameTreeNode, child: usize, k: usize) -> f64 {
         match node.kind {
             NodeKind::Choice(set) => self.policy[self.tree.sets()[set as usize].places().start + k],
@@ -92,7 +93,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Runs one seat's half of a round: updates its regrets against the others' policies, then its policy.
+    /// Runs one seat's part of a round: updates the seat's regrets against the others' policies, then its policy.
     fn update(&mut self, seat: Seat) {
         let tree = self.tree;
         let mut summed = vec![false; tree.sets().len()];
@@ -133,7 +134,7 @@ impl<'t> Cfr<'t> {
     }
 }
 
-/// Game that is solved at the first move request.
+/// Game tree with its policy, which is solved at the first move request.
 struct SolvedGame {
     tree: GameTree,
     rounds: u32,
@@ -150,10 +151,10 @@ impl SolvedGame {
     }
 }
 
-/// Games by game string and rounds.
+/// Solved games by game string and number of rounds.
 type SolvedGames = HashMap<(String, u64), Arc<SolvedGame>>;
 
-/// Cache of solutions, since a server builds an agent for every match.
+/// Cache of solved games, shared by all agents because a server builds an agent for every match.
 static KNOWN: LazyLock<Mutex<SolvedGames>> = LazyLock::new(Mutex::default);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -198,7 +199,7 @@ mod tests {
         (game, tree)
     }
 
-    /// Kuhn (1950): the first seat loses 1/18 per hand.
+    /// Checks the value published by Kuhn (1950): the first seat loses 1/18 per hand.
     #[test]
     fn kuhn_poker_value_matches_publication() {
         let (_, tree) = tree("kuhn_poker");

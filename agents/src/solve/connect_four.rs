@@ -1,4 +1,4 @@
-//! Connect Four on the standard board: an opening book, then a search to the end.
+//! Connect Four on the standard board, played from an opening book and then by a search to the end of the game.
 
 use std::sync::Arc;
 
@@ -23,12 +23,13 @@ use search::{Search, first, ordered};
 
 pub(super) const GAME: &str = "connect_four";
 
-/// Maximum positions searched per move, about half a second. Harder positions occur in the opening, which the book
-/// covers.
+/// Maximum number of positions searched per move, which takes about half a second. Harder positions occur only in the
+/// opening, which the book covers.
 const MOST_NODES: u64 = 5_000_000;
-/// Number of stones from which wins are as fast and losses as slow as possible; before, only the result counts.
+/// Number of stones from which the solver prefers fast wins and slow losses; before, only the result counts.
 const EXACT: u32 = 14;
-/// Search depth of `alphabeta`, which plays positions that are not solved in time or are lost but far from the end.
+/// Search depth of `alphabeta`, the fallback for early lost positions and for positions that are not solved within the
+/// limit.
 const DEPTH: &str = "8";
 
 pub(super) fn solution(game: &GameRef) -> SolutionResult {
@@ -42,7 +43,7 @@ pub(super) fn solution(game: &GameRef) -> SolutionResult {
     }
     let fallback = AgentSpec::of(alphabeta::ENTRY, vec![("depth", DEPTH.to_owned())], "")
         .and_then(|spec| (alphabeta::ENTRY.build)(&spec, game))
-        .map_err(|_| ("alphabeta does not play it", "alphabeta must play it too"))?;
+        .map_err(|_| ("alphabeta does not play it", "it plays variants that alphabeta supports"))?;
     Ok(Box::new(ConnectFour { fallback }))
 }
 
@@ -66,7 +67,7 @@ impl Solution for ConnectFour {
     }
 }
 
-/// Returns the cells of the best moves; `None` if the search gave up or an early position is lost.
+/// Returns the cells of the best moves; `None` if the search reached its limit or an early position is lost.
 fn best(p: BitBoard, search: &mut Search) -> Option<u64> {
     if p.wins() != 0 {
         return Some(p.wins());

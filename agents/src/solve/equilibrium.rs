@@ -1,4 +1,4 @@
-//! `equilibrium`: stored policies of small games, solved in advance, so that a move costs a lookup and no tree.
+//! `equilibrium`: policies of small games that were solved in advance, so that a move requires only a table lookup.
 //!
 //! A table is the average policy of [CFR+](crate::solve::cfr) for one game with its default parameters, created and
 //! evaluated by
@@ -7,10 +7,10 @@
 //! cargo run --release -p ludex-agents --example tables -- kuhn_poker leduc_poker liars_dice
 //! ```
 //!
-//! For every information set with a choice, in ascending key order, the table contains the key (the low 32 bits of the
-//! digest of the seat's view, little-endian), the number of actions, and one byte of weight for each action in the
-//! order of the legal actions. A change of a game's view changes the keys: the tests then fail, and the command must be
-//! run again.
+//! The table has one row for every information set with a choice, in ascending key order. A row consists of the key,
+//! the number of actions, and one byte of weight per legal action, in order. The key is the low 32 bits of the digest
+//! of the seat's view, little-endian. If a game's view changes, the keys change and the tests fail; the command must
+//! then be run again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -31,7 +31,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     build,
 );
 
-/// Stored policy of one game, unpacked on first use.
+/// Stored policy of a game, unpacked on first use.
 type Stored = LazyLock<PolicyTable>;
 
 /// Stored policies by game.
@@ -41,15 +41,15 @@ static TABLES: [(&str, Stored); 3] = [
     ("liars_dice", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/liars_dice.policy")))),
 ];
 
-/// Policy in stored form: weights of actions by information set.
+/// Policy in stored form: action weights by key of the information set.
 pub struct PolicyTable(HashMap<u32, Box<[u8]>>);
 
-/// Returns the key of an information set in a table.
+/// Returns the table key of an information set: the low 32 bits of its digest.
 fn key(digest: u128) -> u32 {
     digest as u32
 }
 
-/// Returns the weights whose proportions best approximate these probabilities.
+/// Returns the byte weights whose proportions best approximate these probabilities.
 fn bytes(shares: &[f64]) -> Vec<u8> {
     let rounded = |scale: u32| -> Vec<u32> { shares.iter().map(|p| (p * f64::from(scale)).round() as u32).collect() };
     let error = |weights: &[u32]| -> f64 {
@@ -64,14 +64,14 @@ fn bytes(shares: &[f64]) -> Vec<u8> {
 }
 
 impl PolicyTable {
-    /// Returns the stored table of a game with exactly these parameters.
+    /// Returns the stored policy of a game; `None` unless the game has default parameters and a stored policy.
     pub fn stored(game: &GameRef) -> Option<&'static PolicyTable> {
         let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
         let default = ludex_games::load(game.id()).ok()?;
         (default.spec().string == game.spec().string).then_some(&**table)
     }
 
-    /// Packs a policy of `tree` with byte precision.
+    /// Packs a policy of `tree`, with probabilities rounded to byte weights.
     ///
     /// # Errors
     /// Two information sets with the same key.
@@ -81,7 +81,7 @@ impl PolicyTable {
         rows.retain(|(_, shares)| shares.len() > 1);
         rows.sort_unstable_by_key(|row| row.0);
         if let Some(twins) = rows.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(format!("two information sets have the key {:08x}: take more bits", twins[0].0));
+            return Err(format!("two information sets have the key {:08x}; use more bits", twins[0].0));
         }
         let mut out = Vec::new();
         for (key, shares) in rows {
@@ -92,7 +92,7 @@ impl PolicyTable {
         Ok(out)
     }
 
-    /// Parses the output of [`PolicyTable::pack`]; an incomplete row at the end is ignored.
+    /// Unpacks the output of [`PolicyTable::pack`]. Ignores an incomplete row at the end.
     pub fn unpack(mut bytes: &[u8]) -> PolicyTable {
         let mut rows = HashMap::new();
         while let [a, b, c, d, count, rest @ ..] = bytes {
@@ -103,12 +103,13 @@ impl PolicyTable {
         PolicyTable(rows)
     }
 
-    /// Returns the weights of the actions of the information set with this digest.
+    /// Returns the action weights of the information set with this digest.
     pub fn weights(&self, digest: u128) -> Option<&[u8]> {
         self.0.get(&key(digest)).map(|row| &**row)
     }
 
-    /// Returns the policy in the layout of [`GameTree`]; uniform in sets that are not in the table.
+    /// Returns the policy in the layout of [`GameTree`]. Information sets that are not in the table have uniform
+    /// probabilities.
     pub fn policy(&self, tree: &GameTree) -> Vec<f64> {
         let mut policy = tree.uniform();
         for (set, digest) in tree.digests() {

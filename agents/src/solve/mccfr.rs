@@ -1,10 +1,11 @@
 //! Monte Carlo counterfactual regret minimization with external sampling: equilibria of games whose trees are too large
 //! for full sweeps.
 //!
-//! In every iteration each seat in turn traverses all of its own actions, while chance and the other seats sample one
-//! action each; the sampled regrets are unbiased. The average policy is updated at opponents' nodes, whose sampling
-//! frequency matches their policies. In a two-player zero-sum game it converges to an equilibrium at a rate of one over
-//! the square root of the iterations. [CFR+](crate::solve::cfr) converges faster if full sweeps are feasible.
+//! In every iteration, each seat in turn traverses all of its own actions, while chance and the other seats sample one
+//! action each. The sampled regrets are unbiased. The average policy is updated at the other seats' nodes, which are
+//! sampled as often as their policies reach them. In a two-player zero-sum game, the average policy converges to an
+//! equilibrium; the error is proportional to one over the square root of the number of iterations.
+//! [CFR+](crate::solve::cfr) converges faster if full sweeps are feasible.
 //!
 //! Source: Lanctot, Waugh, Zinkevich and Bowling, *Monte Carlo sampling for regret minimization in extensive games*
 //! (2009); OpenSpiel's `algorithms/external_sampling_mccfr.cc` for the update of the average.
@@ -13,23 +14,23 @@ use ludex_env::{Seat, Stream};
 
 use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 
-/// External-sampling MCCFR on one tree. Policies have the layout of [`GameTree`].
+/// External-sampling MCCFR on one game tree. Policies have the layout of [`GameTree`].
 pub struct Mccfr<'t> {
     tree: &'t GameTree,
     rng: Stream,
     regrets: Vec<f64>,
-    /// Sum of the policies so far.
+    /// Sum of the policies of all iterations.
     sums: Vec<f64>,
 }
 
 impl<'t> Mccfr<'t> {
-    /// Creates the state before the first iteration, with the uniform policy.
+    /// Creates the solver before its first iteration, with the uniform policy.
     pub fn new(tree: &'t GameTree, rng: Stream) -> Self {
         let none = vec![0.0; tree.uniform().len()];
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
 
-    /// Runs this many more iterations.
+    /// Runs this many further iterations.
     pub fn run(&mut self, iterations: u32) {
         for _ in 0..iterations {
             (0..self.tree.players()).for_each(|seat| {
@@ -38,13 +39,14 @@ impl<'t> Mccfr<'t> {
         }
     }
 
-    /// Returns the average policy, which is the one to play; uniform in sets that no seat has reached.
+    /// Returns the average policy, which is the policy to play. Information sets that were never sampled have uniform
+    /// probabilities.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }
 
-    /// Returns the value of `at` for `seat`: traverses all of its own actions and samples all others. The recursion is
-    /// as deep as the game is long.
+    /// Returns the sampled value of node `at` for `seat`. Traverses all of the seat's actions, and samples one action
+    /// of chance and of each other seat. The recursion is as deep as the game is long.
     fn walk(&mut self, at: usize, seat: Seat) -> f64 {
         let tree = self.tree;
         let node = &tree.nodes()[at];
@@ -69,13 +71,14 @@ impl<'t> Mccfr<'t> {
         }
     }
 
-    /// Continues at one child, sampled by `shares`.
+    /// Samples one child by `shares` and returns its value for `seat`.
     fn walk_one(&mut self, node: &GameTreeNode, shares: &[f64], seat: Seat) -> f64 {
         let drawn = super::solution::sample_index(shares, &mut self.rng);
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Regret matching: returns shares proportional to the positive regrets; uniform without any.
+    /// Returns the probabilities of actions by regret matching: proportional to the positive regrets, or uniform
+    /// without any.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn mutual_defection_is_found() {
+    fn sampling_solves_prisoners_dilemma() {
         let tree = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         let mut solver = Mccfr::new(&tree, Stream::from_text("defect"));
         solver.run(5_000);

@@ -1,7 +1,7 @@
-//! Nim by its theory.
+//! Nim, solved by the theory of Bouton, *Nim, a game with a complete mathematical theory* (1901).
 //!
-//! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). The player who leaves piles with xor zero
-//! wins; in misère play, once no pile has more than one object, the player who leaves an odd number of piles.
+//! The player wins who leaves piles whose xor is zero. In misère play, once no pile has more than one object, the
+//! player wins who leaves an odd number of piles.
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::nim::View;
@@ -22,11 +22,11 @@ struct Nim {
     is_misere: bool,
 }
 
-/// Facts about the piles that determine the winner.
+/// Properties of the piles that determine the winner.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     xor: u8,
-    /// Piles of one object.
+    /// Number of piles with one object.
     single: u32,
     large: u32,
 }
@@ -53,7 +53,7 @@ impl Nim {
         if self.is_misere && sum.large == 0 { sum.single % 2 == 1 } else { sum.xor == 0 }
     }
 
-    /// Returns the number of moves and of winning moves.
+    /// Returns the number of legal moves and the number of winning moves.
     fn chances(&self, piles: &[u8], sum: Sum) -> (u32, u32) {
         let mut chances = (0, 0);
         for &size in piles {
@@ -68,7 +68,8 @@ impl Nim {
 }
 
 impl Solution for Nim {
-    /// Returns the winning moves; without any, the moves after which a random reply is least likely to win.
+    /// Returns the winning moves. In a lost position, returns the moves after which the smallest share of the
+    /// opponent's replies wins.
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let mut piles = view::<View>(ask)?.piles;
         let n = piles.len().max(1);

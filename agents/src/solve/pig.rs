@@ -1,7 +1,8 @@
 //! Two-player pig, solved by backward induction.
 //!
 //! Source: Neller and Presser, *Optimal play of the dice game Pig* (2004). Only the values at the start of turns are
-//! stored; a turn is solved backwards from them, from the winning total down to zero. The solution ignores the horizon.
+//! stored. The values within a turn are computed backward, from the winning turn total down to zero. The solution
+//! ignores the horizon.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -17,19 +18,19 @@ use crate::typed_access::view;
 
 pub(super) const GAME: &str = "pig";
 
-/// Maximum winning score. The work grows with its third power.
+/// Maximum supported `winscore`. The time to solve a game grows with its third power.
 const MOST_POINTS: u64 = 200;
-/// Minimum horizon per point of the winning score. Games with any usual die almost never last longer.
+/// Minimum supported horizon per point of `winscore`. With ordinary dice, games almost never last that long.
 const HORIZON: u64 = 8;
-/// Bisection steps, more than the mantissa bits of a double.
+/// Number of bisection steps, more than a double has mantissa bits.
 const HALVINGS: u32 = 54;
-/// Maximum number of cached games. Clients choose the parameters, so the number of games is unbounded.
+/// Maximum number of cached solutions. A limit is needed because clients choose the parameters of games.
 const MOST_KEPT: usize = 16;
 
 const ROLL: Action = 0;
 const STOP: Action = 1;
 
-/// Rules that affect the solution.
+/// Parameters of the game that affect the solution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct PigRules {
     goal: usize,
@@ -37,7 +38,7 @@ struct PigRules {
     piglet: bool,
 }
 
-/// Values at the start of a turn, by rules; solved at the first move.
+/// Values at the start of a turn, by rules; computed at the first move.
 type SolvedRules = HashMap<PigRules, Arc<OnceLock<Vec<f64>>>>;
 
 static KNOWN: LazyLock<Mutex<SolvedRules>> = LazyLock::new(Mutex::default);
@@ -50,10 +51,10 @@ pub(super) fn solution(game: &GameRef) -> SolutionResult {
         return Err(("it has more than two players", "it plays two-player pig"));
     }
     if goal > MOST_POINTS {
-        return Err(("winscore is too high", "it plays pig with a winscore of at most 200"));
+        return Err(("its winscore is too high", "it plays pig with a winscore of at most 200"));
     }
     if number("horizon") < HORIZON * goal {
-        return Err(("the horizon is near", "it plays pig with a horizon of at least 8 times the winscore"));
+        return Err(("its horizon is too short", "it plays pig with a horizon of at least 8 times the winscore"));
     }
     let rules = PigRules {
         goal: goal as usize,
@@ -72,16 +73,16 @@ struct Pig {
     starts: Arc<OnceLock<Vec<f64>>>,
 }
 
-/// Win probabilities of a roll and of a stop.
+/// Win probabilities after a roll and after a stop.
 struct Chances {
     roll: f64,
     stop: f64,
 }
 
 impl PigRules {
-    /// Returns the values of roll and stop with `total` points in the turn for a player with `mine` points against
-    /// `theirs`, if a lost turn has value `nothing`. `starts` contains the values at the start of a turn by own points
-    /// and the opponent's.
+    /// Returns the win probabilities of a player with `mine` points against `theirs` and a turn total of `total`.
+    /// `starts` contains the win probabilities at the start of a turn, by own points and opponent's points. `nothing`
+    /// is the win probability after a turn without points.
     fn chances(self, starts: &[f64], [mine, theirs]: [usize; 2], total: usize, nothing: f64) -> Chances {
         let missing = self.goal - mine;
         let sides = self.sides as f64;
@@ -102,7 +103,7 @@ impl PigRules {
         chances
     }
 
-    /// Returns the win probability at the start of a turn, by own points and the opponent's.
+    /// Returns the win probabilities at the start of a turn, by own points and opponent's points.
     fn solve(self) -> Vec<f64> {
         let goal = self.goal;
         let mut starts = vec![0.5; goal * goal];
@@ -160,14 +161,14 @@ mod tests {
         PigRules { goal, sides, piglet }
     }
 
-    /// Neller and Presser (2004): the first player wins 53.06 % of the games.
+    /// Checks the result of Neller and Presser (2004): the first player wins 53.06 % of the games.
     #[test]
     fn first_player_win_rate_matches_publication() {
         let starts = rules(100, 6, false).solve();
         assert!((starts[0] - 0.5306).abs() < 5e-5, "{}", starts[0]);
     }
 
-    /// The same paper solves two-point piglet with a coin by hand.
+    /// Checks the two-point piglet with a coin, which Neller and Presser (2004) solve by hand.
     #[test]
     fn piglet_solution_matches_publication() {
         let starts = rules(2, 2, true).solve();
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Checks Bellman's equation directly: no single deviation is better.
+    /// Checks Bellman's equation directly: no deviation in a single decision is better.
     #[test]
     fn values_satisfy_bellman_equation() {
         for rules in [rules(20, 6, false), rules(15, 3, false), rules(9, 4, true)] {

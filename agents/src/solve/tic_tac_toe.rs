@@ -1,4 +1,4 @@
-//! Tic-tac-toe by enumeration of all 5,478 positions.
+//! Tic-tac-toe, solved by enumerating all 5,478 positions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";
 
-/// Values for the side to move by the game's hash, which is unique per position: 0 for a draw; otherwise the sign is
-/// the result, and faster ends have greater absolute values.
+/// Values of positions for the side to move, by the game's hash, which is unique per position. A draw is 0; otherwise
+/// the sign is the result, and faster wins or losses have greater absolute values.
 type Table = HashMap<u64, i8>;
 
-/// Absolute value of a finished win.
+/// Absolute value of a position in which the game has been won.
 const WON: i8 = 10;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -52,7 +52,8 @@ impl Solution for TicTacToe {
     }
 }
 
-/// Returns the value of a position for the side to move, and stores it with those of all following positions.
+/// Returns the value of a position for the side to move. Stores the values of this position and all following positions
+/// in `table`.
 fn value(state: &dyn DynState, table: &mut Table) -> i8 {
     let hash = state.hash().unwrap_or(0);
     if let Some(&known) = table.get(&hash) {

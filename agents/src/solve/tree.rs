@@ -1,12 +1,13 @@
-//! Game trees: exact values, best responses and exploitability of tabular policies, for games that are small enough to
-//! be enumerated.
+//! Game trees: exact values, best responses and exploitability of tabular policies, for games small enough to be
+//! enumerated.
 //!
-//! A [`GameTree`] is built once, by playing every action and every outcome, and stores no states: its nodes are in one
-//! list, children after their parents and siblings adjacent, so that one forward pass computes reach probabilities and
-//! one backward pass computes values. Nodes at which a seat has the same information (equal digests of its views) form
-//! an information set. A policy is a flat list with one probability for every action of every information set.
+//! A [`GameTree`] is built once, by playing every action and every outcome, and stores no states. Its nodes are in one
+//! list, in which children follow their parents and siblings are adjacent. One forward pass computes reach
+//! probabilities, and one backward pass computes values. Nodes at which a seat has the same information (equal digests
+//! of its views) form an information set. A policy is a flat list with one probability for each action of each
+//! information set.
 //!
-//! Simultaneous moves become sequential choices in seat order, without information about the others' choices.
+//! Simultaneous moves become sequential choices in seat order, without information about the other seats' choices.
 //!
 //! Source: Kuhn, *Extensive games and the problem of information* (1953); Zinkevich, Johanson, Bowling and Piccione,
 //! *Regret minimization in games with incomplete information* (2007); OpenSpiel's `algorithms/best_response.cc` for
@@ -24,26 +25,26 @@ use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, ToMove, View
 pub enum TreeError {
     #[error("the tree has more than {0} nodes")]
     TooLarge(usize),
-    /// Seat to move without actions: its moves are documents, which cannot be enumerated.
+    /// Seat to move without listed actions, because its moves are documents.
     #[error("moves of seat {0} cannot be enumerated")]
     NotListed(Seat),
-    /// Different legal actions at two nodes with the same view.
-    #[error("seat {0} has different legal actions at equal views")]
+    /// Seat with different legal actions at two nodes that have the same view.
+    #[error("seat {0} has different legal actions in positions with equal views")]
     Unlike(Seat),
 }
 
-/// Kind of a node.
+/// Kind of a node in the game tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Choice of a seat: index of the information set; child k is its action k.
+    /// Choice of a seat, with the index of the information set; child k follows from action k of the set.
     Choice(u32),
-    /// Chance; children have [probabilities](GameTree::probability).
+    /// Chance event; its children have [probabilities](GameTree::probability).
     Chance,
-    /// End of the game: index of the [returns](GameTree::returns).
+    /// End of the game, with the index of its [returns](GameTree::returns).
     Over(u32),
 }
 
-/// Node with its kind and children.
+/// Node with its kind and the range of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameTreeNode {
     pub kind: NodeKind,
@@ -58,7 +59,7 @@ impl GameTreeNode {
     }
 }
 
-/// Information set: its seat, and its range in a policy.
+/// Information set: its seat, and the range of its actions in a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InfoSet {
     pub seat: Seat,
@@ -67,7 +68,7 @@ pub struct InfoSet {
 }
 
 impl InfoSet {
-    /// Returns the indices of its actions in a policy.
+    /// Returns the indices of the set's actions in a policy.
     pub fn places(&self) -> Range<usize> {
         range(self.first, self.count)
     }
@@ -77,55 +78,55 @@ fn range(first: u32, count: u32) -> Range<usize> {
     first as usize..(first + count) as usize
 }
 
-/// Number of positions of each kind.
+/// Number of positions in a game tree, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// Positions with a chance event.
+    /// Number of positions with a chance event.
     pub chance: usize,
-    /// Positions with a move of one seat.
+    /// Number of positions in which one seat moves.
     pub decisions: usize,
-    /// Positions with simultaneous moves.
+    /// Number of positions with simultaneous moves.
     pub together: usize,
-    /// Positions at which the game is over.
+    /// Number of positions in which the game is over.
     pub ends: usize,
 }
 
-/// Best response to the policies of the others.
+/// Best response of one seat to the policies of the other seats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// Value for the seat.
+    /// Expected return of the seat.
     pub value: f64,
-    /// Complete policy: the input with the seat's own sets replaced by one action each. Sets that the others' policies
-    /// never reach get their first action.
+    /// Policy of all seats, in which each information set of the responding seat has a single action. Sets that the
+    /// other seats' policies never reach have their first action.
     pub policy: Vec<f64>,
 }
 
-/// Tree of a game.
+/// Tree of a whole game.
 pub struct GameTree {
     players: usize,
     nodes: Vec<GameTreeNode>,
-    /// Probability of each node from its parent by chance; 1 for choices of seats.
+    /// Probability of each node given its parent, if the parent is a chance node; otherwise 1.
     probabilities: Vec<f64>,
-    /// Returns at the ends, one value per seat for each end.
+    /// Returns at the end nodes: for each end, one value per seat.
     returns: Vec<f64>,
     sets: Vec<InfoSet>,
-    /// Action of each policy index.
+    /// Action id for each index in a policy.
     actions: Vec<Action>,
-    /// Information sets by seat and digest of its view.
+    /// Index of each information set, by seat and digest of the seat's view.
     known: HashMap<(Seat, u128), u32>,
     counts: NodeCounts,
 }
 
-/// Node that is not expanded yet.
+/// Node whose children have not been added yet.
 struct Pending {
     node: usize,
     state: Box<dyn DynState>,
-    /// Choices so far in a simultaneous move.
+    /// Actions chosen so far in a simultaneous move.
     joint: Vec<Action>,
 }
 
 impl GameTree {
-    /// Builds the tree of `game`, with at most `most` nodes.
+    /// Builds the tree of `game`, which may have at most `most` nodes.
     ///
     /// # Errors
     /// Fails if the tree is too large or its moves cannot be enumerated.
@@ -197,7 +198,7 @@ impl GameTree {
         Ok(tree)
     }
 
-    /// Adds a node, initially of kind chance.
+    /// Adds a node, with kind `Chance` until it is expanded.
     fn add(&mut self, probability: f64, most: usize) -> Result<usize, TreeError> {
         if self.nodes.len() >= most {
             return Err(TreeError::TooLarge(most));
@@ -207,7 +208,7 @@ impl GameTree {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Makes `node` a choice of `seat` in its information set, and returns its actions.
+    /// Turns `node` into a choice of `seat` in its information set, and returns the legal actions.
     fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
         let legal = state.legal_list(seat);
         if legal.is_empty() {
@@ -231,17 +232,17 @@ impl GameTree {
         self.players
     }
 
-    /// Returns all nodes; the first is the root, and children follow their parents.
+    /// Returns all nodes. The first node is the root, and children follow their parents.
     pub fn nodes(&self) -> &[GameTreeNode] {
         &self.nodes
     }
 
-    /// Returns the probability of `node` from its parent by chance; 1 for choices of seats.
+    /// Returns the probability of `node` given its parent, if the parent is a chance node; otherwise 1.
     pub fn probability(&self, node: usize) -> f64 {
         self.probabilities[node]
     }
 
-    /// Returns the returns of an [end](NodeKind::Over), one per seat.
+    /// Returns the returns of the [end](NodeKind::Over) with this index, one per seat.
     pub fn returns(&self, end: u32) -> &[f64] {
         &self.returns[end as usize * self.players..][..self.players]
     }
@@ -250,22 +251,22 @@ impl GameTree {
         &self.sets
     }
 
-    /// Returns the actions of an information set, ascending.
+    /// Returns the action ids of an information set, ascending.
     pub fn actions(&self, set: usize) -> &[Action] {
         &self.actions[self.sets[set].places()]
     }
 
-    /// Returns the information set in which `seat` is to move with this view.
+    /// Returns the index of the information set in which `seat` moves with this view.
     pub fn set(&self, seat: Seat, view: &dyn DynView) -> Option<usize> {
         self.known.get(&(seat, digest(view))).map(|&set| set as usize)
     }
 
-    /// Returns every information set with the digest of its view.
+    /// Returns the index of every information set, with the digest of its view.
     pub fn digests(&self) -> impl Iterator<Item = (usize, u128)> + '_ {
         self.known.iter().map(|(&(_, digest), &set)| (set as usize, digest))
     }
 
-    /// Returns the number of positions of each kind.
+    /// Returns the number of positions, by kind.
     pub fn counts(&self) -> NodeCounts {
         self.counts
     }
@@ -275,10 +276,10 @@ impl GameTree {
         self.sets.iter().flat_map(|set| std::iter::repeat_n(1.0 / f64::from(set.count), set.count as usize)).collect()
     }
 
-    /// Normalizes values within each set to a policy; uniform where all are zero.
+    /// Normalizes the values of each information set to probabilities; uniform if all values of the set are zero.
     ///
     /// # Panics
-    /// If `of` does not have one number for every action of every set.
+    /// If `of` does not have one number for each action of each information set.
     pub fn shares(&self, of: &[f64]) -> Vec<f64> {
         let mut out = self.uniform();
         for set in &self.sets {
@@ -298,10 +299,10 @@ impl GameTree {
         }
     }
 
-    /// Returns the expected returns of all seats under `policy`.
+    /// Returns the expected return of each seat under `policy`.
     ///
     /// # Panics
-    /// If `policy` does not have one number for every action of every set.
+    /// If `policy` does not have one number for each action of each information set.
     pub fn values(&self, policy: &[f64]) -> Vec<f64> {
         let n = self.players;
         let mut values = vec![0.0; n * self.nodes.len()];
@@ -324,7 +325,7 @@ impl GameTree {
     /// Returns the best response of `seat` to `policy`.
     ///
     /// # Panics
-    /// If `policy` does not have one number for every action of every set.
+    /// If `policy` does not have one number for each action of each information set.
     pub fn best_response(&self, policy: &[f64], seat: Seat) -> Response {
         let own = |node: &GameTreeNode| match node.kind {
             NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
@@ -383,20 +384,20 @@ impl GameTree {
         Response { value: value[0], policy }
     }
 
-    /// Returns the sum over all seats of the gain from a unilateral best response to `policy`: 0 in an equilibrium.
+    /// Returns the sum over all seats of the gain from a unilateral best response to `policy`; 0 in an equilibrium.
     ///
     /// # Panics
-    /// If `policy` does not have one number for every action of every set.
+    /// If `policy` does not have one number for each action of each information set.
     pub fn nash_conv(&self, policy: &[f64]) -> f64 {
         let values = self.values(policy);
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
     }
 
-    /// Returns [`GameTree::nash_conv`] per seat. In a two-player zero-sum game this is the mean gain of a
-    /// best-responding opponent over both seats, beyond the game's value.
+    /// Returns [`GameTree::nash_conv`] divided by the number of seats. In a two-player zero-sum game, this is the mean
+    /// over both seats of a best-responding opponent's gain beyond the value of the game.
     ///
     /// # Panics
-    /// If `policy` does not have one number for every action of every set.
+    /// If `policy` does not have one number for each action of each information set.
     pub fn exploitability(&self, policy: &[f64]) -> f64 {
         self.nash_conv(policy) / self.players as f64
     }
@@ -412,7 +413,7 @@ mod tests {
         (game, tree)
     }
 
-    /// Writes into `policy` the probability `of` of action 1 at every choice after `s`.
+    /// Writes the probability of action 1, computed by `of`, into `policy` for every choice from state `s` on.
     fn write(tree: &GameTree, s: &dyn DynState, of: &dyn Fn(Seat, &serde_json::Value) -> f64, policy: &mut [f64]) {
         let mut outcomes = Outcomes::new();
         s.chance(&mut outcomes);
@@ -431,9 +432,9 @@ mod tests {
         }
     }
 
-    /// Kuhn's own solution, for every bluffing rate of the first seat.
+    /// Checks Kuhn's own solution for every bluffing rate of the first seat.
     #[test]
-    fn known_kuhn_poker_equilibrium_has_zero_exploitability() {
+    fn published_kuhn_poker_equilibrium_has_zero_exploitability() {
         let (game, tree) = tree("kuhn_poker");
         for bluff in [0.0, 0.2, 1.0 / 3.0] {
             let of = |_: Seat, v: &serde_json::Value| match (v["bets"].as_str().unwrap(), v["card"].as_u64().unwrap()) {
@@ -452,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn best_response_value_matches_its_policy() {
+    fn best_response_value_matches_value_of_its_policy() {
         for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
             let (_, tree) = tree(game);
             let uniform = tree.uniform();
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn simultaneous_choices_are_hidden_from_each_other() {
+    fn seats_do_not_see_simultaneous_choices() {
         let (_, tree) = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         assert_eq!(tree.counts(), NodeCounts { chance: 0, decisions: 0, together: 5, ends: 16 });
         assert_eq!(tree.sets().len(), 10);

@@ -1,4 +1,4 @@
-//! `alphabeta`: perfect play within its horizon, distant threats, and refused games.
+//! Tests of `alphabeta`: perfect play within its horizon, distant threats, and refused games.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove};
 
-/// Returns the value of a position for seat 0 by plain minimax.
+/// Returns the value of a position for seat 0, computed by plain minimax.
 fn minimax(state: &dyn DynState) -> f64 {
     let ToMove::Seat(seat) = state.turn() else {
         return state.returns()[0];
@@ -89,7 +89,7 @@ fn search_finds_double_threat() {
 }
 
 #[test]
-fn lost_position_is_prolonged() {
+fn search_delays_unavoidable_loss() {
     // o loses to the open three; blocking one end delays the loss longest.
     let g = game("connect_four");
     let state = after(&g, &[3, 3, 2, 3, 1]);
@@ -98,7 +98,7 @@ fn lost_position_is_prolonged() {
 }
 
 #[test]
-fn ties_are_broken_by_key_locally_and_remotely() {
+fn ties_are_broken_by_key() {
     let g = game("tic_tac_toe");
     let (agent, state) = (build("alphabeta depth=2", &g).unwrap(), g.start());
     let moves: Vec<u32> = (0..20).map(|seed| near(&*agent, &*state, 0, 0, &Draw::new(g.id(), seed, 0))).collect();
@@ -109,7 +109,7 @@ fn ties_are_broken_by_key_locally_and_remotely() {
     }
 }
 
-/// Returns the reply to the first position of `name` after some plies.
+/// Returns the reply in the position of game `name` after these plies.
 fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);
@@ -188,7 +188,7 @@ fn search_beats_random_on_every_board() {
 }
 
 #[test]
-fn deeper_search_beats_shallower_at_connect_four() {
+fn deeper_search_beats_shallow_search_at_connect_four() {
     let g = game("connect_four");
     let mut score = 0.0;
     for seed in 0..6 {

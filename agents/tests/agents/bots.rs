@@ -29,7 +29,7 @@ fn tit_for_tat_repeats_opponent_move() {
 }
 
 #[test]
-fn tit_for_tat_reads_the_other_seat() {
+fn tit_for_tat_copies_opponent_in_either_seat() {
     let g = game("iterated_prisoners_dilemma(num_repetitions=3)");
     let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
@@ -46,7 +46,7 @@ fn tit_for_tat_refuses_other_games() {
     assert!(e.message.contains("iterated_prisoners_dilemma"), "{e}");
 }
 
-/// Writer whose output is readable afterwards.
+/// Writer whose output can be read by the test.
 #[derive(Default)]
 struct Paper(std::sync::Arc<Mutex<Vec<u8>>>);
 
@@ -59,7 +59,7 @@ impl std::io::Write for Paper {
     }
 }
 
-/// Returns the move of a person who types `lines` after `history` of tic_tac_toe, and the terminal output.
+/// Returns the move of a person who types `lines` after the actions `history`, and the terminal output.
 fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     let g = game(name);
     let state = after(&g, history);

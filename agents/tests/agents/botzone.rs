@@ -1,4 +1,4 @@
-//! Programs with Botzone's JSON protocol: the sample bots, and faulty programs.
+//! Tests of programs that use Botzone's JSON protocol: the sample bots, and faulty programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,19 +14,19 @@ fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone")
 }
 
-/// Returns the spec of a sample bot, without the sandbox.
+/// Returns the spec of a sample bot that runs without the sandbox.
 fn sample(file: &str, more: &str) -> String {
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", samples().join(file).display())
 }
 
-/// Writes a Python program, and returns the spec that runs it.
+/// Writes a Python program and returns the spec of an agent that runs it.
 fn script(folder: &tempfile::TempDir, name: &str, text: &str, more: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", path.display())
 }
 
-/// Plays a match and returns the moves, the notes and the returns.
+/// Plays a match. Returns the actions, the agents' replies and the returns.
 fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<MoveReply>, Vec<f64>) {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     let (mut past, mut turns, mut moves, mut answers) = (Vec::new(), vec![0; agents.len()], Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
     }
 }
 
-/// Returns the values of `name` in a log, turn by turn.
+/// Returns the value of the field `name` in each line of a log.
 fn logged(path: &Path, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let of = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_str().map(str::to_owned);
@@ -71,7 +71,7 @@ fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|spec| build(spec, game).unwrap()).collect()
 }
 
-/// Returns the reply to the first request of a game.
+/// Returns the agent's reply to the first move request of game `name`.
 fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, AgentError> {
     let game = game(name);
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
@@ -110,7 +110,7 @@ fn sample_bots_play_matches() {
 }
 
 #[test]
-fn persistent_program_plays_like_restarted_one() {
+fn persistent_and_restarted_programs_play_equal_moves() {
     let g = game("gomoku");
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
@@ -123,7 +123,7 @@ fn persistent_program_plays_like_restarted_one() {
 }
 
 #[test]
-fn simplified_interaction_plays_like_json() {
+fn programs_play_with_simplified_interaction() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (samples().join("reversi.cpp"), folder.path().join("reversi"));
     match Command::new("g++").arg("-O1").arg("-o").args([&program, &source]).status() {
@@ -197,7 +197,7 @@ fn illegal_response_is_an_illegal_move() {
 }
 
 #[test]
-fn failed_holdem_turn_folds() {
+fn failed_program_folds_in_holdem() {
     let folder = tempfile::tempdir().unwrap();
     let folds = |text: &str, word: &str| {
         let spec = script(&folder, "fold.py", text, "");
@@ -217,7 +217,7 @@ fn failed_holdem_turn_folds() {
 }
 
 #[test]
-fn stored_data_is_returned() {
+fn stored_data_is_returned_in_later_turns() {
     let folder = tempfile::tempdir().unwrap();
     // Plays the first free cell, and prints its stored data.
     let text = "import json\nm = json.loads(input())\n\

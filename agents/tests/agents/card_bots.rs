@@ -1,4 +1,4 @@
-//! Bots for hold'em and Fight the Landlord: legality everywhere, and sensible moves in clear cases.
+//! Tests of the bots for hold'em and Fight the Landlord: legal moves at every table, and sensible moves in clear cases.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
 const SLIPPING: [&str; 1] = ["pot_odds slips=0.2"];
 const LANDLORD: [&str; 4] = ["smallest_play slips=0.2", "hand_split", "team_split", "split_search worlds=2"];
 
-/// Checks every bot in positions of random games: moves are legal, repeatable, and equal in-process and remotely.
+/// Checks every bot in positions of random games: its moves are legal, repeatable, and equal for a remote view.
 fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = bots.iter().map(|b| build(b, &g).unwrap()).collect();
@@ -73,7 +73,7 @@ fn card_bots_refuse_other_games() {
     LANDLORD.iter().for_each(|b| assert!(build(b, &holdem).err().unwrap().message.contains("fight_the_landlord")));
 }
 
-/// Ids of cards, as chance deals them.
+/// Returns the chance outcomes that deal these cards.
 fn dealt(text: &str) -> Vec<Action> {
     ludex_games::cards::cards(text).unwrap().into_iter().map(Action::from).collect()
 }
@@ -86,7 +86,7 @@ fn answer(game_text: &str, bot: &str, actions: &[Action], seat: usize) -> Action
 }
 
 #[test]
-fn holdem_bots_solve_clear_cases() {
+fn holdem_bots_play_clear_cases_correctly() {
     for bot in HOLDEM {
         // Position 1 has the small blind and goes all-in; position 0 holds aces.
         let aces = [dealt("As Ad 9c 8c"), vec![3]].concat();
@@ -108,7 +108,8 @@ fn holdem_bots_solve_clear_cases() {
     }
 }
 
-/// Returns the share of `n` seat-swapped deals that `a` wins over `b`.
+/// Returns the share of `units` that `a` wins against `b`, with ties as half. Each unit consists of `n` seat-swapped
+/// deals.
 fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     let g = game(game_text);
     let players = g.spec().players as usize;
@@ -132,7 +133,7 @@ fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
 }
 
 #[test]
-fn landlord_levels_beat_lower_levels() {
+fn each_landlord_level_beats_the_level_below() {
     let of = |a, b, units, n| score("fight_the_landlord", a, b, units, n);
     assert!(of("smallest_play slips=0.5", "random", 10, 2) > 0.6);
     assert!(of("smallest_play", "smallest_play slips=0.5", 10, 2) > 0.6);
@@ -141,7 +142,7 @@ fn landlord_levels_beat_lower_levels() {
 }
 
 #[test]
-fn holdem_levels_beat_lower_levels() {
+fn each_holdem_level_beats_the_level_below() {
     let of = |a, b, units, n| score("texas_holdem", a, b, units, n);
     assert!(of("pot_odds slips=0.2", "random", 5, 100) > 0.6);
     assert!(of("pot_odds", "pot_odds slips=0.2", 5, 100) > 0.6);

@@ -1,4 +1,4 @@
-//! Minimal host for agents.
+//! Minimal host that requests moves from agents and plays episodes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn game(text: &str) -> GameRef {
     load(text).unwrap()
 }
 
-/// Returns the state after these actions of the seats to move, including chance outcomes.
+/// Returns the state after these actions and chance outcomes, each played by whichever seat is to move.
 pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     let mut state = game.start();
     for &a in actions {
@@ -30,7 +30,7 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     state
 }
 
-/// Requests the agent's action for `seat` in-process.
+/// Requests an action for `seat` from an in-process agent.
 pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = state.legal_list(seat);
     let mut ask = MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
@@ -40,7 +40,7 @@ pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw
     agent.act(&ask).unwrap().action().expect("an action")
 }
 
-/// Requests the agent's action for `seat` as for a remote agent: from the view's serde form.
+/// Requests an action for `seat` as a remote host does, with a view that is serialized and parsed again.
 pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = state.legal_list(seat);
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
@@ -49,8 +49,8 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     agent.act(&ask).unwrap().action().expect("an action")
 }
 
-/// Plays at most `turns` random turns of an episode. Checks in every turn that the agent's move is legal, and equal for a
-/// remote view. Returns the last position.
+/// Plays at most `turns` random turns of an episode, and returns the last position. Checks in every turn that the
+/// agent's move is legal and the same for a remote view.
 pub fn check_remote_moves(
     agent: &dyn Agent,
     game: &GameRef,
@@ -85,13 +85,13 @@ pub fn check_remote_moves(
     state
 }
 
-/// Plays an episode to its end. Returns the agents' actions in order, and the returns.
+/// Plays an episode to its end. Returns the agents' actions in order, and the final returns.
 pub fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<f64>) {
     let (moves, end) = play_to(game, agents, seed);
     (moves, end.returns())
 }
 
-/// Plays an episode to its end and also returns the final position.
+/// Plays an episode to its end. Returns the agents' actions in order, and the final position.
 pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Box<dyn DynState>) {
     let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
     let (mut turns, mut moves, mut outcomes) = (vec![0; agents.len()], Vec::new(), Outcomes::new());
@@ -122,7 +122,7 @@ pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Act
     }
 }
 
-/// Builds the agents of all seats from their specs.
+/// Builds one agent per seat from these specs.
 pub fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|s| build(s, game).unwrap()).collect()
 }

@@ -1,6 +1,6 @@
-//! Engines with `uci` and `gtp`: real ones where they are installed, and faulty scripts.
+//! Tests of `uci` and `gtp` engines: real engines if they are installed, and faulty scripts.
 //!
-//! They run without the sandbox here: its helper is the host's executable, which a test does not have.
+//! The engines run without the sandbox, because its helper is the host's executable, which a test does not have.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::common::{after, far, game, near, play, unfit};
 use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, MoveReply, build};
 use ludex_env::{AgentKey, Budget, Draw, GameRef, MoveRequest};
 
-/// Returns true if the engine can start; otherwise prints a message.
+/// Returns true and prints a message if the engine is not installed.
 fn missing(engine: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let missing = !std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]).any(|p| p.join(engine).is_file());
@@ -22,7 +22,7 @@ fn missing(engine: &str) -> bool {
 
 const GNUGO: &str = "gtp cmd=\"gnugo --mode gtp --level 1\" sandbox=false";
 
-/// Python program as a fake engine, in a directory that is removed with it.
+/// Fake engine: a Python program in a directory that is removed on drop.
 struct Fake {
     folder: PathBuf,
 }
@@ -47,7 +47,7 @@ impl Drop for Fake {
     }
 }
 
-/// Returns an agent's reply in the first position.
+/// Returns an agent's reply in the initial position.
 fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<MoveReply, AgentError> {
     let (state, draw) = (game.start(), Draw::new(game.id(), 0, 0));
     let seat = state.turn().seat().unwrap();
@@ -57,7 +57,7 @@ fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<
     build(spec, game).unwrap().act(&ask.with_budget(budget))
 }
 
-/// Writes a UCI engine with normal replies except for `on_go`, which is Python.
+/// Writes a fake UCI engine that runs the Python code `on_go` for the command `go` and replies normally otherwise.
 fn uci_that(name: &str, on_go: &str) -> Fake {
     Fake::new(
         name,
@@ -117,7 +117,7 @@ fn uci_failures_are_described() {
     assert!(said.contains("illegal move"), "{said}");
 }
 
-/// Checks that an agent with a silent program returns at the deadline with kind `Late`.
+/// Checks that an agent whose program is silent returns at the deadline with an error of kind `Late`.
 fn is_late(spec: &str, game: &GameRef) {
     let begun = Instant::now();
     let e = first_answer(spec, game, Some(Duration::from_millis(300))).unwrap_err();
@@ -160,7 +160,7 @@ fn missing_program_is_reported_at_first_request() {
     assert_eq!(build("uci cmd=\"'open\"", &game("chess")).err().unwrap().path.as_deref(), Some("cmd"));
 }
 
-/// Writes a GTP engine with normal replies except for `on_genmove`, which is Python.
+/// Writes a fake GTP engine that runs the Python code `on_genmove` for move commands and replies normally otherwise.
 fn gtp_that(name: &str, on_genmove: &str) -> Fake {
     Fake::new(
         name,
@@ -232,7 +232,7 @@ fn illegal_engine_move_is_reported_with_reason() {
 }
 
 #[test]
-fn stockfish_beats_random_and_moves_alike_remotely() {
+fn stockfish_beats_random_with_local_and_remote_views() {
     if missing("stockfish") {
         return;
     }
@@ -286,7 +286,7 @@ fn stockfish_finds_mate_and_meets_deadlines() {
 }
 
 #[test]
-fn gnugo_beats_random_and_follows_its_key() {
+fn gnugo_beats_random_and_is_reproducible_by_key() {
     if missing("gnugo") {
         return;
     }

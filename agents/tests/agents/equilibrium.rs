@@ -1,4 +1,4 @@
-//! `equilibrium`: stored policies are equilibria, and the agent plays them.
+//! Tests of `equilibrium`: stored policies are equilibria, and the agent samples from them.
 
 use crate::common::{after, check_remote_moves, game, near, unfit};
 use ludex_agents::build;
@@ -6,7 +6,7 @@ use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::GameTree;
 use ludex_env::{Draw, Stream, ToMove};
 
-/// Returns the tree of a game and its stored policy.
+/// Returns the tree of a game, and the stored policy of the game.
 fn stored(name: &str) -> (GameTree, Vec<f64>) {
     let g = game(name);
     let tree = GameTree::build(&g, 1 << 20).unwrap();
@@ -35,7 +35,7 @@ fn liars_dice_table_is_equilibrium() {
     assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
 }
 
-/// Every view of random episodes is in the table, and the reply is legal and equal for a remote view.
+/// Checks random episodes: every view is in the table, and every reply is legal and the same for a remote view.
 #[test]
 fn table_contains_every_view() {
     for name in ["kuhn_poker", "leduc_poker", "liars_dice"] {

@@ -1,10 +1,10 @@
-//! `expectiminimax`: exact within its horizon, with chance and with more than two seats, and refused games.
+//! Tests of `expectiminimax`: exact values within the horizon, with chance and more than two seats, and refused games.
 
 use crate::common::{after, game, near, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, DynState, Outcomes, Seat, ToMove};
 
-/// Returns the values of every seat under max^n play, by plain recursion.
+/// Returns the value of a position for every seat under max^n play, computed by plain recursion.
 fn values(state: &dyn DynState) -> Vec<f64> {
     let next = |a| {
         let mut next = state.boxed();
@@ -30,7 +30,7 @@ fn values(state: &dyn DynState) -> Vec<f64> {
     }
 }
 
-/// Checks that the move preserves the value for `seat` in each position after `first`.
+/// Checks with several keys that the agent's move after the actions `first` preserves the value for `seat`.
 fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
     let g = game(name);
     let state = after(&g, first);
@@ -59,7 +59,7 @@ fn search_is_exact_within_horizon() {
 }
 
 #[test]
-fn depth_one_search_holds_at_twenty() {
+fn shallow_search_rolls_at_low_total_and_stops_at_high_total() {
     // The evaluation counts points at risk in full, so a roll pays while 5/6 (total + 4) exceeds the total.
     let g = game("pig(winscore=1000)");
     let agent = build("expectiminimax depth=2", &g).unwrap();
@@ -72,7 +72,7 @@ fn depth_one_search_holds_at_twenty() {
 
 #[test]
 fn unsupported_games_are_refused() {
-    for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "same time")] {
+    for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "simultaneous")] {
         let e = build("expectiminimax", &game(name)).err().unwrap();
         assert!(unfit(&e) && e.message.contains(why) && e.message.contains("mcts"), "{e}");
     }

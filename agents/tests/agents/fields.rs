@@ -1,5 +1,4 @@
-//! Bots for games with several seats or negotiation (Hanabi, the auction, negotiation, bargaining, the prisoner's
-//! dilemma, Undercover), and for Free Style, which starts with proposals.
+//! Tests of bots for games with several seats or with negotiation, and of the bot for Free Style.
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
@@ -31,8 +30,8 @@ const CLASSICS: &[&str] = &[
     "classics_responder",
 ];
 
-/// Calls `seen` for every move request of `episodes` games in which a seat plays half of its moves at random and the
-/// others by the bot. Checks that moves are legal and equal to those of a remote agent.
+/// Calls `seen` for every move request in `episodes` games. One seat plays half of its moves at random; the bot plays
+/// the other seats. Checks that moves are legal and equal for a remote view.
 fn check_bot(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
     let agent = build(bot, g).unwrap();
     let mut rng = Stream::from_text("questions to bots");
@@ -155,7 +154,7 @@ fn bots_move_legally_at_every_table() {
     }
 }
 
-/// Two players: seat 0 holds R2 R3 R4 Y2 Y3, seat 1 the cards of `hand`.
+/// Deals a two-player game in which seat 0 holds R2 R3 R4 Y2 Y3 and seat 1 holds the cards of `hand`.
 fn dealt(hand: [Action; 5]) -> (GameRef, Box<dyn DynState>) {
     let g = game("hanabi");
     let deal: Vec<Action> = [1, 2, 3, 6, 7].into_iter().chain(hand).collect();
@@ -220,7 +219,7 @@ fn mean_return(table: &str, bots: &[&str], seeds: u64) -> Vec<f64> {
 }
 
 #[test]
-fn convention_bots_outscore_rule_bots() {
+fn convention_bots_outscore_rule_based_bots() {
     let mean = |bot: &str, n: usize| mean_return(&format!("hanabi(players={n})"), &vec![bot; n], 12)[0];
     for n in 2..=5 {
         let means: Vec<f64> = ["internal", "iggi", "conventions"].iter().map(|bot| mean(bot, n)).collect();
@@ -228,7 +227,7 @@ fn convention_bots_outscore_rule_bots() {
     }
 }
 
-/// Returns the moves of `bot` against one that plays `other`, as letters.
+/// Returns the moves of `bot` in a game against an opponent that plays the moves `other`, both as letters.
 fn against(bot: &str, other: &str) -> String {
     let g = game(&format!("iterated_prisoners_dilemma(num_repetitions={})", other.len()));
     let (agent, draw) = (build(bot, &g).unwrap(), Draw::new(g.id(), 0, 0));
@@ -275,7 +274,7 @@ fn responder_exploits_weak_strategies() {
 }
 
 #[test]
-fn last_turn_accepts_any_gain() {
+fn negotiators_accept_any_gain_in_last_turn() {
     for table in ["negotiation", "bargaining", "bargaining(max_turns=2,discount=0.5)"] {
         let g = game(table);
         let agree = if table.starts_with("negotiation") { 216 } else { 120 };
@@ -328,7 +327,8 @@ fn negotiator_states_its_true_values() {
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
 }
 
-/// Returns how often `bot` wins as the undercover of LLMArena's preset, the last seat, among `others`.
+/// Returns the share of games that `bot` wins as the undercover player, the last seat in LLMArena's preset, among
+/// `others`.
 fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
     let g = game("undercover(preset=llmarena)");
     let agents = seats(&g, &[others, others, others, others, bot]);

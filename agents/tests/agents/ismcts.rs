@@ -1,4 +1,4 @@
-//! `ismcts`: required results in small games, determinism, and hidden information.
+//! Tests of `ismcts`: required results in small games, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn search_bets_king_and_folds_jack() {
     }
 }
 
-/// Returns the mean return of `spec` against random over this many seeds, in both seats.
+/// Returns the mean return of `spec` against `random`, over this many seeds and both seats.
 fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
     let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(g, &specs));
     let sum: f64 = (0..seeds).map(|seed| play(g, &first, seed).1[0] + play(g, &second, seed).1[1]).sum();
@@ -41,7 +41,7 @@ fn search_beats_random() {
 }
 
 #[test]
-fn search_moves_alike_locally_and_remotely() {
+fn search_moves_are_equal_for_local_and_remote_views() {
     let strings = ludex_games::games().iter().flat_map(|entry| {
         let presets = game(entry.info.id).spec().presets.clone();
         let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.info.id));
@@ -57,7 +57,7 @@ fn search_moves_alike_locally_and_remotely() {
         let agent = match build("ismcts sims=20", &g) {
             Ok(agent) => agent,
             Err(e) => {
-                assert!(unfit(&e) && e.message.contains("mcts searches"), "{string}: {e}");
+                assert!(unfit(&e) && e.message.contains("use mcts"), "{string}: {e}");
                 continue;
             }
         };

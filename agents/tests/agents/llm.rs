@@ -1,4 +1,4 @@
-//! The `llm` agent against a test endpoint.
+//! Tests of the `llm` agent against a local test endpoint.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ impl Notebook {
     }
 }
 
-/// Context of a move request.
+/// Additional context of a move request.
 #[derive(Default)]
 struct With<'a> {
     attempts: &'a [PriorAttempt],
@@ -193,7 +193,7 @@ fn errors_in_json_arrays_and_oversized_replies_are_reported() {
     assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
     let endpoint = Endpoint::new(|_, _| text_reply(&"x".repeat(11 << 20)));
     let e = first(&endpoint, "format=text").unwrap_err();
-    assert!(e.message.contains("expected at most") && !e.message.contains("reached"), "{e}");
+    assert!(e.message.contains("expected a reply of at most") && !e.message.contains("reached"), "{e}");
     assert_eq!(endpoint.requests().len(), 1);
 }
 
@@ -231,7 +231,7 @@ fn transient_failures_are_retried() {
 }
 
 #[test]
-fn long_retry_delay_is_not_honored() {
+fn endpoint_with_long_retry_delay_is_not_retried() {
     let endpoint = Endpoint::new(|_, _| Reply::Http(429, Some(3600), String::new()));
     let e = first(&endpoint, "").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("3600 s"), "{e}");
@@ -429,7 +429,7 @@ fn tree_of_thoughts_votes_on_plans_then_moves() {
 }
 
 #[test]
-fn refinement_without_move_keeps_draft() {
+fn draft_is_played_if_refinement_has_no_move() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)", "The corner is fine.", "Hm."]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let with = With { journal: Some(&journal), ..With::default() };
@@ -556,7 +556,7 @@ fn probe_makes_five_calls() {
     assert!(e.message.contains("expected a spec of llm"), "{e}");
 }
 
-/// Move request of the first player's turn `turn`, with earlier calls in the journal.
+/// Requests the first player's move in `turn`, with a journal that contains earlier calls.
 fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt], journal: &Notebook) -> MoveReply {
     let seat = state.turn().seat().unwrap();
     let (legal, key) = (state.legal_list(seat), [1; 32]);

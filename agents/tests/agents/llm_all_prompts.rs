@@ -1,5 +1,5 @@
-//! Prompts of every game, with its defaults and each preset, at the start and later: `tests/data/prompts.txt.gz`, which
-//! `LUDEX_REGENERATE=1` rewrites. Read them in full with `zless`.
+//! Golden file of prompts: every game, with defaults and each preset, at the start and later. `LUDEX_REGENERATE=1`
+//! rewrites `tests/data/prompts.txt.gz`; `zless` shows the full texts.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ use ludex_env::GameRef;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/prompts.txt.gz");
 
-/// Each game with its defaults and presets, one per distinct set of parameters.
+/// Returns every game with its defaults and presets, once per distinct set of parameters.
 fn games() -> Vec<GameRef> {
     let mut all: Vec<GameRef> = Vec::new();
     for entry in ludex_games::games() {
@@ -28,7 +28,7 @@ fn games() -> Vec<GameRef> {
     all
 }
 
-/// Renders a prompt after `random` moves, or fewer in a game that would end before.
+/// Renders a prompt after `random` random moves, or after fewer moves if the game would end earlier.
 fn render_prompt(game: &GameRef, random: u32) -> String {
     let spec = AgentSpec::parse("llm model=none").unwrap();
     let way = |random| Way { random, seed: 3, ..Way::default() };

@@ -1,4 +1,4 @@
-//! Test endpoint with scripted replies.
+//! Local test endpoint with scripted replies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Requests that the endpoint received.
+/// Request that the endpoint received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     pub path: String,
@@ -17,9 +17,9 @@ pub struct ReceivedRequest {
 }
 
 pub enum Reply {
-    /// Status, `Retry-After` in seconds, body.
+    /// HTTP response: status, `Retry-After` in seconds, and body.
     Http(u16, Option<u64>, String),
-    /// No reply for as long as the client stays connected.
+    /// No response while the client stays connected.
     Silence,
 }
 
@@ -29,7 +29,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Replies to request k (from 0) with `script(k)`.
+    /// Starts an endpoint that replies to request k, counted from 0, with `script(k)`.
     pub fn new(script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -44,7 +44,7 @@ impl Endpoint {
         Endpoint { url, requests }
     }
 
-    /// Replies to successive requests with these texts; the last one repeats.
+    /// Starts an endpoint that replies to successive requests with these texts, and repeats the last text.
     pub fn saying(texts: &[&str]) -> Self {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
         Self::new(move |k, _| text_reply(&texts[k.min(texts.len() - 1)]))
@@ -54,7 +54,7 @@ impl Endpoint {
         self.requests.lock().clone()
     }
 
-    /// Builds an agent that uses this endpoint.
+    /// Returns the spec of an `llm` agent that uses this endpoint.
     pub fn spec(&self, args: &str) -> String {
         format!("llm model=m base_url={}/v1 {args}", self.url)
     }

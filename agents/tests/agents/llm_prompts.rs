@@ -1,4 +1,4 @@
-//! Prompts of `llm` agents, without an endpoint: complete for every game and method, and without hidden information.
+//! Tests of `llm` prompts without an endpoint: complete for every game and method, and without hidden information.
 
 use ludex_agents::AgentSpec;
 use ludex_agents::llm::{calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
@@ -13,7 +13,7 @@ use crate::common::game;
 
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
-/// Position after some random moves, where one or several seats are to move, with the history.
+/// Plays this many random moves, and chance events until a seat is to move. Returns the position and its history.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }
@@ -69,7 +69,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
     }
 }
 
-/// Returns the first call's messages for the seat to move.
+/// Returns the messages of the first call for the seat to move.
 fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) -> Vec<ChatMessage> {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
@@ -182,7 +182,7 @@ fn optional_prompt_parts_can_be_omitted() {
 }
 
 #[test]
-fn history_uses_move_texts_of_their_time() {
+fn history_describes_each_move_in_its_position() {
     let game = game("chess");
     let (state, past) = walk(&game, 5, 6);
     let text = all("llm model=m history=100", &game, &*state, &past);
@@ -285,7 +285,7 @@ fn prompt_preview_equals_match_prompt() {
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());
 
     for (wrong, said) in [
-        (r#"{"h": [[0, 1]]}"#, "move 0: 0 is not to move"),
+        (r#"{"h": [[0, 1]]}"#, "move 0: mover 0 is not to move"),
         (r#"{"h": [[-1, 7]]}"#, "move 0"),
         (r#"{"h": [[-1, 2], [-1, 0]], "seat": 1}"#, "seat 1 is not to move"),
         (r#"{"h": [[-1, 2]]}"#, "no seat is to move"),
@@ -349,7 +349,7 @@ fn manual_depends_on_parameters() {
 }
 
 #[test]
-fn public_and_private_boards_are_distinguished() {
+fn swapped_board_is_distinguished_from_usual_drawing() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);

@@ -1,5 +1,5 @@
-//! Bots for international mahjong: legal moves everywhere, equal in-process and remotely, and stronger at higher
-//! levels.
+//! Tests of bots for international mahjong: legal moves in every position, the same moves for remote views, and greater
+//! strength at higher levels.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use ludex_games::mcr_mahjong::{Kind, View, ids};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
-/// Checks every bot in the positions of a match that the last one plays.
+/// Checks the moves of every bot in the positions of a match that the last bot plays.
 fn asked_everywhere(name: &str, seed: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = BOTS.iter().map(|b| build(b, &g).unwrap()).collect();
@@ -64,9 +64,9 @@ fn mahjong_bots_refuse_other_games() {
     }
 }
 
-/// Each level of the ladder wins more walls against the level below, two against two.
+/// Checks that two players of each ladder level win more walls than two players of the level below.
 #[test]
-fn mahjong_levels_beat_lower_levels() {
+fn each_mahjong_level_beats_the_level_below() {
     let g = game("mcr_mahjong");
     let ladder: Vec<&str> = g.spec().anchors.iter().map(|a| a.agent.as_str()).collect();
     assert_eq!(ladder.len(), 5);
@@ -84,9 +84,9 @@ fn mahjong_levels_beat_lower_levels() {
     }
 }
 
-/// All scores against the level below are from 0.7 to 0.9 in the measured table.
+/// Checks the measured table: all scores against the level below are from 0.7 to 0.9.
 #[test]
-fn measured_level_differences_are_moderate() {
+fn measured_scores_against_level_below_are_moderate() {
     let g = game("mcr_mahjong");
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];
@@ -100,7 +100,7 @@ fn measured_level_differences_are_moderate() {
     }
 }
 
-/// Counts the tiles of all kinds visible to the four seats together, and those left in the walls.
+/// Counts the tiles of each kind that the four seats together see, and the tiles left in the walls.
 fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
     let views = [0, 1, 2, 3].map(|p| {
         let view = end.view(Viewer::Seat(p));
@@ -118,9 +118,9 @@ fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
     (all, views[0].wall.iter().map(|&n| u32::from(n)).sum())
 }
 
-/// Checks the game invariants in matches of ladder players: 500 times LUDEX_TEST_SCALE hands, on two threads.
+/// Checks the game's invariants in matches of ladder players: 500 hands times `LUDEX_TEST_SCALE`, on two threads.
 #[test]
-fn ladder_players_keep_the_invariants() {
+fn ladder_matches_satisfy_game_invariants() {
     let won: usize = std::thread::scope(|scope| {
         let halves = ["botzone", "flowers"].map(|preset| scope.spawn(move || keeps_the_invariants(preset)));
         halves.into_iter().map(|half| half.join().unwrap()).sum()

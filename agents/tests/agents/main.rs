@@ -1,4 +1,4 @@
-//! Public interface of agents; one test program, so that it is linked once.
+//! Tests of the public interface of agents, in a single test program so that it is linked only once.
 
 mod alphabeta;
 mod bots;

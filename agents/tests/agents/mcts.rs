@@ -1,4 +1,4 @@
-//! `mcts`: strength, proofs, determinism, and hidden information.
+//! Tests of `mcts`: strength, proofs, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn search_beats_random_at_connect_four() {
     assert!(wins >= 9, "{wins} of 10");
 }
 
-/// Returns the note of `mcts` on its reply in `state`.
+/// Returns the note `name` of the reply that `mcts` gives in `state`.
 fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
@@ -66,7 +66,7 @@ fn search_takes_and_blocks_wins_at_connect_four() {
 }
 
 #[test]
-fn equal_keys_give_equal_moves_locally_and_remotely() {
+fn equal_keys_give_equal_moves_for_local_and_remote_views() {
     for (name, history) in [("connect_four", &[3, 3][..]), ("kuhn_poker", &[0, 2][..]), ("tic_tac_toe", &[])] {
         let g = game(name);
         let (state, draw) = (after(&g, history), Draw::new(g.id(), 9, 0));
@@ -80,7 +80,7 @@ fn equal_keys_give_equal_moves_locally_and_remotely() {
 }
 
 #[test]
-fn different_keys_give_different_searches() {
+fn different_keys_give_different_moves() {
     let g = game("connect_four");
     let state = g.start();
     let moves = |spec: &str| -> Vec<u32> {
@@ -159,7 +159,7 @@ fn search_supports_chance_nodes() {
 }
 
 #[test]
-fn search_respects_budgets() {
+fn spec_reports_search_budget() {
     let budget = |text: &str| AgentSpec::parse(text).unwrap().budget();
     assert_eq!(budget("mcts"), SearchBudget { sims: Some(1000), ..SearchBudget::default() });
     assert_eq!(budget("mcts ms=50"), SearchBudget { ms: Some(50), ..SearchBudget::default() });
@@ -221,7 +221,7 @@ fn incompatible_arguments_are_refused() {
     assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
-/// Returns the reply of `agent` for the seat to move in `state`.
+/// Requests a move of `agent` for the seat to move in `state`.
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
@@ -268,7 +268,7 @@ fn cached_trees_are_separate_per_episode() {
 }
 
 #[test]
-fn cached_trees_keep_strength() {
+fn search_with_cached_trees_beats_random() {
     // Connect four has replies to look up; pig has dice between the turns, and turns of several moves.
     for (name, rival) in [("connect_four", "random"), ("pig(winscore=20)", "random")] {
         let (g, keeps) = (game(name), "mcts sims=100 reuse=true");

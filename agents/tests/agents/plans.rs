@@ -1,4 +1,4 @@
-//! Bots for plan games.
+//! Tests of the bots for plan games.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use ludex_env::{AgentKey, Budget, Draw, DynState, MoveRequest, ParsedMove, ToMov
 use ludex_protocol::Move;
 
 const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
-/// Parameters that cover every phase.
+/// Game parameters that together cover every phase.
 const COURSES: [&str; 3] = [
     "(format=match,rounds=3)",
     "(format=match,rounds=3,revise=both,budget_scale=0.5)",
     "(format=match,rounds=4,revise=both,roles=alternate)",
 ];
 
-/// Returns an agent's reply, which must be equal in-process and remotely.
+/// Requests a move of `agent`, and checks that it is the same for a remote view.
 fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> ParsedMove {
     let legal = state.legal_list(seat);
     let key = draw.other("agent");
@@ -26,7 +26,7 @@ fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &
     state.parse_move(seat, &near.mv.unwrap()).unwrap()
 }
 
-/// Returns the final public view, and the returns.
+/// Plays a match. Returns the final public view and the returns.
 fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
     let game = game(string);
     let (mut state, draw, agents) = (game.start(), Draw::new(game.id(), 1, 0), seats(&game, &bots));
@@ -51,7 +51,7 @@ fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
     (state.view(Viewer::Public).value(), state.returns())
 }
 
-/// All plans are legal, in every phase, for both sides, also with half of the budget.
+/// Checks that all plans are legal in every phase and for both sides, even with half of the budget.
 #[test]
 fn planners_submit_legal_plans() {
     for name in GAMES {
@@ -66,7 +66,7 @@ fn planners_submit_legal_plans() {
     }
 }
 
-/// The responding bot beats the fixed plan on either side, in every round after its first response.
+/// Checks that a bot that responds to the last plan beats the fixed plan on either side, from its first response on.
 #[test]
 fn responding_planners_beat_fixed_plan() {
     for name in GAMES {
@@ -76,7 +76,7 @@ fn responding_planners_beat_fixed_plan() {
     }
 }
 
-/// With an expired deadline, the bot returns its current plan with a note.
+/// Checks that a bot returns its current plan with a note if the deadline has passed.
 #[test]
 fn deadline_cuts_planning() {
     let game = game("battle_cards");

@@ -1,4 +1,4 @@
-//! The random agent, and its dependence on seeds and keys.
+//! Tests of the agent `random` and its dependence on seeds and keys.
 
 use ludex_agents::{Agent, AgentPolicy, build};
 use ludex_env::draw::key;
@@ -36,7 +36,7 @@ fn seed_determines_key() {
 }
 
 #[test]
-fn agent_moves_alike_locally_and_remotely() {
+fn agent_moves_are_equal_for_local_and_remote_views() {
     let game = load("connect_four").unwrap();
     let policy = AgentPolicy(build("random", &game).unwrap());
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));

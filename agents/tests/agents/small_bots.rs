@@ -1,4 +1,4 @@
-//! Rule-based bots for Kuhn poker, Leduc poker and liar's dice.
+//! Tests of the rule-based bots for Kuhn poker, Leduc poker and liar's dice.
 
 use crate::common::{after, check_remote_moves, game, near, play, seats, unfit};
 use ludex_agents::build;
@@ -27,7 +27,7 @@ const BOTS: [(&str, &[&str]); 3] = [
 ];
 
 #[test]
-fn small_bots_move_alike_locally_and_remotely() {
+fn small_bot_moves_are_equal_for_local_and_remote_views() {
     for (bot, tables) in BOTS {
         for name in tables {
             let g = game(name);
@@ -41,7 +41,7 @@ fn small_bots_move_alike_locally_and_remotely() {
     }
 }
 
-/// Returns the bot's move after these outcomes and actions.
+/// Returns the bot's move after the outcomes and actions in `history`.
 fn says(bot: &str, g: &GameRef, history: &[u32]) -> u32 {
     let state = after(g, history);
     let seat = state.turn().seat().unwrap();
@@ -71,7 +71,7 @@ fn small_bots_play_the_expected_moves() {
     assert_eq!(dice(&[0, 3, 3]), 9, "one that holds by the own die is raised to two");
 }
 
-/// Returns the mean return of `bot` against random over this many seeds, in both seats.
+/// Returns the mean return of `bot` against `random`, over this many seeds and both seats.
 fn gain(name: &str, bot: &str, seeds: u64) -> f64 {
     let g = game(name);
     let [first, second] = [[bot, "random"], ["random", bot]].map(|specs| seats(&g, &specs));

@@ -1,11 +1,11 @@
-//! `solver`: legal and repeatable moves in random positions, and refused games. Tests of the moves are next to each
-//! solution.
+//! Tests of `solver`: legal and repeatable moves in random positions, and refused games. Tests of individual solutions
+//! are in the modules of the solutions.
 
 use crate::common::{far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
-/// Requests moves in every position of random games, from ply `from` on.
+/// Plays random games, and checks the agent's moves in every position from ply `from` on.
 fn wander(spec: &str, name: &str, games: u64, from: usize) {
     let g = game(name);
     let agent = build(spec, &g).unwrap();
@@ -34,7 +34,7 @@ fn wander(spec: &str, name: &str, games: u64, from: usize) {
 }
 
 #[test]
-fn solver_moves_legally_and_alike_remotely() {
+fn solver_moves_are_legal_and_equal_for_remote_views() {
     for name in ["tic_tac_toe", "nim", "nim(is_misere=false,pile_sizes=2;0;9)", "nim(pile_sizes=255;255;3)"] {
         wander("solver", name, 30, 0);
     }
@@ -46,7 +46,7 @@ fn solver_moves_legally_and_alike_remotely() {
 }
 
 #[test]
-fn pig_bots_move_legally_and_alike_remotely() {
+fn pig_bot_moves_are_legal_and_equal_for_remote_views() {
     for name in ["pig", "pig(preset=gtbench)", "pig(players=4,winscore=30)"] {
         for spec in ["hold", "hold at=1", "expectiminimax depth=2"] {
             wander(spec, name, 3, 0);

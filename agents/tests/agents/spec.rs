@@ -1,4 +1,4 @@
-//! Specs as text: accepted forms, their meaning, and refusals.
+//! Tests of agent specs: accepted forms, their meaning, and refusals.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn spec_has_canonical_form() {
 }
 
 #[test]
-fn full_text_contains_defaults() {
+fn expanded_spec_contains_defaults() {
     assert_eq!(AgentSpec::parse("anchor level=1").unwrap().to_expanded_string(), "anchor level=1 bot=1");
     assert_eq!(
         AgentSpec::parse("uci cmd=c x=1").unwrap().to_expanded_string(),
@@ -67,7 +67,7 @@ fn refused_spec_lists_allowed_values() {
 }
 
 #[test]
-fn external_agents_have_their_class() {
+fn external_agents_report_their_class() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
     assert_eq!(spec.class(), AgentClass::Model);
     assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
@@ -88,7 +88,7 @@ fn anchor_resolves_to_ladder_level() {
 }
 
 #[test]
-fn random_has_no_budget() {
+fn random_agent_has_no_search_budget() {
     let spec = AgentSpec::parse("random").unwrap();
     assert_eq!((spec.budget(), spec.peeks(), spec.reproducible()), (SearchBudget::default(), false, true));
 }

@@ -5,9 +5,9 @@ use crate::rating::alpha::{Alpha, alpha_rank as masses};
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
 
-/// Share of time that a population spends at each agent when successful mutants take it over.
+/// Share of time that an evolving population spends at each agent (the stationary distribution of alpha-rank).
 ///
-/// The payoff of an agent against another is its mean score (1, 1/2, 0). Absent if two agents never met.
+/// The payoff of agent a against agent b is the mean score of a (1, 1/2 or 0). Absent if two of the agents never met.
 pub const ALPHA_RANK: Metric = Metric {
     id: "alpha_rank",
     title: "Alpha-rank",

@@ -56,7 +56,7 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
     })
 }
 
-/// Returns the agents that are rungs of the game's ladder and were run by the program itself.
+/// Returns the agents that the program itself ran and that are rungs of the game's ladder, with their ratings.
 fn rungs(rows: &Rows) -> Vec<(usize, f64)> {
     let mut fixed: BTreeMap<usize, f64> = rows.fixed().iter().copied().collect();
     for game in rows.matches() {

@@ -3,10 +3,10 @@
 use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Number of matches that count, divided by the number of matches played. The divisor also includes matches that an
-/// illegal move ended and that had to be replayed.
+/// Number of matches that count, divided by the number of matches played. The divisor includes matches that were
+/// replayed because an illegal move ended them.
 ///
-/// Source: GTBench (50 / N, where N matches were played for 50 valid ones).
+/// Source: GTBench (50 / N, where N is the number of matches played until 50 were valid).
 pub const COMPLETION: Metric = Metric {
     id: "completion",
     title: "Completion rate",

@@ -4,10 +4,10 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_c
 use crate::relation::{correlation_p, pearson, spearman};
 use crate::rows::Rows;
 
-/// Correlation of two metrics over the candidates: Pearson's r, Spearman's rank correlation, or the two-sided p of
-/// either.
+/// Correlation of two metrics over the candidates: Pearson's r, Spearman's rank correlation, or the two-sided p value
+/// of one of these correlations.
 ///
-/// `x_part` and `y_part` restrict a metric to one part, to compare parts.
+/// `x_part` and `y_part` restrict the metrics `x` and `y` to one part each, to compare parts.
 pub const CORRELATION: Metric = Metric {
     id: "correlation",
     title: "Correlation",
@@ -38,7 +38,7 @@ fn correlation(rows: &Rows, args: &Args) -> Option<Value> {
     Some(Value::Number(Measurement::plain(value, n as u64)))
 }
 
-/// Returns both values of each candidate that has both.
+/// Returns the values of both metrics for each candidate that has both values.
 fn pairs(rows: &Rows, args: &Args) -> Option<Vec<(f64, f64)>> {
     let of = |metric: &str, part: &str| {
         let narrowed = match args.get(part) {

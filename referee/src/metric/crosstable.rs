@@ -1,4 +1,4 @@
-//! Crosstable: the score of each agent against each other agent.
+//! Crosstable: the score of each agent against each opponent.
 
 use super::{Args, Matrix, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::crosstable as table_of;

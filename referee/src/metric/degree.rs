@@ -1,10 +1,11 @@
-//! Degree: the number of opponents that an agent beats, or that beat it.
+//! Degree: the number of opponents that an agent beats, or that beat the agent.
 
 use super::win_graph::{RULE, WinGraph};
 use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rows::Rows;
 
-/// Out-degree or in-degree of an agent in the performance loop graph.
+/// Number of opponents that the agent beats, or that beat the agent: its out-degree or in-degree in the performance
+/// loop graph.
 ///
 /// Source: Qi Town, section 4 of its protocol.
 pub const DEGREE: Metric = Metric {

@@ -6,7 +6,7 @@ use super::selection::{OF, WHEN, WHERE, pick, word};
 use super::{Args, Measurement, Metric, Value};
 use crate::rows::Rows;
 
-/// Number of different values of a mark, e.g. of scored patterns or agreed rules.
+/// Number of distinct values of a mark, e.g. of scored patterns or agreed rules.
 ///
 /// Source: BotzoneBench, table 4.
 pub const DISTINCT: Metric = Metric {

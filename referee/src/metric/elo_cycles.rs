@@ -7,7 +7,7 @@ use crate::rows::Rows;
 
 /// Mean over the cycles of the Elo rating, which restarts in each cycle and follows the order of the plan.
 ///
-/// Source: Qi Town, section 3 of its protocol; K = 32 fits its tables best.
+/// Source: Qi Town, section 3 of the protocol; K = 32 fits the published tables best.
 pub const ELO_CYCLES: Metric = Metric {
     id: "elo_cycles",
     title: "Elo of a cycle",

@@ -5,7 +5,8 @@ use ludex_protocol::record::EndReason;
 use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of the agent's matches that the first seat wins by the rules. A match that a fault ended is not a win.
+/// Share of the agent's matches that the first seat wins under the rules of the game. A match ended by a fault is not a
+/// win.
 ///
 /// Source: LLMArena, table 2, whose players meet themselves.
 pub const FIRST_SEAT: Metric = Metric {

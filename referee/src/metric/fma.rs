@@ -3,9 +3,9 @@
 use super::{Args, Measurement, Metric, MetricQuery, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
-/// Value of a metric over the matches in which the agent moves first, minus the value over the other matches.
+/// Value of a metric over the matches in which the agent moves first, minus the value over its remaining matches.
 ///
-/// The first mover is the value of the game's parameter `first`, and seat 0 in a game without it.
+/// The first mover is the seat in the game's parameter `first`, or seat 0 if the game has no such parameter.
 pub const FMA: Metric = Metric {
     id: "fma",
     title: "First-mover advantage",

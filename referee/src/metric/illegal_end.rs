@@ -5,8 +5,8 @@ use ludex_protocol::record::EndReason;
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of matches ended by an illegal move: of the agent, or of any player. Matches that had to be replayed count
-/// too.
+/// Share of matches ended by an illegal move of the agent, or with `by = any` of any player. Replayed matches are
+/// included.
 ///
 /// Source: LLMArena, table 2 (its error rate).
 pub const ILLEGAL_END: Metric = Metric {

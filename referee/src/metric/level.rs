@@ -7,13 +7,14 @@ use crate::rating::progress::{corrected, decided, draw_progress, passes};
 use crate::rating::table::{Interval, Tally};
 use crate::rows::Rows;
 
-/// First level that was not passed, and the progress there in percent. An agent that passed the top gets the level
-/// above it and no progress.
+/// First level that was not passed, and the progress at this level in percent. An agent that passed the top level gets
+/// a level that is one higher than the top, and no progress.
 ///
 /// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`.
-/// A level without decided matches is not passed. If the top can at best be drawn (`drawn`), progress at the top is
-/// `100 draws / matches`, and the top is passed without a loss. `corrected`: a draw is half a point at every level, a
-/// level is passed with half of the points, and progress is `200 s` up to 100.
+/// A level without decided matches is not passed. If a draw is the best possible result at the top level (`drawn`),
+/// progress there is `100 draws / matches`, and the level is passed without a loss. `corrected`: a draw is half a point
+/// at every level. A level is passed with half of the points, and progress is `200 s`, at most 100, for the share `s`
+/// of points.
 pub const LEVEL: Metric = Metric {
     id: "level",
     title: "Level",
@@ -73,8 +74,8 @@ fn level(rows: &Rows, args: &Args) -> Option<Value> {
     }
 }
 
-/// Returns the level with the progress there and its number of matches. `full` is the level at which a draw is the best
-/// possible result.
+/// Returns the level, the progress at the level, and the number of matches at the level. `full` is the level at which a
+/// draw is the best possible result.
 fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Option<(u32, Option<(Interval, u64)>)> {
     for (&level, tally) in levels {
         let at_full = full == Some(level);
@@ -110,9 +111,9 @@ mod tests {
         (level, progress.map(|(p, _)| p.value))
     }
 
-    /// Cells of table 2 of BotzoneBench, and the project's rules for edge cases.
+    /// Checks cells of table 2 of BotzoneBench, and the project's rules for edge cases.
     #[test]
-    fn levels_match_published_and_hand_values() {
+    fn levels_match_published_and_hand_computed_values() {
         // Gomoku, level 3: 5-0-27 is 31.25.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
         assert_eq!(level_and_progress(&fives, false, false), (3, Some(31.25)));

@@ -6,9 +6,9 @@ use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, val
 use super::{ANY, Args, Metric, ParamDef, Takes, Value, mean as mean_of, number, share_of};
 use crate::rows::Rows;
 
-/// Mean of the values of a mark or column, optionally grouped by another mark of the same move.
+/// Mean of the values of a mark or column, optionally grouped by a second mark of the same move.
 ///
-/// `per = match` sums the values of a match first, so that `mean of=regret per=match` is the mean regret of a match.
+/// `per = match` first sums the values of each match: `mean of=regret per=match` is the mean regret per match.
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",

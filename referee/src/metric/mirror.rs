@@ -8,12 +8,12 @@ use crate::rows::{Rows, Sample};
 
 /// Mean return over the games that have a mirror, minus the luck estimated from the mirrors.
 ///
-/// In the mirror of a game the server's agent has every seat, on the same seed. Let `r` be the player's return. Let `c`
-/// be the return of its seat in the mirror, minus the mean of all seats in this mirror, where each seat is weighted by
-/// the number of times the player had it. The mirror does not depend on the player's seat, so the mean of `c` has the
-/// expected value 0. The mean of `r - b c` therefore has the expected value of the mean of `r`, and less variance if
-/// the two are correlated; `b` is the slope of the regression of `r` on `c`. The interval is that of the regression's
-/// value at `c = 0`. A player that always has the same seat gets its plain mean.
+/// In the mirror of a game, the server's agent plays every seat on the same seed. Let `r` be the player's return. Let
+/// `c` be the return of the player's seat in the mirror, minus the mean of all seats in the mirror. In this mean, each
+/// seat is weighted by the number of times that the player had it. The mirror does not depend on the player's seat, so
+/// the mean of `c` has the expected value 0. The mean of `r - b c` therefore has the expected value of the mean of `r`,
+/// and less variance if `r` and `c` are correlated; `b` is the slope of the regression of `r` on `c`. The interval is
+/// that of the regression's value at `c = 0`. A player that always has the same seat gets its mean return unchanged.
 ///
 /// Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
 /// increase the efficiency of Monte Carlo simulations", *Management Science* 27, 1981. Needs at least 4 games.
@@ -31,7 +31,7 @@ pub const MIRRORED_RETURN: Metric = Metric {
 /// Minimum number of games: both the slope and the residual variance are estimated.
 const LEAST: usize = 4;
 
-/// Returns the server's agent on the other seats.
+/// Returns the spec of the server's agent that plays the opposing seats.
 fn agent<'a>(sample: &Sample<'_, 'a>) -> Option<&'a str> {
     let others = sample.game.seats.iter().enumerate().filter(|(seat, _)| *seat != sample.seat);
     others.into_iter().find_map(|(_, seat)| seat.spec.as_deref())
@@ -65,7 +65,7 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
     Some(Value::Number(controlled(&pairs)))
 }
 
-/// Returns the mean of the first numbers, with the second ones, of expected value 0, as control variate.
+/// Returns the mean of the first number of each pair. The second numbers, of expected value 0, are the control variate.
 fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let n = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_mirrors_change_nothing() {
+    fn constant_mirror_returns_do_not_change_the_mean() {
         let measure = controlled(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (6.0, 0.0)]);
         assert_eq!(measure.value, 3.0);
         // s^2 = 14 / (n - 2), half = 1.96 sqrt(s^2 / n).

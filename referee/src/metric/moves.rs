@@ -3,7 +3,7 @@
 use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
-/// Mean over the cycles of the moves in all matches of a cycle. With an agent, only its matches count.
+/// Number of moves in all matches of a cycle, as a mean over cycles. For a queried agent, only its matches count.
 ///
 /// Source: Qi Town, table 1.
 pub const MOVES: Metric = Metric {

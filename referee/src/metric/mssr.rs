@@ -4,7 +4,7 @@ use super::rounds::{MARKS, RoundMarks, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, mean, number};
 use crate::rows::Rows;
 
-/// Similarity of a revision to the previous strategy: in structure, meaning and function, or in one of these.
+/// Similarity of a revision to the previous strategy: in structure, in meaning, in function, or the mean of all three.
 pub const MSSR: Metric = Metric {
     id: "mssr",
     title: "Similarity of revisions",

@@ -5,11 +5,11 @@ use crate::rating::nash::max_entropy_nash;
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
 
-/// Share of each agent in the equilibrium of the game in which two players choose agents and the better agent wins, or
-/// the agent's expected payoff against that equilibrium. Copies of an agent, and agents that lose to all others, do not
-/// change any other agent's payoff.
+/// Share of each agent in the equilibrium of a game in which two players each choose an agent and the better agent
+/// wins. With `of = payoff`, the agent's expected payoff against the equilibrium. Copies of an agent, and agents that
+/// lose to all other agents, do not change the payoff of any other agent.
 ///
-/// The payoff of an agent against another is its mean score minus that of the other. Absent if two agents never met.
+/// The payoff of agent a against agent b is the mean score of a minus that of b. Absent if two of the agents never met.
 pub const NASH_AVERAGING: Metric = Metric {
     id: "nash_averaging",
     title: "Nash averaging",

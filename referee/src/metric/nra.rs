@@ -7,8 +7,8 @@ use crate::rows::Rows;
 /// is 0.
 ///
 /// `form = win`: f is 1 for a win, -1 for a loss, 0 for a draw, so draws drop out. `form = reward`: f is the return, or
-/// the mean return of several seats. `mode = summed` takes the absolute values of the two sums instead, which only
-/// makes sense if no reward is negative.
+/// the mean return of an agent on several seats. `mode = summed` divides by `|sum f(A)| + |sum f(B)|`, which requires
+/// nonnegative rewards.
 pub const NRA: Metric = Metric {
     id: "nra",
     title: "NRA",
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn advantage_matches_values_by_hand() {
+    fn advantage_matches_hand_computed_values() {
         // Three wins, one loss, one draw: (3 - 1) / (3 + 1).
         let fights = [1.0, 1.0, 1.0, -1.0, 0.0].map(|f| (f, -f));
         assert_eq!(advantage(&fights, false), 0.5);

@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of proposed, or played, strategies that cost more than the budget.
+/// Share of proposed strategies that cost more than the budget, or with `form = rounds` of played strategies.
 pub const OBR: Metric = Metric {
     id: "obr",
     title: "Over-budget rate",

@@ -4,8 +4,8 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of chances to revise after negative feedback at which the strategy changes; with the paper's program, at which
-/// its cost changes.
+/// Share of chances to revise after negative feedback at which the agent changes its strategy. With `form = repo` (the
+/// paper's program), only a change of the cost counts.
 pub const ORR: Metric = Metric {
     id: "orr",
     title: "Over-revision rate",

@@ -7,7 +7,7 @@ use super::{ParamDef, Takes};
 use crate::result::SeatMark;
 use crate::rows::Rows;
 
-/// Marks that these metrics read.
+/// Names of the marks that metrics of rounds read.
 pub(super) const MARKS: &[&str] = &[
     "attempt",
     "round",
@@ -61,7 +61,7 @@ impl RoundMarks {
         self.revised || self.kept
     }
 
-    /// Returns true if the feedback on the round was negative: lost, or a rule was broken.
+    /// Returns true if the feedback on the round was negative: the round was lost, or the strategy broke a rule.
     pub fn negative(&self) -> bool {
         !self.won || self.violates
     }
@@ -91,7 +91,7 @@ pub(super) struct SeatRounds {
 }
 
 impl SeatRounds {
-    /// Parses marks. `attempt` and `round` start a new entry, and the following marks belong to it.
+    /// Parses marks in order. A mark `attempt` or `round` starts a new entry, to which the following marks belong.
     pub fn of(marks: &[SeatMark]) -> SeatRounds {
         let mut course = SeatRounds::default();
         let mut initial = false;
@@ -140,12 +140,12 @@ impl SeatRounds {
         course
     }
 
-    /// Returns the rounds for a value of [`SCOPE`].
+    /// Returns the rounds that `scope`, a value of [`SCOPE`], selects.
     pub fn in_scope(&self, scope: &str) -> impl Iterator<Item = &RoundMarks> {
         self.rounds.iter().filter(move |round| scope == "all" || round.decided())
     }
 
-    /// Returns each round with the previous one.
+    /// Returns all pairs of consecutive rounds, the earlier round first.
     pub fn steps(&self) -> impl Iterator<Item = (&RoundMarks, &RoundMarks)> {
         self.rounds.iter().zip(self.rounds.iter().skip(1))
     }

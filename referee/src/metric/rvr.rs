@@ -4,8 +4,8 @@ use super::rounds::{MARKS, SeatRounds, courses};
 use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of initial strategies that break a rule at the first attempt. In a table without attempts, the first rounds
-/// count instead.
+/// Share of initial strategies that break a rule at the first attempt. In an imported table without attempts, the
+/// strategies of the first rounds are used.
 pub const RVR: Metric = Metric {
     id: "rvr",
     title: "Rule violation rate",

@@ -5,8 +5,8 @@ use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
-/// Ratio `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a
-/// comparison.
+/// Ratio `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats, a seat is compared with each
+/// of the n - 1 other seats.
 pub const SCORE_RATE: Metric = Metric {
     id: "score_rate",
     title: "Score",

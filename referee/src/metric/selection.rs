@@ -32,8 +32,7 @@ pub(super) struct Picked<'r> {
 }
 
 /// Selects the values of `of` that meet the condition `where`, with their groups by `by`. In a grouped metric, values
-/// without a group are omitted. Marks with several values per move are matched in order: the second value with the
-/// second one.
+/// without a group are omitted. If marks have several values per move, values at the same position are matched.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| OtherMark::new(rows, by)), only.map(|only| OtherMark::new(rows, only)));
@@ -60,14 +59,14 @@ pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     picked.collect()
 }
 
-/// Returns the mark that groups the values. Grouping a mark by itself means no grouping.
+/// Returns the mark that groups the values; `None` without grouping, or if the mark is grouped by its own values.
 pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
-/// Values of another mark, by location.
+/// Values of a mark that groups or filters, by match, seat and turn.
 struct OtherMark {
-    /// True if the values apply to whole matches, as those of columns do.
+    /// True if each value applies to a whole match, like the value of a column.
     whole: bool,
     values: HashMap<(usize, usize, u32), Vec<MarkValue>>,
 }

@@ -6,10 +6,10 @@ use super::selection::{BY, OF, Picked, WHEN, WHERE, fits, group_of, grouped, pic
 use super::{Args, Measurement, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of each value of a mark among all its values, or the share of the value that `is` names.
+/// Share of each value of a mark among all values of the mark; with `is`, the share of this value alone.
 ///
 /// `is` is a word, a number, `>=8`, `<=3` or `4..6`. `per = match` is the share of the agent's matches with such a
-/// value. With groups by another mark of the same move: the share in each group.
+/// value. With `by`, shares are computed within each group of a second mark of the same move.
 pub const SHARE: Metric = Metric {
     id: "share",
     title: "Share",

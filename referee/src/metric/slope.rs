@@ -5,7 +5,7 @@ use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::relation::slope as slope_of;
 use crate::rows::Rows;
 
-/// Improvement of an agent per step: the slope of its wins over its own rounds, as a mean over matches.
+/// Improvement of an agent per step: the slope of wins (1 or 0) over the agent's own rounds, as a mean over matches.
 pub const SLOPE: Metric = Metric {
     id: "slope",
     title: "Improvement slope",

@@ -53,16 +53,16 @@ impl MetricSpec {
     /// Parses `id name=value name=value`.
     ///
     /// # Errors
-    /// A word without `=`, or a repeated argument.
+    /// Returns an error for a word without `=`, or for a repeated argument.
     pub fn parse(text: &str) -> Result<MetricSpec, String> {
         let mut words = text.split_whitespace();
         let mut ask = MetricSpec::plain(words.next().ok_or("expected the id of a metric, e.g. \"score_rate\"")?);
         for word in words {
             let Some((name, value)) = word.split_once('=') else {
-                return Err(format!("{text:?}: {word:?} is not an argument of the form name=value"));
+                return Err(format!("{text:?}: expected name=value, got {word:?}"));
             };
             if ask.args.insert(name.to_owned(), toml::Value::String(value.to_owned())).is_some() {
-                return Err(format!("{text:?}: {name} is given twice"));
+                return Err(format!("{text:?}: duplicate argument {name}"));
             }
         }
         Ok(ask)
@@ -88,7 +88,7 @@ pub struct ParamDef {
     pub doc: &'static str,
 }
 
-/// Argument that stands for no value.
+/// Argument text for an absent value.
 pub const NONE: &str = "none";
 
 impl ParamDef {
@@ -107,22 +107,22 @@ pub enum Takes {
     Words(&'static [&'static str]),
     /// Name of a mark, or one of [`COLUMNS`](crate::rows::COLUMNS).
     Mark,
-    /// Another metric, in the syntax of [`MetricSpec::parse`].
+    /// Metric with arguments, in the syntax of [`MetricSpec::parse`].
     Metric,
     Text,
 }
 
 impl Takes {
-    /// Returns the reason that a value does not fit. Metrics are checked elsewhere.
+    /// Returns the reason that a value is invalid; `None` for a valid value. Metrics are not checked here.
     fn wrong(self, value: &str) -> Option<String> {
         match self {
             Takes::Number if value.parse::<f64>().is_ok_and(f64::is_finite) => None,
-            Takes::Number => Some("is not a number".into()),
+            Takes::Number => Some("expected a number".into()),
             Takes::Whole if value.parse::<u64>().is_ok() => None,
-            Takes::Whole => Some("is not a whole number from 0 on".into()),
+            Takes::Whole => Some("expected an integer of at least 0".into()),
             Takes::Words(words) if words.contains(&value) => None,
-            Takes::Words(words) => Some(format!("is not one of {}", words.join(", "))),
-            Takes::Mark | Takes::Metric if value.is_empty() => Some("must not be empty".into()),
+            Takes::Words(words) => Some(format!("expected one of {}", words.join(", "))),
+            Takes::Mark | Takes::Metric if value.is_empty() => Some("expected a name".into()),
             Takes::Mark | Takes::Metric | Takes::Text => None,
         }
     }
@@ -133,26 +133,25 @@ impl Takes {
 pub struct Args(BTreeMap<&'static str, String>);
 
 impl Args {
-    /// Checks the given arguments and fills in the defaults.
+    /// Checks arguments and fills in the defaults of missing ones.
     ///
     /// # Errors
-    /// An unknown argument, a missing one, or one of the wrong type; the text starts with the argument's name.
+    /// Returns an error for an unknown or missing argument, or for a value of the wrong type, with the argument's name.
     pub fn new(params: &'static [ParamDef], given: &BTreeMap<String, toml::Value>) -> Result<Args, String> {
         let names = || params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {
-            let known =
-                if params.is_empty() { "it takes no arguments".into() } else { format!("it takes {}", names()) };
-            return Err(format!("unknown argument {unknown:?}: {known}"));
+            let known = if params.is_empty() { "none".into() } else { names() };
+            return Err(format!("unknown argument {unknown:?}; allowed: {known}"));
         }
         let mut out = BTreeMap::new();
         for param in params {
             let value = given.get(param.name).map_or_else(|| param.default.to_owned(), text);
             if value.is_empty() && param.default.is_empty() {
-                return Err(format!("{} is missing: {}", param.name, param.doc));
+                return Err(format!("missing argument {}: {}", param.name, param.doc));
             }
             let nothing = value == NONE && param.default == NONE;
             if let Some(why) = param.takes.wrong(&value).filter(|_| !nothing) {
-                return Err(format!("{} = {value:?} {why}", param.name));
+                return Err(format!("{}: {why}, got {value:?}", param.name));
             }
             out.insert(param.name, value);
         }
@@ -169,7 +168,7 @@ impl Args {
         Some(self.text(name)).filter(|text| !text.is_empty() && *text != NONE)
     }
 
-    /// Returns true if an argument is this word.
+    /// Returns true if the argument `name` is `word`.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.text(name) == word
     }

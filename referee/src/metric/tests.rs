@@ -13,7 +13,7 @@ fn verified(record: Record) -> GameResult {
     verify(record).into_result()
 }
 
-/// Builds rows with this match only; agent k is on seat k.
+/// Builds rows with a single match, in which agent k is on seat k.
 fn rows(game: &GameResult) -> Rows<'_> {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     Rows::new(ResultTable {
@@ -33,7 +33,7 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
 }
 
 #[test]
-fn metrics_match_values_by_hand() {
+fn metrics_match_hand_computed_values() {
     // Three moves, then seat 1 resigns.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Resign, Some(1));
@@ -77,7 +77,7 @@ fn metrics_without_data_are_absent() {
 }
 
 #[test]
-fn forced_moves_count_neither_as_attempts_nor_as_time() {
+fn forced_moves_are_excluded_from_attempts_and_time() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     record.header.illegal.policy = IllegalPolicy::Random;
     let m = moves(&mut record).remove(0);
@@ -90,9 +90,10 @@ fn forced_moves_count_neither_as_attempts_nor_as_time() {
     assert_eq!(TIME_PER_MOVE.usual(&own).unwrap().n, count - 1);
 }
 
-/// For opponents that are candidates themselves, only matches as `a` count; against other opponents all matches count.
+/// Checks that a match against a candidate counts only for the first entrant, `a`, and that all matches against other
+/// opponents count.
 #[test]
-fn candidate_counts_where_it_is_first() {
+fn match_between_candidates_counts_for_the_first_entrant() {
     let games = [1, 2, 3].map(|seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         break_off(&mut record, 3, EndReason::Resign, Some(1));
@@ -118,8 +119,8 @@ fn candidate_counts_where_it_is_first() {
     assert_eq!(counted(true), [Some((1.0, 1)), Some((0.5, 2)), Some((0.0, 1))]);
 }
 
-/// 2 and 4 moves in the first cycle, 3 in the second: 6 and 3, with the mean 4.5 and s = 3 / sqrt(2), so 4.5 +- 1.96 *
-/// 1.5.
+/// Uses 2 and 4 moves in the first cycle, and 3 in the second. The cycle sums 6 and 3 have the mean 4.5 and s = 3 /
+/// sqrt(2), so the interval is 4.5 +- 1.96 * 1.5.
 #[test]
 fn moves_average_over_cycles() {
     let games = [2, 4, 3].map(|count| {
@@ -147,7 +148,7 @@ fn moves_average_over_cycles() {
 }
 
 #[test]
-fn mean_has_an_interval_from_two_values() {
+fn mean_of_two_values_has_an_interval() {
     let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);
     assert_eq!(mean(&[]), None);
     assert_eq!(mean(&[4.0]).unwrap(), Measurement { value: 4.0, low: None, high: None, n: 1 });
@@ -193,10 +194,10 @@ fn tokens_and_emotions_are_read_from_notes() {
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }
 
-/// A match of an agent against itself counts for the first side only, and invalid matches count only for the completion
-/// rate.
+/// Checks that a match of an agent against itself counts for the first side only, and that invalid matches count only
+/// for the completion rate.
 #[test]
-fn sides_follow_the_plan() {
+fn self_play_match_counts_for_the_first_side() {
     let mut record = play("tic_tac_toe", &["a", "a"], 1);
     break_off(&mut record, 3, EndReason::Illegal, Some(1));
     let game = verified(record);
@@ -222,17 +223,17 @@ fn sides_follow_the_plan() {
 }
 
 #[test]
-fn invalid_specs_are_refused() {
+fn invalid_metric_specs_are_refused() {
     let wrong = |ask: &str| MetricQuery::parse(ask).map(|_| ()).unwrap_err();
     assert!(wrong("scorerate").starts_with("unknown metric \"scorerate\"; did you mean score_rate?"));
-    assert_eq!(wrong("nra shape=win"), "metric nra: unknown argument \"shape\": it takes form, mode");
-    assert_eq!(wrong("wdl by=x"), "metric wdl: unknown argument \"by\": it takes no arguments");
-    assert_eq!(wrong("nra form=won"), "metric nra: form = \"won\" is not one of win, reward");
-    assert_eq!(wrong("elo k=many"), "metric elo: k = \"many\" is not a number");
-    assert!(wrong("mean").starts_with("metric mean: of is missing"));
+    assert_eq!(wrong("nra shape=win"), "metric nra: unknown argument \"shape\"; allowed: form, mode");
+    assert_eq!(wrong("wdl by=x"), "metric wdl: unknown argument \"by\"; allowed: none");
+    assert_eq!(wrong("nra form=won"), "metric nra: form: expected one of win, reward, got \"won\"");
+    assert_eq!(wrong("elo k=many"), "metric elo: k: expected a number, got \"many\"");
+    assert!(wrong("mean").starts_with("metric mean: missing argument of"));
     assert!(wrong("normalised of=nothing").contains("unknown metric \"nothing\""));
-    assert_eq!(wrong("nra form"), "\"nra form\": \"form\" is not an argument of the form name=value");
-    assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": form is given twice");
+    assert_eq!(wrong("nra form"), "\"nra form\": expected name=value, got \"form\"");
+    assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": duplicate argument form");
     // Metric specs as text or table in a suite.
     #[derive(serde::Deserialize, serde::Serialize, PartialEq, Debug)]
     struct Suite {
@@ -248,7 +249,7 @@ fn invalid_specs_are_refused() {
     assert!(suite.metrics.iter().all(|ask| MetricQuery::new(ask).is_ok()));
 }
 
-/// Defaults fit their parameters, ids are words, and ids are unique.
+/// Checks that defaults fit their parameters, and that ids are unique words.
 #[test]
 fn metric_definitions_are_consistent() {
     let mut ids = BTreeSet::new();

@@ -4,8 +4,8 @@ use super::{Args, Metric, NOT_NEGATIVE, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
-/// Mean recorded time of the agent's moves; turns without a move and forced moves are excluded. Absent without timing,
-/// since all recorded times are 0 then.
+/// Mean recorded time of the agent's own moves. Forced moves and turns without a move are excluded. Absent if the run
+/// was not timed, because all recorded times are then 0.
 pub const TIME_PER_MOVE: Metric = Metric {
     id: "time_per_move",
     title: "Time per move",

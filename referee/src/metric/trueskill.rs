@@ -6,7 +6,7 @@ use crate::rows::Rows;
 
 /// Skill after all matches of the part in the order of the plan, for two players, free-for-alls and teams.
 ///
-/// `change` is the largest change of the mean in the agent's last matches (`over`), which a run uses to detect
+/// `change` is the largest change of the mean skill in the agent's last `over` matches. Runs use it to detect
 /// convergence.
 ///
 /// Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python

@@ -21,7 +21,7 @@ impl Measurement {
     }
 }
 
-/// Value of a metric. In JSON it is `{"kind": "number", "value": ..}` and so on.
+/// Value of a metric. The JSON form is `{"kind": "number", "value": ..}` and so on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -32,15 +32,15 @@ pub enum Value {
     Quantiles(Quantiles),
     /// Number for each step, as (step, number).
     Series(Vec<(f64, Measurement)>),
-    /// Points of a plane.
+    /// Points of a scatter plot.
     Points(Vec<Point>),
     Matrix(Matrix),
-    /// Graph of the winners of pairs.
+    /// Graph with an edge from the winner to the loser of each pair.
     Graph(Graph),
 }
 
 impl Value {
-    /// Returns the number, if the value is one.
+    /// Returns the number; `None` for values of other kinds.
     pub fn number(&self) -> Option<Measurement> {
         match self {
             Value::Number(measure) => Some(*measure),
@@ -61,7 +61,7 @@ pub struct Quantiles {
     pub mean: f64,
 }
 
-/// Point of a plane.
+/// Point of a scatter plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub x: f64,

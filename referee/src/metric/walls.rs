@@ -1,4 +1,4 @@
-//! Rank points per wall, between as many entrants as the game has seats.
+//! Rank points per wall (hand), in matches with as many entrants as the game has seats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use crate::rows::Rows;
 
 /// Sum of an entrant's points over all walls.
 ///
-/// A wall is one hand of the matches on one seed. Each entrant's scores in it are summed over these matches, in which
-/// the entrants change seats. Of n entrants the one with the highest sum gets n points, the next n - 1, and so on to 1;
-/// equal sums share the mean of their points. Blocks are excluded if an agent had two seats, if the entrants differ
-/// between matches, or if a match ended before its last hand. Games whose marks do not report the scores of hands are
-/// excluded too.
+/// A wall is one hand of the matches on one seed. In these matches the entrants change seats, and each entrant's scores
+/// in the hand are summed. Of n entrants, the one with the highest sum gets n points, the next n - 1, and so on to 1.
+/// Entrants with equal sums share the mean of their points. Blocks are excluded if an agent had two seats, if the
+/// entrants differ between matches, or if a match ended before its last hand. Games whose marks do not report the
+/// scores of hands are excluded too.
 pub const WALL_POINTS: Metric = Metric {
     id: "wall_points",
     title: "Points for walls",
@@ -63,7 +63,8 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
     (walls > 0).then_some(Value::Number(Measurement::plain(sum, walls)))
 }
 
-/// Returns one point for the entrant, one for each entrant with a lower sum, and half a point for each tie.
+/// Returns the rank points of the entrant with the sum `own`: 1, plus 1 for each entrant with a lower sum, plus 1/2 for
+/// each other entrant with an equal sum.
 fn place_points(own: f64, all: impl Iterator<Item = f64>) -> f64 {
     let (mut behind, mut level) = (0.0, 0.0);
     for other in all {

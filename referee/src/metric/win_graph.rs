@@ -12,7 +12,7 @@ pub(super) const RULE: ParamDef = ParamDef::new(
     "one graph of the pairs over all cycles, or one for each cycle and the mean over these",
 );
 
-/// Graph of a pool: an edge leads from the agent that won more matches of a pair to the other agent.
+/// Graph of a pool: an edge leads from the agent that won more matches of a pair to the agent that won fewer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WinGraph {
     /// Agents in the order of the plan.

@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of won rounds; with `by = step`, for each own step of a match.
+/// Share of won rounds; with `by = step`, a separate share for each of the agent's own steps in a match.
 pub const WR: Metric = Metric {
     id: "wr",
     title: "Win rate of rounds",

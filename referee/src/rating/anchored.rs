@@ -7,9 +7,10 @@
 //! P(a wins) = pi_a / D    P(draw) = nu sqrt(pi_a pi_b) / D    P(b wins) = pi_b / D    D = pi_a + pi_b + nu sqrt(pi_a pi_b)
 //! ```
 //!
-//! Davidson's model, not Rao-Kupper's, because a player's rating then depends only on its points (a draw is half a
-//! point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws between equals. This share is a
-//! constant of each ladder; it is estimated together with the strengths only when the ladder itself is calibrated.
+//! This module uses Davidson's model rather than Rao-Kupper's, because the rating of a player then depends only on its
+//! points (a draw is half a point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws
+//! between equals. This share is a constant of each ladder; it is estimated together with the strengths only for the
+//! calibration of the ladder.
 //!
 //! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` gives a point the same meaning
 //! as in Elo, whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`. Without
@@ -71,8 +72,8 @@ pub struct Rating {
     pub anchored: bool,
     /// Number of blocks with this player; a game without a block is its own block. 0 for a constant.
     pub blocks: usize,
-    /// Standard error for stopping rules, in Elo points: that of the blocks, plus one more block with the variance of
-    /// the model (reasons in `error.rs`). `None` for a constant, for a relative rating, and with fewer than two blocks.
+    /// Standard error for stopping rules, in Elo points. It includes one more block than was played, with the variance
+    /// of the model (see `error.rs`). `None` for a constant, for a relative rating, and with fewer than two blocks.
     pub error: Option<f64>,
 }
 
@@ -85,7 +86,7 @@ pub struct Ratings {
     pub draws: f64,
 }
 
-/// Rates `players` by all games at once: the order of the games does not matter.
+/// Rates `players` players from all games at once. The order of the games does not matter.
 ///
 /// Games of more than two seats count as the comparisons of [`PlayedGame::duels`].
 ///
@@ -140,11 +141,11 @@ struct Edge {
     wins: f64,
     draws: f64,
     losses: f64,
-    /// Share of this edge in all games of `a`, and of `b`. Zero for a fixed player, which needs no prior.
+    /// Share of this edge in the games of `a`, and in the games of `b`. Zero for a fixed player, which has no prior.
     share: (f64, f64),
 }
 
-/// Free players connected by games, with all games of these players.
+/// Group of free players connected by games, with all their games.
 struct Component {
     players: Vec<usize>,
     problem: Problem,
@@ -202,7 +203,7 @@ struct Problem {
 }
 
 impl Problem {
-    /// Builds the problem and returns it with the kind of each unit.
+    /// Builds the estimation problem. Also returns the kind of each unit.
     fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> (Self, Vec<usize>) {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
@@ -291,7 +292,8 @@ impl Problem {
         (0..count).map(part).collect()
     }
 
-    /// Fills the edges: kind `u` counts `times[u]` times; `prior` returns a player's extra wins and losses.
+    /// Fills the edges with results. Units of kind `u` count `times[u]` times; `prior` returns a player's extra wins
+    /// and losses.
     fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
         for e in &mut self.edges {
             let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
@@ -312,7 +314,7 @@ impl Problem {
         }
     }
 
-    /// Returns the initial strengths: the constants, and 0 for the other players.
+    /// Returns the initial strengths: the constants of fixed players, and 0 for free players.
     fn start(&self, nu: f64) -> Vec<f64> {
         self.fixed.iter().map(|f| f.unwrap_or(0.0) / scale(nu)).collect()
     }
@@ -401,8 +403,8 @@ impl Problem {
     }
 
     /// Returns the gradient of the log-likelihood, and H, its negative second derivative. In a group without a fixed
-    /// player only differences matter, so H is singular: a tiny ridge makes it regular without moving the root of the
-    /// gradient.
+    /// player only rating differences matter, so H is singular. A tiny ridge makes H regular without moving the root of
+    /// the gradient.
     fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Array1<f64>, Array2<f64>) {
         let (mut g, mut h) = (Array1::<f64>::zeros(n), Array2::<f64>::zeros((n, n)));
         for e in &self.edges {
@@ -452,8 +454,8 @@ fn kinds(units: Vec<Vec<(usize, f64)>>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) 
     (kinds, places)
 }
 
-/// Returns the connected group of each player, and for each group whether it has a fixed player. All fixed players form
-/// one group, because their distances are known.
+/// Returns the connected group of each player and, for each group, true if it has a fixed player. All fixed players
+/// form one group, because their rating differences are known.
 fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut links = vec![Vec::new(); fixed.len()];
     for e in edges {
@@ -481,8 +483,8 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// Returns the contribution of one game, for strengths that differ by `d`: half of the first player's expected wins
-/// minus losses, and the game's addition to H.
+/// Returns the contribution of one game between players whose strengths differ by `d`: half of the first player's
+/// expected wins minus expected losses, and the addition to H.
 fn of_one(d: f64, nu: f64) -> (f64, f64) {
     let t = (-d.abs() / 2.0).exp();
     let whole = 1.0 + t * t + nu * t;

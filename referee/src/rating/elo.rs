@@ -1,4 +1,4 @@
-//! Sequential Elo: familiar, but dependent on the order of the games. Do not quote it as the rating.
+//! Sequential Elo: familiar, but dependent on the order of the games, so it is not the rating to quote.
 
 use super::PlayedGame;
 use super::history::RatingHistory;
@@ -17,8 +17,8 @@ impl Default for Elo {
     }
 }
 
-/// Returns the expected score of a player against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, *The Rating of
-/// Chessplayers*, 1978).
+/// Returns the expected score of a player rated `ra` against an opponent rated `rb`: `1 / (1 + 10^((rb - ra) / 400))`
+/// (A. Elo, *The Rating of Chessplayers*, 1978).
 pub fn expected(ra: f64, rb: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf((rb - ra) / 400.0))
 }

@@ -19,7 +19,7 @@ const TAU: f64 = 0.5;
 /// Tolerance of the search for the volatility.
 const EXACT: f64 = 1e-6;
 
-/// Maximum number of steps of that search. Usually five are enough.
+/// Maximum number of steps of the search for the volatility. Usually five are enough.
 const STEPS: usize = 100;
 
 /// Estimate of an agent's strength.
@@ -46,8 +46,8 @@ impl GlickoSkill {
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
-    /// Returns the skill after these games, each with the opponent's skill before them and the score: 1 for a win, 1/2
-    /// for a draw, 0 for a loss. `periods` is the time since the last update.
+    /// Returns the skill after these games, given as (opponent's skill before the update, score); the score is 1 for a
+    /// win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
     pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {
@@ -112,7 +112,7 @@ mod tests {
         GlickoSkill { rating, deviation, volatility: 0.06 }
     }
 
-    /// The paper's example, which uses the rounded values that it prints.
+    /// Uses the rounded intermediate values that the paper prints.
     #[test]
     fn skill_matches_the_example_of_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
@@ -133,7 +133,7 @@ mod tests {
         let later = known.after_rest(100.0, 350.0);
         assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
         assert_eq!(known.after_rest(1e9, 350.0).deviation, 350.0);
-        assert_eq!(known.after_rest(-5.0, 350.0), known, "a clock that went back changes nothing");
+        assert_eq!(known.after_rest(-5.0, 350.0), known, "negative time changes nothing");
         assert_eq!(GlickoSkill::fixed(900.0).after_rest(1e9, 350.0), GlickoSkill::fixed(900.0));
     }
 

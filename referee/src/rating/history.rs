@@ -3,11 +3,11 @@
 /// Maximum number of stored values.
 const MOST: usize = 128;
 
-/// Series that stores evenly spaced values and the last one.
+/// Rating history that stores evenly spaced values and the latest value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingHistory {
     count: u64,
-    /// Spacing: one of this many values is stored.
+    /// Spacing of the stored values: one of `every` values is stored.
     every: u64,
     kept: Vec<(u64, f64)>,
     last: Option<(u64, f64)>,
@@ -34,7 +34,7 @@ impl RatingHistory {
         }
     }
 
-    /// Returns the stored values with their positions from 1, ascending, always including the last one.
+    /// Returns the stored values as (position from 1, value), ascending. The latest value is always included.
     pub fn points(&self) -> Vec<(u64, f64)> {
         let mut points = self.kept.clone();
         points.extend(self.last.filter(|last| points.last() != Some(last)));
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_history_is_thinned_evenly_and_retains_its_last_value() {
+    fn thinned_history_retains_the_last_value() {
         let course = |n: u64| {
             let mut course = RatingHistory::default();
             (1..=n).for_each(|k| course.push(k as f64));

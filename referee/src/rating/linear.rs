@@ -26,7 +26,7 @@ fn reduce(rows: &mut Array2<f64>, columns: usize, tiny: f64) -> Vec<usize> {
     pivots
 }
 
-/// Returns a part of a vector, like the macro `s!` of `ndarray`, which contains unsafe code.
+/// Returns a slice of a vector. Replaces the macro `s!` of `ndarray`, which contains unsafe code.
 pub(super) fn part(vector: ArrayView1<'_, f64>, range: impl Into<Slice>) -> ArrayView1<'_, f64> {
     vector.slice_axis_move(Axis(0), range.into())
 }
@@ -38,7 +38,8 @@ pub(super) fn solve(matrix: &Array2<f64>, right: &Array1<f64>) -> Option<Array1<
     (reduce(&mut rows, n, 0.0).len() == n).then(|| rows.column(n).to_owned())
 }
 
-/// Returns a basis of all `x` with `matrix x = 0`, one vector per row; each has a 1 where the others have 0.
+/// Returns a basis of the solutions of `matrix x = 0`, one vector per row. Each vector has a 1 in a column in which all
+/// other vectors have 0.
 pub(super) fn null_space(mut matrix: Array2<f64>, tiny: f64) -> Array2<f64> {
     let columns = matrix.ncols();
     let pivots = reduce(&mut matrix, columns, tiny);

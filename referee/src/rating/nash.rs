@@ -45,7 +45,7 @@ pub fn max_entropy_nash(a: &Array2<f64>) -> Option<Array1<f64>> {
     Some(out)
 }
 
-/// Returns the end of the path, which starts at equal shares.
+/// Returns the end of the path, which starts at equal probabilities for all strategies.
 fn central(a: &Array2<f64>) -> Option<Array1<f64>> {
     let n = a.nrows();
     let (mut p, mut mu) = (Array1::from_elem(n, 1.0 / n as f64), 1.0);
@@ -137,8 +137,8 @@ mod tests {
         near(Array2::zeros((4, 4)), &[0.25; 4]);
     }
 
-    /// Paper and scissors are equal except for a third strategy that only one of them holds off: the constraint of the
-    /// unplayed strategy binds. With p on the first two, the third gets 0.6 p_0 - 0.2 p_1 <= 0, so p_0 <= 1/4.
+    /// Uses a game in which only one of two equal strategies beats a third strategy, which is not played. With p on the
+    /// first two, the third gets 0.6 p_0 - 0.2 p_1 <= 0, so p_0 <= 1/4.
     #[test]
     fn constraint_of_an_unplayed_strategy_binds() {
         near(array![[0.0, 0.0, -0.6], [0.0, 0.0, 0.2], [0.6, -0.2, 0.0]], &[0.25, 0.75, 0.0]);

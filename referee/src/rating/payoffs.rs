@@ -1,15 +1,15 @@
-//! Mean score of each agent against each other agent, as a payoff matrix.
+//! Mean score of each agent against each opponent, as a payoff matrix.
 
 use ndarray::Array2;
 
 use super::PlayedGame;
 use super::table::crosstable;
 
-/// Returns `payoffs[[k, l]]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of
-/// them never met, or with fewer than two agents.
+/// Returns `payoffs[[k, l]]`: the mean score of `agents[k]` against `agents[l]`, and 1/2 if `k == l`. `None` if two of
+/// the agents never met, or with fewer than two agents.
 ///
 /// # Panics
-/// If a game names a player above all `agents`.
+/// If the index of a player in the games is larger than all `agents`.
 pub fn payoffs(agents: &[usize], games: &[PlayedGame]) -> Option<Array2<f64>> {
     let (n, table) = (agents.len(), crosstable(agents.iter().max()? + 1, games));
     let cell = |(a, b): (&usize, &usize)| if a == b { Some(0.5) } else { Some(table[*a][*b].score()?.value) };

@@ -2,8 +2,8 @@
 
 use super::table::{Interval, Tally, wilson};
 
-/// Returns true if a level is passed: at least half of the decided matches are won. If no match was decided, the level
-/// is passed only where the best possible result is a draw. Source: BotzoneBench.
+/// Returns true if a level is passed: at least half of the decided matches are won. Without decided matches, a level is
+/// passed only if `drawn` is true, which means that a draw is the best possible result. Source: BotzoneBench.
 pub fn passes(tally: &Tally, drawn: bool) -> bool {
     tally.wins >= tally.losses && (drawn || tally.wins > 0)
 }
@@ -14,8 +14,8 @@ pub fn decided(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.wins as f64, (tally.wins + tally.losses) as f64), 200.0)
 }
 
-/// Returns the progress at a level that can at best be drawn: `100 * draws / matches`, with Wilson's interval. Source:
-/// BotzoneBench.
+/// Returns the progress at a level at which a draw is the best possible result: `100 * draws / matches`, with Wilson's
+/// interval. Source: BotzoneBench.
 pub fn draw_progress(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.draws as f64, tally.games() as f64), 100.0)
 }

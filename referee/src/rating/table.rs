@@ -42,7 +42,7 @@ impl Tally {
         self.wins + self.draws + self.losses
     }
 
-    /// Returns the share of points with its Wilson interval, a draw being half a point; `None` without games.
+    /// Returns the share of points with its Wilson interval, where a draw is half a point; `None` without games.
     ///
     /// The interval treats every game as one trial with probability `value`. This is exact without draws; with draws
     /// the interval is too wide, because a draw varies less than a win or a loss.
@@ -65,7 +65,7 @@ pub fn wilson(hits: f64, n: f64) -> Option<Interval> {
     Some(Interval { value: p, low: ((middle - half) / whole).max(0.0), high: ((middle + half) / whole).min(1.0) })
 }
 
-/// Results of all pairs: `table[a][b]` holds those of player `a` against player `b`.
+/// Results of all pairs: `table[a][b]` holds the results of player `a` against player `b`.
 pub type Crosstable = Vec<Vec<Tally>>;
 
 /// Counts all comparisons of seats ([`PlayedGame::duels`]) by pair of players.
@@ -81,7 +81,7 @@ pub fn crosstable(players: usize, games: impl IntoIterator<Item = impl Borrow<Pl
     out
 }
 
-/// Sums a row of a crosstable: a player's wins, draws and losses against all others.
+/// Sums a row of a crosstable: a player's wins, draws and losses against all opponents.
 pub fn total(row: &[Tally]) -> Tally {
     row.iter().fold(Tally::default(), |sum, t| Tally {
         wins: sum.wins + t.wins,

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn one_player_meets_a_team_of_four() {
+    fn one_player_and_a_team_of_four_are_rated() {
         let game = PlayedGame {
             seats: vec![0, 1, 2, 3, 4],
             scores: vec![1.0, 1.0, 1.0, 1.0, -1.0],
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn games_against_oneself_change_no_skill() {
+    fn games_against_oneself_do_not_change_the_skill() {
         let s = trueskill(1, &[PlayedGame::two(0, 0, 1.0)]);
         assert_eq!((s[0].mu, s[0].sigma), (25.0, 25.0 / 3.0));
     }

@@ -6,7 +6,7 @@ fn near(got: Option<f64>, want: f64) {
 }
 
 #[test]
-fn slopes_match_hand_values() {
+fn slopes_match_hand_computed_values() {
     assert_eq!(slope(&[0.0, 1.0]), Some(1.0));
     // 0, 0, 1, 1: mean 1/2, positions -1.5 to 1.5: (0.75 + 0.25 + 0.25 + 0.75) / 5.
     near(slope(&[0.0, 0.0, 1.0, 1.0]), 0.4);
@@ -22,6 +22,6 @@ fn constant_numbers_have_no_correlation() {
 }
 
 #[test]
-fn equal_numbers_share_ranks() {
+fn equal_numbers_share_their_mean_rank() {
     assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
 }

@@ -1,8 +1,8 @@
 //! Parts whose candidates meet in random pairs until their ratings converge.
 //!
-//! The pairing of match n is a function of the suite's seed, the part and n. The end is a function of the results of
-//! the first n matches, in the order of the plan. A resumed run, or one that plays several matches at a time, therefore
-//! plays the same matches.
+//! The pairing of match n depends only on the suite's seed, the part and n. The end depends only on the results of the
+//! preceding matches, in the order of the plan. Resumed runs and runs with parallel matches therefore play the same
+//! matches as an uninterrupted sequential run.
 
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
@@ -13,19 +13,20 @@ use crate::rating::trueskill::Skills;
 /// Largest value of [`Stop::most`].
 const MOST: u64 = 10_000;
 
-/// Convergence criterion: all conditions hold for each candidate, or no pair of candidates may play further matches.
+/// Convergence criterion. A part ends when all conditions hold for each candidate, or when no pair of candidates may
+/// play further matches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     /// Rating that must converge.
     pub metric: ConvergenceRating,
-    /// Minimum number of matches per candidate that count.
+    /// Minimum number of counted matches per candidate.
     pub games: u64,
     /// Upper bound for the standard deviation of the rating (exclusive).
     pub sigma: f64,
     /// Upper bound for the change of the rating's mean in each of the last [`over`](Stop::over) matches (exclusive).
     pub change: f64,
-    /// Number of matches for [`change`](Stop::change).
+    /// Number of latest matches to which [`change`](Stop::change) applies.
     pub over: u64,
     /// Maximum number of matches per candidate.
     pub most: u64,
@@ -43,15 +44,15 @@ impl Stop {
     pub(super) fn check(&self) -> Result<(), String> {
         let Stop { games, sigma, change, over, most, .. } = self;
         if !(1..=MOST).contains(most) || !(1..=*most).contains(games) || over > games {
-            return Err(format!("stop: over is at most games, games at most most, and most from 1 to {MOST}"));
+            return Err(format!("stop: expected over <= games <= most from 1 to {MOST}, got {over}, {games}, {most}"));
         }
         if !(sigma.is_finite() && *sigma > 0.0 && change.is_finite() && *change > 0.0) {
-            return Err("stop: sigma and change are above 0".into());
+            return Err(format!("stop: expected sigma and change above 0, got {sigma} and {change}"));
         }
         Ok(())
     }
 
-    /// Returns the rule for a scaled number of matches.
+    /// Returns the criterion with its numbers of matches multiplied by `scale`.
     fn scaled(&self, scale: f64) -> Stop {
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
         let games = scaled(self.games);
@@ -70,16 +71,17 @@ pub(super) struct Converge {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RandomMatch {
-    /// Index of the pairing.
+    /// Index of the pairing in the part.
     pub(super) pairing: usize,
-    /// Index in the seatings.
+    /// Index of the seating in the part's seatings.
     pub(super) turn: usize,
-    /// Candidate indices of both sides.
+    /// Candidate index of each side.
     who: [usize; 2],
 }
 
 impl Converge {
-    /// Draws the matches of the candidates in these pairings; `named` is the suite with its seed and the part.
+    /// Draws the matches between the candidates of `pairings`. `named` identifies the suite with its seed and the part,
+    /// and determines the draw.
     pub(super) fn new(stop: &Stop, scale: f64, pairings: &[Vec<usize>], turns: usize, named: &str) -> Converge {
         let stop = stop.scaled(scale);
         let mut all: Vec<usize> = pairings.iter().flatten().copied().collect();
@@ -108,8 +110,9 @@ impl Converge {
         &self.draws
     }
 
-    /// Returns the matches after the first gap in the completed ones that are needed under all results; empty after
-    /// convergence. `done` returns the first side's points in a completed match, if the match counts.
+    /// Returns the range of due matches. The range starts at the first match that is not completed, and contains the
+    /// matches that are needed with any results. Empty after convergence. `done` returns `None` for a match that is not
+    /// completed, `Some(None)` for a match that does not count, and otherwise the first side's points.
     pub(super) fn certain(&self, done: impl Fn(usize, &RandomMatch) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;
@@ -127,7 +130,8 @@ impl Converge {
         next..next
     }
 
-    /// Returns the end of the shortest range from `next` that gives each candidate the matches that it needs.
+    /// Returns the end of the shortest range of matches, from `next`, in which each candidate plays the number of
+    /// matches in `need`.
     fn until(&self, next: usize, mut need: Vec<u64>) -> usize {
         let mut end = next;
         while let Some(draw) = self.draws.get(end).filter(|_| need.iter().any(|&more| more > 0)) {
@@ -138,7 +142,7 @@ impl Converge {
     }
 }
 
-/// Ratings after some matches.
+/// Ratings after the first matches of a part.
 struct Standing {
     skills: Skills,
     games: Vec<u64>,

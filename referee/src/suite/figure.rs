@@ -19,17 +19,17 @@ pub enum FigureKind {
     Matrix,
     /// Bar with its interval for each row and column.
     Bars,
-    /// Bar for each row, shared out among the columns.
+    /// Bar for each row, divided among the columns.
     Stacked,
     /// Line for each series of numbers.
     Lines,
-    /// Spread of a number for each row.
+    /// Box plot of the distribution of a number, for each row.
     Box,
     /// Mark for each pair of numbers.
     Scatter,
     /// Density of points in hexagons.
     Hexbin,
-    /// Several numbers of each row around a center.
+    /// Several numbers of each row, on spokes around a center.
     Radar,
     /// Arrows from winners to losers.
     Graph,
@@ -94,7 +94,7 @@ pub struct Figure {
     /// Items of the rows; default: agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Along>,
-    /// Items of the columns; default: the numbers of `cell`.
+    /// Items of the columns; default: the metrics of `cell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Along>,
     /// Metrics of the cells. A metric with several numbers has a column for each.
@@ -115,10 +115,10 @@ pub struct Figure {
     /// Title of the horizontal axis of lines and hexagons.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub along: String,
-    /// Items with separate colors in a scatter plot.
+    /// Axis whose items have separate colors in a scatter plot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Along>,
-    /// Items with separate drawings.
+    /// Axes whose items have separate drawings.
     #[serde(default, skip_serializing_if = "Pages::is_empty")]
     pub pages: Pages,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub enum Along {
     /// Variants of the agents; rows or columns of agents then merge their variants.
     Variant,
     Group,
-    /// Values of a mark, by the groups of the cells' metric.
+    /// Values of a mark, for cells whose metric is grouped by this mark.
     Mark(String),
 }
 
@@ -163,7 +163,7 @@ impl TryFrom<String> for Along {
             "group" => Along::Group,
             other => match other.strip_prefix("mark:") {
                 Some(name) if !name.is_empty() => Along::Mark(name.to_owned()),
-                _ => return Err(format!("{other:?} is not one of {ALONG}")),
+                _ => return Err(format!("expected one of {ALONG}, got {other:?}")),
             },
         })
     }
@@ -215,7 +215,7 @@ pub struct FigureMetric {
     pub title: Option<String>,
     /// Minuend for the metric: with 1, the displayed number is 1 minus the metric.
     pub from: Option<f64>,
-    /// Parts of the numbers; empty: all parts of the figure.
+    /// Parts that the metric covers; empty: all parts of the figure.
     pub parts: Vec<String>,
 }
 
@@ -231,10 +231,10 @@ impl<'de> Deserialize<'de> for FigureMetric {
                 let mut text = |name: &str| match args.remove(name) {
                     None => Ok(None),
                     Some(toml::Value::String(text)) => Ok(Some(text)),
-                    Some(other) => Err(D::Error::custom(format!("{name} = {other} is not a text"))),
+                    Some(other) => Err(D::Error::custom(format!("{name}: expected a text, got {other}"))),
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
-                let id = metric.ok_or_else(|| D::Error::custom("a table for a metric needs metric = ID"))?;
+                let id = metric.ok_or_else(|| D::Error::custom("expected metric = ID in a metric's table, got none"))?;
                 let from =
                     args.remove("from").map(toml::Value::try_into::<f64>).transpose().map_err(D::Error::custom)?;
                 let parts = args
@@ -244,7 +244,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
                     .map_err(D::Error::custom)?;
                 Ok(FigureMetric { ask: MetricSpec { id, args }, title, from, parts: parts.unwrap_or_default() })
             }
-            other => Err(D::Error::custom(format!("{other} is neither the id of a metric nor a table"))),
+            other => Err(D::Error::custom(format!("expected the id of a metric or a table, got {other}"))),
         }
     }
 }
@@ -272,7 +272,7 @@ impl Serialize for FigureMetric {
 pub struct OneOrMany<T>(pub Vec<T>);
 
 pub type CellMetrics = OneOrMany<FigureMetric>;
-/// Items with separate drawings; several axes are combined.
+/// Axes whose items have separate drawings; several axes are combined.
 pub type Pages = OneOrMany<Along>;
 
 impl<T> Default for OneOrMany<T> {
@@ -308,7 +308,7 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
     }
 }
 
-/// Part of a suite for the checks of figures.
+/// Part of a suite with the data that the checks of figures need.
 pub struct KnownPart<'a> {
     pub id: &'a str,
     /// Marks of the part's game.
@@ -319,13 +319,13 @@ impl Figure {
     /// Checks a figure of a suite with these parts.
     ///
     /// # Errors
-    /// An unknown, missing or unsupported field of its kind, by name.
+    /// Returns an error that names a field that is unknown, missing, or not supported by the kind of the figure.
     pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
         let Ok(kind) = self.kind.parse::<FigureKind>() else {
             return Err(format!("unknown kind {:?}{}", self.kind, did_you_mean(&self.kind, FigureKind::VARIANTS)));
         };
         if self.title.trim().is_empty() {
-            return Err("it needs a title".into());
+            return Err("title: expected a text, got none".into());
         }
         if self.part.is_some() && !self.parts.is_empty() {
             return Err("part and parts exclude each other".into());
@@ -347,7 +347,7 @@ impl Figure {
             if known.contains(mark) {
                 Ok(())
             } else {
-                Err(format!("the games of its parts have no mark {mark:?}; {there}"))
+                Err(format!("the games of the figure's parts have no mark {mark:?}; {there}"))
             }
         };
         for wish in self.wishes() {
@@ -361,7 +361,7 @@ impl Figure {
         }
         let places = [&self.rows, &self.columns].into_iter().flatten();
         if places.clone().count() == 2 && self.rows == self.columns {
-            return Err("rows and columns are the same".into());
+            return Err("expected different axes for rows and columns".into());
         }
         if let Some(twice) = self.pages.0.iter().find(|page| self.rows.as_ref() == Some(page)) {
             return Err(format!("pages and rows are both {:?}", String::from(twice.clone())));
@@ -369,7 +369,7 @@ impl Figure {
         Ok(())
     }
 
-    /// Checks that the kind has the fields that it needs and no others.
+    /// Checks that the figure has all fields that its kind needs, and no fields that its kind does not support.
     fn check_fields(&self, kind: FigureKind) -> Result<(), String> {
         let given = [
             ("rows", self.rows.is_some()),
@@ -397,7 +397,7 @@ impl Figure {
         }
         let idle = |(name, is): &&(&str, bool)| *is && !needed.contains(name) && !allowed.contains(name);
         match given.iter().find(idle) {
-            Some((name, _)) => Err(format!("{name} has no meaning in kind {kind}")),
+            Some((name, _)) => Err(format!("{name} is not supported by kind {kind}")),
             None => Ok(()),
         }
     }

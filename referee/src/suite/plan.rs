@@ -1,5 +1,5 @@
-//! Due matches of a suite, as a function of the completed ones. An interrupted run continues by computing them again,
-//! and the bisection of a ladder gives the same level for the same results.
+//! Due matches of a suite, as a function of the completed ones. An interrupted run continues by computing the due
+//! matches again. Equal results of a ladder lead to the same level.
 
 mod entrants;
 mod ladder;
@@ -22,14 +22,14 @@ use crate::metric::MetricQuery;
 use crate::rating::{self, gain, table::Tally};
 use crate::schedule::{Deals, MatchSeeds, Seeds};
 
-/// Due matches of a pairing that are played one after another, one for each seating (with `order = "halves"`: one
-/// match). They share a seed, unless [each has its own](MatchSeeds).
+/// Due matches of a pairing, played in sequence: one for each seating, or with `order = "halves"` a single match. The
+/// matches share a seed, unless [each has a separate seed](MatchSeeds).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Index of the part.
     pub part: usize,
-    /// Entrants as indices of the run's agents: the sides of a suite's part, the same index twice if an agent plays
-    /// itself; all entrants of a tournament's block.
+    /// Entrants as indices into the run's agents. In a suite, the two or more sides, with equal indices if an agent
+    /// plays against itself; in a tournament, all entrants of the block.
     pub pairing: Vec<usize>,
     /// Number of the block in the part, used to derive seeds.
     pub index: u64,
@@ -39,7 +39,7 @@ pub struct Block {
 /// Match that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueMatch {
-    /// Index in the block's seatings.
+    /// Index of the seating in the block.
     pub turn: usize,
     /// Agent on each seat.
     pub seats: Vec<usize>,
@@ -70,7 +70,7 @@ pub struct MatchKey {
 }
 
 impl MatchKey {
-    /// Parses a [`key`]; `None` if the text is not one.
+    /// Parses a [`key`]; `None` if the text is not a key.
     pub fn parse(key: &str) -> Option<MatchKey> {
         let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
         let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
@@ -101,21 +101,21 @@ pub type Results = HashMap<String, MatchScore>;
 /// Sort key of blocks: the number of the block in its pairing and, with a random order, the drawn position.
 type Rank = [u64; 2];
 
-/// Sides that meet in a part: two, or the number of letters in its tables.
+/// Entrants that meet in a part, with the numbers of their blocks. There are two sides, or as many as the tables have
+/// letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     pairing: Vec<usize>,
     /// Level of the opponent on a ladder.
     level: Option<u32>,
-    /// Numbers of its blocks.
+    /// Numbers of the cell's blocks.
     blocks: std::ops::Range<u64>,
-    /// Number of the meeting, from which seeds are derived if each match has its own. With opponents it is the number
-    /// of the second side, so that all candidates play the same seeds; among candidates it is the number of the
-    /// pairing.
+    /// Number of the meeting, used to derive separate match seeds. Against opponents, the number of the second side, so
+    /// that all candidates play the same seeds. Among candidates, the number of the pairing.
     meeting: u64,
     /// Number of the first shard piece of the cell.
     piece: u64,
-    /// Random positions of its blocks among those of the part (with `order = "shuffled"`).
+    /// Random positions of the cell's blocks among all blocks of the part (with `order = "shuffled"`).
     places: Vec<u64>,
 }
 
@@ -124,15 +124,15 @@ pub struct PlannedPart {
     /// Part from the suite.
     pub part: PartSpec,
     pub game: GameRef,
-    /// Games of a block: the part's own, or one for each point of its sweep.
+    /// Games of a block: the part's game, or one for each combination of swept parameters.
     pub games: Vec<GameRef>,
     /// Candidates (or their variants) as indices of the run's agents.
     pub candidates: Vec<usize>,
-    /// Excerpts to play, if not the whole game.
+    /// Excerpts of the game to play; whole games by default.
     pub excerpts: Excerpts,
     cells: Vec<Cell>,
     seatings: Vec<Vec<usize>>,
-    /// Matches of a part with random pairs; its cells are the pairings, without blocks.
+    /// Matches of a part with random pairs. The cells of such a part are its pairings, without blocks.
     converge: Option<Converge>,
     /// Label for random draws: suite, seed and part.
     draw: String,
@@ -148,19 +148,19 @@ pub struct Plan {
     pub agents: Vec<Entrant>,
     /// Shard to play, if any. It changes only which blocks are due.
     pub shard: Option<Shard>,
-    /// Number of shard pieces so far.
+    /// Number of shard pieces in the parts added so far.
     pieces: u64,
 }
 
 impl Plan {
-    /// Builds the plan of a suite for candidates, as (name, spec). `scale` multiplies every number of blocks, with a
-    /// minimum of 1.
+    /// Builds the plan of a suite for these candidates, given as (name, spec). All numbers of blocks are multiplied by
+    /// `scale` and are at least 1.
     ///
     /// # Errors
-    /// A part that these candidates cannot play.
+    /// Returns an error for a part that these candidates cannot play.
     pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64, games: &Games) -> Result<Plan, SuiteError> {
         if candidates.is_empty() {
-            return Err(SuiteError("no candidate to evaluate".into()));
+            return Err(SuiteError("expected at least one candidate, got none".into()));
         }
         let entrant = |(name, spec): &(String, String)| Entrant {
             name: name.clone(),
@@ -266,8 +266,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the due blocks in playing order: every part and pairing has its first block before any has its second,
-    /// so that results are balanced whenever a run stops. Empty when the suite, or the shard, is complete.
+    /// Returns the due blocks in playing order. The first blocks of all parts and pairings come before any second
+    /// block, so that results are balanced whenever a run stops. Empty when the suite, or the shard, is complete.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(Rank, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
@@ -285,7 +285,7 @@ impl Plan {
         due.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// Returns the maximum number of matches of the suite; for a ladder with bisection, that of the longest path.
+    /// Returns the maximum number of matches of the suite. For a ladder with bisection, the longest path is assumed.
     pub fn matches_at_most(&self) -> u64 {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }
@@ -297,7 +297,7 @@ impl Plan {
         of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
     }
 
-    /// Returns the part, pairing, number and turn of a match by its [`key`].
+    /// Parses the [`key`] of a match of this plan as (part index, pairing, block number, turn).
     pub fn find(&self, key: &str) -> Option<(usize, Vec<usize>, u64, usize)> {
         let MatchKey { part, pairing, index, turn } = MatchKey::parse(key)?;
         let part = self.parts.iter().position(|p| p.part.id == part)?;
@@ -348,7 +348,7 @@ impl PlannedPart {
         next
     }
 
-    /// Returns the number of the piece of a block.
+    /// Returns the number of the shard piece that contains a block.
     fn piece(&self, cell: &Cell, index: u64) -> u64 {
         let whole = cell.level.is_some() || self.invalid == Invalid::Replay;
         cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
@@ -378,7 +378,7 @@ impl PlannedPart {
         short.then(|| format!("needs {needs} candidates, and the run has {has}: nothing is played"))
     }
 
-    /// Returns the positions of a block at which matches are planned.
+    /// Returns the turns of a block for which matches are planned.
     fn turns_of(&self, cell: &Cell, index: u64) -> Vec<usize> {
         if self.part.seats != Seats::Drawn {
             return (0..self.turns()).collect();
@@ -388,7 +388,7 @@ impl PlannedPart {
         (0..self.games.len()).map(|game| game * seatings + seating).collect()
     }
 
-    /// Returns the seeds of the part's matches, derived from those of its blocks.
+    /// Returns the seeds of the part's matches. `seeds` are the seeds of the part's blocks.
     pub fn match_seeds(&self, seeds: Seeds, deals: Deals) -> MatchSeeds {
         let meetings = self.cells.iter().map(|cell| (cell.pairing.clone(), cell.meeting)).collect();
         MatchSeeds::new(seeds, deals, &self.game, meetings)
@@ -447,7 +447,7 @@ impl PlannedPart {
         self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
     }
 
-    /// Returns the number of discarded and of invalid matches of a pairing.
+    /// Returns the number of discarded matches and the number of invalid matches of a pairing.
     pub fn uncounted(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
@@ -474,7 +474,7 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the planned blocks of a cell with the turns of their matches, completed or not.
+    /// Returns the planned blocks of a cell, completed or not, each with the turns of its matches.
     fn places(&self, cell: &Cell) -> Vec<(u64, Vec<usize>)> {
         let blocks = cell.blocks.clone();
         if self.part.order != Order::Halves {
@@ -490,7 +490,8 @@ impl PlannedPart {
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }
 
-    /// Returns the matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
+    /// Returns the matches of a cell in replay round `again`, where round 0 is the plan. Block numbers continue those
+    /// of the previous round.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         if let Some(converge) = &self.converge {
             let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
@@ -524,8 +525,8 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the blocks of a cell with due matches, each with its rank: its number in the cell, or with a random
-    /// order, the round of the pairings and its position there.
+    /// Returns the blocks of a cell with due matches, each with its rank: the block number, or in a random order the
+    /// cycle and the drawn position in the cycle.
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -561,7 +562,7 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the number of times that all pairings are played.
+    /// Returns the number of cycles in which each pairing plays.
     fn rounds(&self) -> u32 {
         if self.part.schedule == Schedule::RoundRobin { self.part.cycles } else { 1 }
     }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartSpec, Suite, SuiteError, is_word};
 
-/// Role: `opponents = ["@NAME"]` stands for its agents.
+/// Named group of opponents. In the opponents of a part, `@NAME` stands for the agents of the role.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
     /// Name: lowercase letters, digits, `_` and `-`.
     pub name: String,
-    /// Default agents of the role. Without them a run must supply some.
+    /// Default agents of the role. If empty, a run must supply the agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
     /// Required number of agents.
@@ -53,7 +53,7 @@ impl Suite {
     /// Replaces the default agents of roles by those of a run.
     ///
     /// # Errors
-    /// A role that the suite does not have, or a wrong number of agents.
+    /// Returns an error for a role that the suite does not have, or for a wrong number of agents.
     pub fn fill(&mut self, cast: &RoleAssignment) -> Result<(), SuiteError> {
         for (name, agents) in cast {
             let names: Vec<String> = self.roles.iter().map(|role| role.name.clone()).collect();
@@ -62,7 +62,7 @@ impl Suite {
                 return Err(SuiteError(format!("{} has no role {name:?}; its roles: {there}", self.name)));
             };
             if agents.len() != role.count {
-                let why = format!("role {name:?} takes {}, not {}", agents_text(role.count), agents.len());
+                let why = format!("role {name:?}: expected {}, got {}", agents_text(role.count), agents.len());
                 return Err(SuiteError(why));
             }
             role.given.clone_from(agents);
@@ -100,7 +100,7 @@ impl Suite {
     /// Returns the opponents of a part, with roles replaced by their agents.
     ///
     /// # Errors
-    /// A role without agents.
+    /// Returns an error for a role without agents.
     pub fn opponents(&self, part: &PartSpec) -> Result<Vec<RoleAgent>, String> {
         let mut out = Vec::new();
         for opponent in &part.opponents {
@@ -123,7 +123,7 @@ impl Suite {
         Ok(out)
     }
 
-    /// Returns the known agents of the suite's roles.
+    /// Returns the agents of each role that has agents, from the run or by default.
     pub fn assigned_roles(&self) -> RoleAssignment {
         let agents = |role: &Role| match role.given.is_empty() {
             false => role.given.clone(),

@@ -19,8 +19,8 @@ pub enum Seats {
     Tables,
     /// All permutations of one entrant per seat: 24 matches on one seed for four seats.
     Permutations,
-    /// One match per block with a random seating from the suite's seed. Each run of as many blocks as seats gives the
-    /// first side each seat once.
+    /// One match per block, with a random seating drawn from the suite's seed. In n consecutive blocks of an n-seat
+    /// game, the first side has each seat once.
     Drawn,
 }
 
@@ -37,48 +37,45 @@ pub enum Order {
     /// All seatings on one seed, then the next seed.
     #[default]
     Blocks,
-    /// Separate seeds for each seating, so that no seed is played twice.
+    /// Separate seeds for each seating: no seed is played more than once.
     Halves,
     /// Random order of the blocks of all pairings, drawn from the suite's seed, cycle by cycle.
     Shuffled,
 }
 
 impl PartSpec {
-    /// Checks that tables, seats, order and schedule fit each other and the game's number of seats; `opponents` is the
-    /// number of opponents in the part.
+    /// Checks that tables, seats, order and schedule fit together and fit the game's number of seats. `opponents` is
+    /// the number of opponents in the part.
     pub(super) fn check_seating(&self, seats: usize, opponents: usize) -> Result<(), String> {
         for table in &self.tables {
             if table.len() != seats || !table.chars().all(|c| matches!(c, 'a'..='h')) || !table.contains('a') {
                 return Err(format!(
-                    "table {table:?} must have {seats} letters a to h, at least one a: one for each seat"
+                    "table {table:?}: expected {seats} letters from a to h, one per seat, including an a"
                 ));
             }
         }
         let ladder = matches!(self.schedule, Schedule::Climb | Schedule::Bisect);
         match (self.seats, self.order) {
             (Seats::Permutations, _) if !self.tables.is_empty() => {
-                return Err("seats = \"permutations\" leaves no room for tables".into());
+                return Err("seats = \"permutations\" and tables exclude each other".into());
             }
             (Seats::Permutations, _) if !(2..=MOST_SIDES).contains(&seats) => {
                 return Err(format!("seats = \"permutations\" is for 2 to {MOST_SIDES} seats, not {seats}"));
             }
             (Seats::Drawn, _) if !self.tables.is_empty() => {
-                return Err("seats = \"drawn\" leaves no room for tables".into());
+                return Err("seats = \"drawn\" and tables exclude each other".into());
             }
             (Seats::Drawn, _) if self.schedule == Schedule::SelfPlay => {
-                return Err("seats = \"drawn\": in self_play one agent has all seats".into());
+                return Err("seats = \"drawn\" is not for schedule = \"self_play\": one agent has all seats".into());
             }
             (Seats::Drawn, _) if self.schedule == Schedule::Converge => {
-                return Err("seats = \"drawn\": with random pairs seats are drawn in any case".into());
+                return Err("seats = \"drawn\" is not for schedule = \"converge\", which always draws seats".into());
             }
             (Seats::Drawn, Order::Halves) => {
-                return Err(
-                    "seats = \"drawn\" plays one match for each block, so order = \"halves\" has nothing to halve"
-                        .into(),
-                );
+                return Err("order = \"halves\" is not for seats = \"drawn\", which plays one match per block".into());
             }
             (_, Order::Shuffled) if ladder => {
-                return Err("order = \"shuffled\" is not for a ladder, whose levels follow each other".into());
+                return Err("order = \"shuffled\" is not for a ladder, whose levels are played in order".into());
             }
             _ => {}
         }
@@ -88,16 +85,14 @@ impl PartSpec {
             return Err(format!("tables skip a letter: expected all of the first {sides} letters, got {letters}"));
         }
         if self.itself && (self.schedule != Schedule::Against || sides > 2) {
-            return Err(
-                "self = true is for schedule = \"against\" and two sides: a candidate among the opponents".into()
-            );
+            return Err("self = true is for schedule = \"against\" with two sides only".into());
         }
         match self.schedule {
             _ if sides == 2 => Ok(()),
             Schedule::RoundRobin => Ok(()),
             Schedule::Against if opponents.is_multiple_of(sides - 1) => Ok(()),
-            Schedule::Against => Err(format!("opponents: {opponents} named, but each block needs {}", sides - 1)),
-            _ => Err(format!("{sides} entrants meet: that needs schedule = \"round_robin\" or \"against\"")),
+            Schedule::Against => Err(format!("opponents: expected a multiple of {}, got {opponents}", sides - 1)),
+            _ => Err(format!("{sides} sides need schedule = \"round_robin\" or \"against\"")),
         }
     }
 
@@ -106,8 +101,8 @@ impl PartSpec {
         seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
     }
 
-    /// Returns the possible seatings of a match: 0 is the candidate, or the first entrant. A block has a match for each
-    /// seating, with [`Seats::Drawn`] for one of them.
+    /// Returns the possible seatings of a match; side 0 is the candidate, or the first entrant. A block has one match
+    /// for each seating; with [`Seats::Drawn`], it has a single match.
     pub fn seatings(&self, seats: usize) -> Vec<Vec<usize>> {
         if self.schedule == Schedule::SelfPlay {
             return vec![vec![0; seats]];
@@ -122,7 +117,8 @@ impl PartSpec {
     }
 }
 
-/// Returns the index in `seatings` for block `index` of a meeting. `draw` names the suite, its seed and the part.
+/// Returns the index of the seating for block `index` of a meeting, below `seatings`. `draw` names the suite, its seed
+/// and the part.
 pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
     let of = seatings.max(1) as u64;
     let mut rng = Stream::from_text(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));
@@ -131,7 +127,7 @@ pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usi
     order[(index % of) as usize]
 }
 
-/// Returns all permutations of a list, the given one first.
+/// Returns all permutations of a list, starting with the list in its original order.
 fn orders(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

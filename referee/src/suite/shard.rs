@@ -43,7 +43,7 @@ impl FromStr for Shard {
         let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
-            _ => Err(format!("{text:?} is not a shard; 1/8 is the first of eight shards and 8/8 the last")),
+            _ => Err(format!("expected a shard, got {text:?}; 1/8 is the first of eight shards and 8/8 the last")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Starts: move histories before a match, and the number of moves to play after them.
+//! Starts: moves before the first request of a match, and the number of moves to play after them.
 //!
 //! A file of starts holds one start per line, as JSON: `{"moves": [...], "chance": [...]}`. A move is an action id, a
 //! text or a document, in the form that a player would send; a chance outcome is an id or a text. Both lists are in the
@@ -20,7 +20,7 @@ pub const STARTS: &[(&str, &str)] = &[
     ("llmarena-spots.jsonl", include_str!("../../suites/llmarena-spots.jsonl")),
 ];
 
-/// Excerpt of a game for a match.
+/// Excerpt of a game to play as a match: a start and a maximum number of decisions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Excerpt {
     /// Events before the first move request.
@@ -56,7 +56,7 @@ pub struct Excerpts {
     starts: Vec<Vec<RecordEvent>>,
     moves: Option<u32>,
     seatings: Vec<Vec<usize>>,
-    /// Number of blocks after which block numbers repeat, e.g. in later cycles.
+    /// Number of blocks in a cycle. The blocks of later cycles start with the same lines.
     blocks: u64,
 }
 
@@ -72,8 +72,8 @@ impl Excerpts {
         Ok(Excerpts { starts, moves: part.moves, seatings: seatings.to_vec(), blocks })
     }
 
-    /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k; the lines
-    /// repeat after the last one.
+    /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k of the file;
+    /// after the last line, the first one follows.
     pub fn of(&self, index: u64, turn: usize) -> Excerpt {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);
@@ -85,21 +85,21 @@ impl Excerpts {
     }
 }
 
-/// Checks the part's fields for excerpts.
+/// Checks the fields of a part that define excerpts.
 pub(super) fn check(part: &PartSpec, game: &GameRef, files: &BTreeMap<String, String>) -> Result<(), String> {
     if part.moves == Some(0) {
-        return Err("moves = 0: at least 1 decision".into());
+        return Err("moves: expected at least 1 decision, got 0".into());
     }
     let lines = Excerpts::new(part, game, files, &[], 0)?.starts.len() as u64;
     match &part.starts {
         Some(name) if part.blocks > lines => {
-            Err(format!("blocks = {}, but {name} has {lines} starts: block k begins at line k", part.blocks))
+            Err(format!("blocks = {}, but {name} has {lines} starts; each block needs a start", part.blocks))
         }
         _ => Ok(()),
     }
 }
 
-/// Returns the names of files that a suite's text needs and that are neither in it nor built in.
+/// Returns the names of the files that a suite's text needs but does not contain. Built-in files are excluded.
 pub fn missing(text: &str) -> BTreeSet<String> {
     let Ok(suite) = text.parse::<toml::Table>() else { return BTreeSet::new() };
     let carried = |name: &str| suite.get("files").and_then(|files| files.get(name)).is_some();
@@ -108,10 +108,10 @@ pub fn missing(text: &str) -> BTreeSet<String> {
     names.filter(|name| !carried(name) && !is_built_in(name)).map(str::to_owned).collect()
 }
 
-/// Returns the suite's text with the needed files, so that it no longer depends on its directory.
+/// Returns the suite's text with the contents of its files, so that the text does not depend on the suite's directory.
 ///
 /// # Errors
-/// A suite with an incomplete `[files]` table: the author's table is not changed.
+/// Returns an error if the suite's `[files]` table exists but lacks a needed file.
 pub fn carrying(text: &str, files: &BTreeMap<String, String>) -> Result<String, SuiteError> {
     if files.is_empty() {
         return Ok(text.to_owned());
@@ -133,18 +133,14 @@ fn is_built_in(name: &str) -> bool {
 fn read(name: &str, files: &BTreeMap<String, String>, game: &GameRef) -> Result<Vec<Vec<RecordEvent>>, String> {
     let built_in = || STARTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
     let text = files.get(name).map(String::as_str).or_else(built_in);
-    let text = text.ok_or_else(|| {
-        format!(
-            "starts = {name:?}: the suite does not carry this file in [files], and none of the program has this name"
-        )
-    })?;
+    let text = text.ok_or_else(|| format!("starts = {name:?}: this file is neither in [files] nor built in"))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let starts = lines.map(|(n, line)| {
         let start = serde_json::from_str::<Line>(line).map_err(|e| e.to_string());
         start.and_then(|start| start.events(game)).map_err(|why| format!("{name} line {n}: {why}"))
     });
     let starts = starts.collect::<Result<Vec<_>, _>>()?;
-    if starts.is_empty() { Err(format!("{name} holds no start")) } else { Ok(starts) }
+    if starts.is_empty() { Err(format!("{name}: expected at least one start, got none")) } else { Ok(starts) }
 }
 
 /// Line of a file of starts.
@@ -161,7 +157,7 @@ struct Line {
 }
 
 impl Line {
-    /// Converts the start to events, and plays each one to check it.
+    /// Converts the start to events, and plays the events to check them.
     fn events(&self, game: &GameRef) -> Result<Vec<RecordEvent>, String> {
         let mut state = game.start();
         let mut turns = vec![0; game.spec().players as usize];
@@ -192,7 +188,8 @@ impl Line {
                     let given: Vec<_> = moves.by_ref().take(seats.len()).collect();
                     let Some(&(first, _)) = given.first() else { break };
                     if given.len() < seats.len() {
-                        return Err(format!("moves[{first}]: {} seats move together here", seats.len()));
+                        let (seats, got) = (seats.len(), given.len());
+                        return Err(format!("moves[{first}]: expected {seats} simultaneous moves, got {got}"));
                     }
                     let mut joint = vec![None; turns.len()];
                     for (at, (&seat, (k, given))) in seats.iter().zip(given).enumerate() {
@@ -206,9 +203,11 @@ impl Line {
         }
         match (moves.next(), outcomes.next()) {
             (Some((k, given)), _) => {
-                Err(format!("moves[{k}] {given}: chance is to draw before it, and the line has no outcome for that"))
+                Err(format!("moves[{k}] {given}: expected a chance outcome before this move, got none"))
             }
-            (_, Some((k, given))) => Err(format!("chance[{k}] {given}: nothing is drawn here, a seat is to move")),
+            (_, Some((k, given))) => {
+                Err(format!("chance[{k}] {given}: expected a move of a seat before this chance outcome, got none"))
+            }
             _ => Ok(events),
         }
     }

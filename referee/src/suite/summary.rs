@@ -16,8 +16,8 @@ pub const SCORE: &str = "score";
 pub struct Summary {
     /// Name in results: lowercase letters, digits, `_` and `-`.
     pub id: String,
-    /// Metric to average: [`SCORE`], or a metric of the parts in the format of results, or its id alone. A suite may
-    /// use the syntax of parts.
+    /// Metric to average: [`SCORE`], the id of a metric, or the id with arguments in the format of results. A suite may
+    /// also use the syntax of a part's metrics.
     #[serde(deserialize_with = "as_named")]
     pub metric: String,
     /// Scope of the mean.
@@ -49,8 +49,8 @@ pub enum SummaryScope {
 pub enum SummaryTransform {
     #[default]
     Mean,
-    /// Percentages `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is
-    /// not above zero is excluded.
+    /// Percentages `100 * value / best`, where `best` is the greatest value of the part. Parts are excluded if `best`
+    /// is zero or negative.
     PercentOfBest,
 }
 
@@ -71,8 +71,8 @@ impl Summary {
         self.metric.split(' ').next().unwrap_or_default()
     }
 
-    /// Returns the metric of a part to average, in the format of results: the exact metric, else the first with this id
-    /// and any arguments. `None` if the part has neither.
+    /// Returns the metric of a part to average, in the format of results. Without an exact match, this is the first
+    /// metric with the same id. `None` if the part has no metric with the id.
     pub fn metric_label(&self, part: &PartSpec) -> Option<String> {
         if self.metric == SCORE {
             return Some(SCORE.to_owned());
@@ -100,7 +100,7 @@ impl Suite {
                 return Err(format!("summary {id:?}: no part is in the group {other:?}"));
             }
             if !self.parts.iter().any(|part| summary.covers(part) && summary.metric_label(part).is_some()) {
-                return Err(format!("summary {id:?}: none of its parts asks for the metric {metric:?}"));
+                return Err(format!("summary {id:?}: none of its parts has the metric {metric:?}"));
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_exceptions_select_parts() {
+    fn summary_selects_parts_by_group_and_exception() {
         let part = |id: &str, groups: &str| -> PartSpec {
             let text =
                 format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");

@@ -1,4 +1,4 @@
-//! Game parameters that vary inside a block: each value adds one match per seating on the same seed.
+//! Game parameters that vary inside a block: each value adds one match per seating, on the seed of the block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,18 @@ use super::{PartSpec, Schedule};
 pub type Sweep = BTreeMap<String, Vec<Value>>;
 
 impl PartSpec {
-    /// Returns the games of a block: that of the part, or one for each combination of the swept values. The values of
-    /// the last name vary fastest.
+    /// Returns the games of a block: the part's game, or one for each combination of the swept values. Values of the
+    /// alphabetically last parameter vary fastest.
     ///
     /// # Errors
-    /// As [`Games::load_with`]; a parameter without values, or with values that make the same game.
+    /// As [`Games::load_with`]. Also returns an error if a parameter has no values, or if two combinations give the
+    /// same game.
     pub fn games(&self, games: &Games) -> Result<Vec<GameRef>, String> {
         let load = |params: &Params| games.load_with(&self.game, params).map_err(|e| format!("sweep: {e}"));
         let swept = points(&self.sweep).iter().map(load).collect::<Result<Vec<GameRef>, String>>()?;
         let strings: BTreeSet<&str> = swept.iter().map(|game| game.spec().string.as_str()).collect();
         if swept.is_empty() || strings.len() < swept.len() {
-            return Err("sweep: each parameter has at least one value, and each combination is another game".into());
+            return Err("sweep: parameters need at least one value, and combinations need different games".into());
         }
         Ok(swept)
     }
@@ -33,13 +34,13 @@ impl PartSpec {
             return Ok(());
         }
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) {
-            return Err("sweep is not for a ladder, which belongs to one game".into());
+            return Err("sweep is not for a ladder, which belongs to a single game".into());
         }
         if self.schedule == Schedule::Converge || self.starts.is_some() {
-            return Err("sweep: each block plays all its games, so it goes with neither random pairs nor starts".into());
+            return Err("sweep is not for schedule = \"converge\" or for parts with starts".into());
         }
         let other = self.games(games)?.into_iter().find(|game| game.spec().players as usize != seats);
-        other.map_or(Ok(()), |game| Err(format!("sweep: {} has another number of seats", game.spec().string)))
+        other.map_or(Ok(()), |game| Err(format!("sweep: expected games of {seats} seats, got {}", game.spec().string)))
     }
 }
 

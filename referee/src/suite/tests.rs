@@ -12,9 +12,9 @@ fn built_in_suites_parse() {
     assert!(Suite::builtin_text("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
 
-/// The reference uses every field: after adding a field, document it there.
+/// Checks that the reference uses every field. New fields must be explained in its file.
 #[test]
-fn reference_names_every_field() {
+fn reference_explains_every_field() {
     let text = Suite::builtin_text("reference").unwrap();
     let suite = Suite::parse(text, &ludex_games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -71,7 +71,7 @@ fn invalid_suites_are_refused() {
         ("id = \"effort\"", "id = \"scores\"", "used by one figure only"),
         ("id = \"effort\"", "id = \"overall\"", "not overall or leaderboard"),
         ("part = \"nim\"  ", "part = \"nimm\"  ", "figure \"opponents\": unknown part \"nimm\""),
-        ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "must have 3 letters"),
+        ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "expected 3 letters"),
         ("\"illegal_rate\"", "\"ilegal_rate\"", "unknown metric"),
         (
             "\"illegal_rate\"]",
@@ -85,29 +85,29 @@ fn invalid_suites_are_refused() {
         ("kind = \"bars\"", "kind = \"bars\"\ncolour = \"agent\"", "figure \"opponents\": "),
         ("opponents = [\"random\", \"anchor level=2\"]", "", "needs opponents"),
         ("id = \"kuhn\"", "id = \"nim\"", "used by one part only"),
-        ("name = \"unlisted\"", "name = \"listed\"", "each its own"),
-        ("blocks = 4\nblocks_of", "blocks = 0\nblocks_of", "at least 1"),
-        ("blocks = 4\nblocks_of", "blocks = 9000000000\nblocks_of", "at most 100000"),
+        ("name = \"unlisted\"", "name = \"listed\"", "expected unique names"),
+        ("blocks = 4\nblocks_of", "blocks = 0\nblocks_of", "expected 1 to 100000"),
+        ("blocks = 4\nblocks_of", "blocks = 9000000000\nblocks_of", "expected 1 to 100000"),
         ("limit_s = 300 ", "limit_s = 9223372036854775807 ", "policy: limit_s"),
-        ("rematches = 1 ", "rematches = 2 ", "rematches = 2: from 0 to 1"),
-        ("\"random\", \"anchor level=2\"", "\"random\", \"random \"", "named twice"),
+        ("rematches = 1 ", "rematches = 2 ", "rematches: expected 0 to 1, got 2"),
+        ("\"random\", \"anchor level=2\"", "\"random\", \"random \"", "expected each opponent once"),
         ("schedule = \"climb\"", "schedule = \"clim\"", "clim"),
-        ("tables = [\"abab\", \"baba\"]", "tables = [\"abai\"]", "letters a to h"),
-        ("tables = [\"abab\", \"baba\"]", "tables = [\"abca\"]", "1 named, but each block needs 2"),
+        ("tables = [\"abab\", \"baba\"]", "tables = [\"abai\"]", "letters from a to h"),
+        ("tables = [\"abab\", \"baba\"]", "tables = [\"abca\"]", "expected a multiple of 2, got 1"),
         ("tables = [\"abab\", \"baba\"]", "tables = [\"abda\"]", "tables skip a letter"),
-        ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "leaves no room for tables"),
-        (", \"anchor level=1\", \"anchor level=2\"]", "]", "1 named, but each block needs 3"),
+        ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "exclude each other"),
+        (", \"anchor level=1\", \"anchor level=2\"]", "]", "expected a multiple of 3, got 1"),
         ("seats = \"permutations\"", "seats = \"permutation\"", "unknown variant"),
         (
             "seats = \"drawn\"",
             "seats = \"drawn\"\ntables = [\"ab\"]",
-            "part \"among\": seats = \"drawn\" leaves no room for tables",
+            "part \"among\": seats = \"drawn\" and tables exclude each other",
         ),
-        ("order = \"shuffled\"", "order = \"halves\"", "has nothing to halve"),
+        ("order = \"shuffled\"", "order = \"halves\"", "is not for seats = \"drawn\""),
         ("blocks = 4\nblocks_of", "order = \"shuffled\"\nblocks = 4\nblocks_of", "is not for a ladder"),
         ("blocks = 4\nblocks_of", "sweep = { a = [1] }\nblocks = 4\nblocks_of", "sweep is not for a ladder"),
         ("is_misere = [true", "is_missere = [true", "part \"roles\": sweep: "),
-        ("is_misere = [true", "is_misere = [false", "each combination is another game"),
+        ("is_misere = [true", "is_misere = [false", "combinations need different games"),
         ("is_misere = [true, false]", "is_misere = []", "at least one value"),
         ("is_misere = [true, false]", "is_misere = [true, 7]", "sweep: "),
         ("cycles = 3\n", "cycles = 3\nself = true\n", "self = true is for schedule = \"against\""),
@@ -115,31 +115,31 @@ fn invalid_suites_are_refused() {
         ("opponents = [\"@reference\"]", "opponents = [\"random\"]", "no part has \"@reference\" among its opponents"),
         ("count = 1 ", "count = 2 ", "role \"reference\": count = 2, but 1 agent named"),
         ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "part \"roles\": unknown role \"reference\""),
-        ("name = \"cot\"", "name = \"brief\"", "each its own"),
+        ("name = \"cot\"", "name = \"brief\"", "expected unique names"),
         ("parts = [\"roles\"]", "parts = [\"rolls\"]", "variant \"brief\": unknown part \"rolls\""),
         ("name = \"listed\"", "name = \"listed\"\nparts = [\"nim\"]", "without the field parts"),
         ("except = [\"ablation\"", "except = [\"ablations\"", "unknown part \"ablations\" in except"),
-        ("metric = \"score\"", "metric = \"time_per_move\"", "none of its parts asks for the metric \"time_per_move\""),
+        ("metric = \"score\"", "metric = \"time_per_move\"", "none of its parts has the metric \"time_per_move\""),
         ("groups = []", "groups = [\"maths\"]", "no part is in the group \"maths\""),
         (
             "metric = \"score\"",
             "metric = { id = \"mean\", of = \"length\" }",
-            "none of its parts asks for the metric \"mean of=length\"",
+            "none of its parts has the metric \"mean of=length\"",
         ),
         ("form = \"mean\"", "form = \"median\"", "unknown variant"),
-        ("most = 400 }", "most = 40 }", "games at most most"),
-        ("over = 10,", "over = 60,", "over is at most games"),
+        ("most = 400 }", "most = 40 }", "over <= games <= most"),
+        ("over = 10,", "over = 60,", "over <= games <= most"),
         ("sigma = 1.5", "sigma = 0", "above 0"),
         ("metric = \"trueskill\"", "metric = \"elo\"", "elo"),
-        ("stop = {", "blocks = 2\nstop = {", "without blocks"),
-        ("stop = {", "cycles = 2\nstop = {", "without blocks, cycles"),
+        ("stop = {", "blocks = 2\nstop = {", "instead of blocks"),
+        ("stop = {", "cycles = 2\nstop = {", "instead of blocks, cycles"),
         ("blocks = 2                              # for", "cycles = 4\nblocks = 2 # for", "cycles is for schedule"),
         ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
         ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
         ("once = [\"initial\"]", "once = [\"inital\"]", "it has initial, revision"),
         ("starts = \"reference-starts.jsonl\"", "once = [\"initial\"]", "has no phases"),
         ("moves = 3 ", "moves = 0 ", "at least 1"),
-        ("reference-starts.jsonl\"", "others.jsonl\"", "does not carry this file"),
+        ("reference-starts.jsonl\"", "others.jsonl\"", "is neither in [files] nor built in"),
         (
             "moves = 3                               # the match is truncated after this many decisions of the candidate\nblocks = 2",
             "blocks = 3",
@@ -166,7 +166,7 @@ fn part_policy_overrides_the_suite_policy() {
 }
 
 #[test]
-fn unparsed_replies_follow_their_own_policy() {
+fn unparsed_replies_follow_a_separate_policy() {
     let suite = |policy: &str, of_part: &str| {
         let text = format!(
             "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\n{policy}\n[[part]]\nid = \"a\"\n\
@@ -192,8 +192,8 @@ fn unparsed_replies_follow_their_own_policy() {
     let laid = illegal(both, "tries = 7\nunparsed = \"forfeit\"");
     assert_eq!(laid, IllegalMoveRules { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
     for (wrong, why) in [
-        ("unparsed = { tries = 0, then = \"default\" }", "unparsed.tries = 0: from 1 to 100"),
-        ("illegal = { tries = 101, then = \"default\" }", "illegal.tries = 101: from 1 to 100"),
+        ("unparsed = { tries = 0, then = \"default\" }", "unparsed.tries: expected 1 to 100, got 0"),
+        ("illegal = { tries = 101, then = \"default\" }", "illegal.tries: expected 1 to 100, got 101"),
         ("illegal = { tries = 2, than = \"default\" }", "forfeit, random or default, or a table such as"),
         ("unparsed = \"sleep\"", "forfeit, random or default, or a table such as"),
     ] {

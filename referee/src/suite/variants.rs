@@ -12,10 +12,10 @@ use super::{Suite, is_word};
 pub struct Variant {
     /// Name in results.
     pub name: String,
-    /// Parts to play; empty: all. Only for a variant of the suite.
+    /// Parts that the variant plays; empty: all. Only for a variant of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// Arguments, which take precedence over those of the part, the suite and the agent.
+    /// Arguments, which take precedence over arguments from the part, the suite and the agent's spec.
     #[serde(default)]
     pub llm: toml::Table,
 }
@@ -25,17 +25,17 @@ pub struct Variant {
 pub struct VariantOf {
     /// Index of the candidate among the run's agents.
     pub candidate: usize,
-    /// Name of the variant; if a part has variants of its own, `VARIANT, VARIANT OF THE PART`.
+    /// Name of the variant. If the part has its own variants, both names: `SUITE VARIANT, PART VARIANT`.
     pub name: String,
-    /// Arguments, which take precedence over all others.
+    /// Arguments of the variant, which take precedence over arguments from all other sources.
     pub llm: toml::Table,
 }
 
-/// Checks a list of variants.
+/// Checks that the names of variants are valid and unique.
 pub(super) fn check_names(variants: &[Variant]) -> Result<(), String> {
     let names: BTreeSet<&str> = variants.iter().map(|v| v.name.as_str()).collect();
     if names.len() < variants.len() || !names.iter().all(|name| is_word(name)) {
-        return Err("variants have names, words of lowercase letters, digits, _ and -, each its own".into());
+        return Err("variants: expected unique names of lowercase letters, digits, _ and -".into());
     }
     Ok(())
 }

@@ -9,20 +9,20 @@ use crate::rating::table::{Interval, Tally};
 /// Candidate's position on a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// First level that the candidate did not pass; one above the top if it passed the top.
+    /// First level that the candidate did not pass. If the candidate passed the top level, one more than the top.
     pub level: u32,
-    /// True if the candidate passed the top.
+    /// True if the candidate passed the top level.
     pub topped: bool,
-    /// Progress at that level, in percent: `100 * 2 * wins / (wins + losses)`, where 100 passes; at a top level that
-    /// can at best be drawn, `100 * draws / matches`. Absent if the candidate passed the top, or if no match was
-    /// decided.
+    /// Progress at [`level`](Level::level) in percent: `100 * 2 * wins / (wins + losses)`, where 100 passes. At a top
+    /// level where a draw is the best possible result, `100 * draws / matches`. Absent if the candidate passed the top,
+    /// or if no match was decided.
     pub progress: Option<Interval>,
-    /// Wins, draws and losses at that level.
+    /// Wins, draws and losses at [`level`](Level::level).
     pub tally: Tally,
 }
 
-/// Returns the level of candidate `a` in a part, once it is known. Source: BotzoneBench's rule (first level not passed,
-/// progress in it). The interval is Wilson's, of the share behind the progress.
+/// Returns the level of candidate `a` in a part; `None` until the level is known. Source: BotzoneBench's rule (the
+/// first level not passed, and the progress at this level). The interval is Wilson's.
 pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
     let top = part.levels().last().copied()?;
     match part.climb(a, done) {

@@ -1,13 +1,13 @@
 //! Ladder format: newcomers challenge their way up.
 //!
-//! Challenges run in parallel where possible: the places below an entrant that is still climbing are final, so the next
-//! newcomer can start there. The result equals that of one newcomer at a time.
+//! Challenges run in parallel where possible. The places below an entrant that is still climbing are final, so the next
+//! newcomer can start there. The final order is the same as if only one newcomer climbed at a time.
 
 use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
 /// State of a ladder.
 pub(super) struct LadderState {
-    /// Table, highest first, without entrants that have not joined yet.
+    /// Entrants that have joined, highest place first.
     pub table: Vec<usize>,
     pub finished: Vec<FinishedBlock>,
     /// Challenges that can be played now.
@@ -58,7 +58,7 @@ pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> La
     course
 }
 
-/// Returns the blocks of a challenge; two entrants have at most one.
+/// Returns the blocks of a challenge. Two entrants play at most one challenge against each other.
 fn challenge(blocks: u64, holder: usize, newcomer: usize) -> impl Iterator<Item = TournamentBlock> {
     let [low, high] = [holder.min(newcomer) as u64, holder.max(newcomer) as u64];
     let first = (high * (high - 1) / 2 + low) * blocks;

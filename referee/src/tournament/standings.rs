@@ -14,18 +14,18 @@ pub struct Standing {
     pub entrant: usize,
     /// Rank from 1. Tied entrants share a rank; eliminated entrants have none.
     pub rank: Option<usize>,
-    /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, plus those of byes.
+    /// Points: in each match, 1 for each opponent beaten and 1/2 for each draw with an opponent; plus points for byes.
     pub points: f64,
     /// Tie-break value for entrants with equal points (`TournamentFormat::tie_break`).
     pub tie_break: Option<f64>,
-    /// Wins, draws and losses behind the points; for an eliminated entrant, of all its matches.
+    /// Wins, draws and losses that give the points. For an eliminated entrant, all its matches are included.
     #[serde(flatten)]
     pub tally: Tally,
     /// Rounds without an opponent.
     pub byes: u64,
     /// Matches ended by the entrant's own failure.
     pub failures: u64,
-    /// Matches that do not count because an entrant is out, played or not.
+    /// Matches, completed or not, that do not count because one of the entrants was eliminated.
     pub walkovers: u64,
     /// Reason for the elimination.
     pub out: Option<String>,
@@ -37,12 +37,12 @@ struct CountedResults<'a> {
     byes: Vec<u64>,
     given: Vec<f64>,
     walkovers: Vec<u64>,
-    /// Places on the ladder, which are the ranks.
+    /// Ladder place of each entrant, which is its rank; `None` in other formats.
     places: Option<BTreeMap<usize, usize>>,
 }
 
 impl Tournament {
-    /// Returns the current standings: best first, then eliminated entrants.
+    /// Returns the current standings: ranked entrants with the best first, then eliminated entrants.
     pub fn standings(&self, results: &TournamentResults) -> Vec<Standing> {
         let out = self.out(results);
         let counted = self.count_results(results, &out);

@@ -8,16 +8,16 @@ use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 const FEW: usize = 10;
 
 pub(super) struct Round {
-    /// Meetings, highest first, each with its finished blocks.
+    /// Pairs of entrants, best pair first, each with its finished blocks.
     pub meetings: Vec<([usize; 2], Vec<FinishedBlock>)>,
-    /// Entrant without an opponent.
+    /// Entrant with a bye in this round.
     pub bye: Option<usize>,
 }
 
 /// State of a swiss tournament.
 pub(super) struct SwissState {
     pub rounds: Vec<Round>,
-    /// Points of each entrant, including those of byes.
+    /// Points of each entrant, including points for byes.
     pub points: Vec<f64>,
     /// Blocks still due in the last round.
     pub due: Vec<TournamentBlock>,
@@ -93,13 +93,13 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
     course
 }
 
-/// Pairs an even number of entrants, highest first: each with the next lower one that it has not met, with the minimum
-/// number of rematches.
+/// Pairs an even number of entrants, given highest first. Each entrant is paired with the next lower one that it has
+/// not met, so that the number of rematches is minimal.
 fn pairs(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }
 
-/// Finds the pairs with the fewest rematches by exhaustive search, and returns them with the number of rematches.
+/// Searches exhaustively for the pairs with the fewest rematches. Returns the pairs and the number of rematches.
 fn fewest(order: &[usize], met: &MetPairs) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
@@ -121,11 +121,13 @@ fn fewest(order: &[usize], met: &MetPairs) -> (Vec<[usize; 2]>, usize) {
     best.unwrap_or_default()
 }
 
-/// Pairs each entrant with the nearest lower one that it has not met. Unpaired entrants swap partners with others.
+/// Pairs each entrant with the nearest lower entrant that it has not met. Entrants without a partner then swap partners
+/// with existing pairs.
 ///
-/// With fewer rounds than half of the n entrants, no two entrants meet twice. Proof: each entrant has at least n / 2
-/// others that it has not met. Take two unpaired entrants that have met. Together they have at least n such others, all
-/// of them in the (n - 2) / 2 pairs. So at least one pair holds a new opponent for each of the two.
+/// With fewer than n / 2 rounds for n entrants, no pair meets twice. Proof: each entrant has at least n / 2 opponents
+/// that it has not met. Take two entrants without a partner that have already met each other. Together they have at
+/// least n new opponents, all of them in the (n - 2) / 2 existing pairs. So at least one pair contains a new opponent
+/// for each of the two.
 fn nearest(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     let mut free = order.to_vec();
     let mut pairs = Vec::new();

@@ -12,7 +12,7 @@ fn tournament(entrants: usize, format: TournamentFormat) -> Tournament {
     Tournament::new(settings(entrants, format)).unwrap()
 }
 
-/// Returns the result of a block; `score` returns the score of the first of two entrants against the second.
+/// Returns the result of a block. `score(a, b)` returns the score of entrant `a` against entrant `b`.
 fn finish(block: &TournamentBlock, score: impl Fn(usize, usize) -> f64) -> FinishedBlock {
     let played =
         |table: &Vec<usize>| PlayedGame { seats: table.clone(), ..PlayedGame::two(0, 1, score(table[0], table[1])) };
@@ -20,12 +20,12 @@ fn finish(block: &TournamentBlock, score: impl Fn(usize, usize) -> f64) -> Finis
     FinishedBlock { pairing: block.pairing.clone(), index: block.index, matches, failed: Vec::new() }
 }
 
-/// Scores a win for the lower number.
+/// Returns a win for the entrant with the lower number.
 fn by_number(a: usize, b: usize) -> f64 {
     f64::from(a < b)
 }
 
-/// Draws a fixed result for every pair, including draws; consistent for both sides.
+/// Returns a scoring function with a fixed random result (win, draw or loss) for every pair, in either order.
 fn random_scores(seed: u64) -> impl Fn(usize, usize) -> f64 {
     move |a, b| {
         let mut rng = Stream::from_text(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
@@ -34,8 +34,8 @@ fn random_scores(seed: u64) -> impl Fn(usize, usize) -> f64 {
     }
 }
 
-/// Plays the tournament to its end, one block at a time: the first, or a random one with `pick`. Returns every block,
-/// in the order of play.
+/// Plays a tournament to its end and returns every block in the order of play. Each step plays the first due block, or
+/// with `pick` a random due block.
 fn play(
     t: &Tournament,
     score: impl Fn(usize, usize) -> f64,
@@ -125,7 +125,7 @@ fn due_blocks_do_not_depend_on_order_of_play() {
 }
 
 #[test]
-fn draws_depend_on_the_seed() {
+fn first_blocks_depend_on_the_seed() {
     for format in FORMATS {
         let first = |seed| {
             Tournament::new(TournamentSettings { seed, ..settings(12, format) })
@@ -137,7 +137,7 @@ fn draws_depend_on_the_seed() {
     }
 }
 
-/// Returns the rounds of a swiss: the pairs of each, from the numbers of the blocks.
+/// Groups the blocks of a swiss tournament by round. A round is a list of pairs.
 fn rounds(entrants: usize, blocks: &[TournamentBlock]) -> Vec<Vec<[usize; 2]>> {
     let mut rounds = BTreeMap::new();
     for block in blocks {
@@ -180,7 +180,7 @@ fn swiss_has_no_rematch_and_no_second_bye() {
 }
 
 #[test]
-fn small_swiss_is_paired_by_exhaustive_search() {
+fn small_swiss_pairings_minimize_rematches() {
     // Four entrants have three rounds without a rematch, and six have at least four: the fifth may be left with two
     // triangles.
     for seed in 0..12 {
@@ -218,7 +218,7 @@ fn swiss_pairs_entrants_with_equal_points() {
 }
 
 #[test]
-fn swiss_has_the_usual_number_of_rounds() {
+fn default_number_of_swiss_rounds_is_logarithmic() {
     let usual = [(2, 1), (3, 3), (4, 3), (5, 5), (8, 5), (16, 6), (17, 7), (60, 8), (64, 8)];
     for (entrants, rounds) in usual {
         assert_eq!(TournamentFormat::swiss(entrants), TournamentFormat::Swiss { rounds }, "{entrants}");
@@ -226,7 +226,7 @@ fn swiss_has_the_usual_number_of_rounds() {
 }
 
 #[test]
-fn ladder_sorts_the_entrants() {
+fn ladder_ranks_entrants_by_strength() {
     for entrants in [2, 3, 9, 20] {
         let t = tournament(entrants, TournamentFormat::Ladder);
         let (results, blocks) = play(&t, by_number, None);
@@ -243,7 +243,7 @@ fn ladder_sorts_the_entrants() {
 }
 
 #[test]
-fn ladder_runs_several_climbs_at_a_time() {
+fn ladder_runs_challenges_in_parallel() {
     let t = tournament(20, TournamentFormat::Ladder);
     let mut results = TournamentResults::default();
     let mut most = 0;
@@ -259,7 +259,7 @@ fn ladder_runs_several_climbs_at_a_time() {
 }
 
 #[test]
-fn entrant_with_too_many_failures_counts_for_no_other() {
+fn matches_of_an_eliminated_entrant_do_not_count() {
     for format in [TournamentFormat::RoundRobin, TournamentFormat::DoubleRoundRobin, TournamentFormat::Ladder] {
         let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(6, format) }).unwrap();
         let without = Tournament::new(settings(6, format)).unwrap();
@@ -351,7 +351,7 @@ fn results_of_unknown_blocks_are_ignored() {
 }
 
 #[test]
-fn sonneborn_berger_matches_hand_values() {
+fn sonneborn_berger_matches_hand_computed_values() {
     // 0 beats 1, 1 beats 2, 2 beats 0; 0 and 1 beat 3, and 2 draws with 3.
     let score = |a: usize, b: usize| match [a.min(b), a.max(b)] {
         [0, 1] | [1, 2] | [0, 3] | [1, 3] => by_number(a, b),
@@ -378,7 +378,7 @@ fn tied_entrants_share_a_rank() {
 fn invalid_settings_state_the_valid_range() {
     let error = |settings: TournamentSettings| Tournament::new(settings).unwrap_err().to_string();
     let base = settings(4, TournamentFormat::RoundRobin);
-    assert!(error(TournamentSettings { seats: 1, ..base.clone() }).contains("two seats or more"));
+    assert!(error(TournamentSettings { seats: 1, ..base.clone() }).contains("at least 2 seats"));
     assert!(error(TournamentSettings { entrants: 1, ..base.clone() }).contains("at least 2 entrants"));
     assert!(error(TournamentSettings { blocks: 0, ..base.clone() }).contains("blocks: expected at least 1"));
     assert!(
@@ -386,12 +386,12 @@ fn invalid_settings_state_the_valid_range() {
             .contains("rounds: expected at least 1")
     );
     for format in [TournamentFormat::Ladder, TournamentFormat::Swiss { rounds: 3 }] {
-        assert!(error(TournamentSettings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));
+        assert!(error(TournamentSettings { seats: 3, format, ..base.clone() }).contains("expected a game of 2 seats"));
     }
 }
 
 #[test]
-fn large_numbers_do_not_overflow() {
+fn block_count_of_many_entrants_does_not_overflow() {
     let most = |entrants, seats| {
         Tournament {
             settings: TournamentSettings { seats, ..settings(entrants, TournamentFormat::RoundRobin) },

@@ -9,7 +9,8 @@ use super::{FaultKind, RecordFault, VerifiedRecord, Verifier};
 use crate::read::Source;
 use crate::testing::{break_off, play, seal};
 
-/// Returns true if the fast reader accepts the line, and the verdicts of both readers.
+/// Verifies a line with both readers. Returns true if the fast reader accepts the line, and the fast and general
+/// verdicts.
 fn both(
     verifier: &Verifier,
     line: &str,
@@ -50,7 +51,7 @@ fn same(
     }
 }
 
-/// Returns records of all games, and some with other endings.
+/// Returns one record of each game, and a record that ended by a timeout.
 fn lines() -> Vec<String> {
     let mut out = Vec::new();
     for entry in ludex_games::games() {
@@ -67,7 +68,7 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn usual_records_take_the_fast_reader() {
+fn typical_records_use_the_fast_reader() {
     let verifier = Verifier::new(ludex_games::builtin());
     for line in lines() {
         let verdicts = both(&verifier, &line);
@@ -77,7 +78,7 @@ fn usual_records_take_the_fast_reader() {
 }
 
 #[test]
-fn other_spellings_have_the_same_verdict() {
+fn readers_agree_on_unusual_json_spellings() {
     let verifier = Verifier::new(ludex_games::builtin());
     let record = play("kuhn_poker", &["a", "b"], 3);
     let line = record.to_line().unwrap();
@@ -147,7 +148,7 @@ fn other_spellings_have_the_same_verdict() {
 }
 
 #[test]
-fn damaged_lines_have_the_same_verdict() {
+fn readers_agree_on_damaged_lines() {
     let verifier = Verifier::new(ludex_games::builtin());
     let mut rng = Stream::from_text("damaged lines");
     let bytes = b"\"\\{}[]:,.-0e1asn \xc3";

@@ -14,11 +14,11 @@ use crate::result::{EMOTION, SeatMark};
 pub(super) struct FinalPosition {
     /// Sum of rewards, per seat.
     pub returns: Vec<f64>,
-    /// Number of moves: a joint move is one, chance events do not count.
+    /// Number of moves; a joint move counts as one, and chance events are excluded.
     pub moves: u32,
     /// Team of each seat, in games with teams.
     pub teams: Option<Vec<usize>>,
-    /// Score of each hand by seat, if the game's marks report it.
+    /// Scores of the hands by seat, if the game's marks report them.
     pub hand_scores: Vec<Vec<f64>>,
     /// Collected marks by seat.
     pub marks: Vec<Vec<SeatMark>>,
@@ -30,13 +30,14 @@ pub(super) struct FinalPosition {
 struct Replay<'a> {
     record: &'a Record,
     draw: Option<Draw>,
-    /// Number of own turns by seat.
+    /// Number of turns that each seat has had so far.
     turns: Vec<u32>,
 }
 
 /// Replays all events. The final position must match the reason for the end of the episode.
 ///
-/// `wanted` holds the names of the marks to collect. Other marks are not computed: some cost much more than the replay.
+/// `wanted` holds the names of the marks to collect. Only these marks are computed, because some marks cost much more
+/// than the replay.
 pub(super) fn replay(
     game: &GameRef,
     record: &Record,
@@ -64,7 +65,7 @@ pub(super) fn replay(
             return Err(RecordFault::at(
                 step.at,
                 FaultKind::Move,
-                "expected the start to end after a joint move, got an end within it",
+                "expected the start to end after a complete joint move, got an incomplete joint move",
             ));
         }
         let before = replay.turns.clone();
@@ -107,7 +108,7 @@ pub(super) fn replay(
                 return Err(RecordFault::at(
                     step.at,
                     FaultKind::Move,
-                    "expected a move in each turn of a finished episode, got none",
+                    "expected a move in every turn of a finished episode, got a turn without a move",
                 ));
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
@@ -151,7 +152,7 @@ impl Replay<'_> {
         Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
-    /// Checks a move of the start, which no agent made.
+    /// Checks a move of the start: the moves before the first request, which no agent chose.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
@@ -201,10 +202,10 @@ impl Replay<'_> {
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if policy.is_none() && !skipped {
-                return wrong(format!("a move of seat {seat} was forced without a cause"));
+                return wrong(format!("expected a cause for the forced move of seat {seat}, got none"));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
-                return wrong(format!("expected the game's default as the forced move of seat {seat}"));
+                return wrong(format!("expected the default as the forced move of seat {seat}, got another move"));
             }
         } else if let Some((rule, _)) = ended
             && (m.action.is_some() || m.said.is_some())
@@ -214,8 +215,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Returns true if a forced move is the default of its seat. The default may depend on the seed; without the seed,
-    /// the check is exact only for games that draw nothing for it.
+    /// Returns true if a forced move is the seat's default move. A game may draw the default at random; without the
+    /// seed, such a default is always accepted.
     fn is_default(&self, before: &dyn DynState, m: &MoveRecord) -> bool {
         let seat = m.seat as usize;
         let is = |stream: &mut Stream| match before.default_move(seat, stream) {

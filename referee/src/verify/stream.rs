@@ -15,16 +15,17 @@ use super::{FaultKind, RecordFault, Verifier};
 use crate::read::{RawLine, RejectedRecord, Source};
 use crate::result::GameResult;
 
-/// Maximum number of lines, and of bytes, of a chunk.
+/// Maximum number of lines in a chunk.
 const LINES: usize = 1024;
+/// Maximum number of bytes in a chunk.
 const BYTES: usize = 4 << 20;
 
 /// Verdict on a line: a record's result, or the reason for its rejection; `None` for a skipped record.
 type Judged = Option<Result<GameResult, RejectedRecord>>;
 
 impl Verifier {
-    /// Verifies records while they are read, on all cores. `each` receives the verdict on each line, in the order of
-    /// the lines; a duplicate record counts once.
+    /// Verifies records on all cores while they are read. `each` receives the verdict on each line, in the order of the
+    /// lines. A duplicate record is rejected.
     ///
     /// `wanted` receives a record's game and parameters before any check, and returns false to skip it. Besides two
     /// chunks of lines, memory holds the digest and the location of each accepted record.
@@ -92,7 +93,7 @@ fn next(lines: &mut impl Iterator<Item = Result<RawLine, RejectedRecord>>) -> Ve
     chunk
 }
 
-/// Returns true for a record that is not skipped, even if its header is damaged.
+/// Returns true if a record must be verified: `wanted` selects the record, or the header is damaged.
 fn is_wanted(parts: &RecordParts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
     let game = parts.header.get("game").and_then(|game| game.as_str()).unwrap_or_default();
     match parts.header.get("params").and_then(|params| params.as_object()) {
@@ -116,7 +117,8 @@ pub(super) struct SeenDigests {
 }
 
 impl SeenDigests {
-    /// Rejects a duplicate record, with the reason. The digest must be a computed one.
+    /// Adds the digest of an accepted record, or returns an error for a duplicate record. `digest` must be computed
+    /// from the record, not copied from it.
     pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(digest, &mut bytes).map_err(|e| format!("digest {digest:?}: {e}"))?;
@@ -127,7 +129,7 @@ impl SeenDigests {
             Entry::Occupied(first) => {
                 let (file, line) = *first.get();
                 let first = Source { file: self.files[file as usize].clone(), line };
-                Err(format!("the same episode as {first}"))
+                Err(format!("duplicate of the record at {first}"))
             }
             Entry::Vacant(free) => {
                 free.insert((self.files.len() as u32 - 1, source.line));

@@ -44,7 +44,7 @@ fn valid_records_of_every_game_verify() {
 }
 
 #[test]
-fn any_single_change_is_detected() {
+fn changed_field_is_detected() {
     // The digest is not recomputed, so it detects any change.
     let line: Value = serde_json::from_str(&play("kuhn_poker", &["a", "b"], 3).to_line().unwrap()).unwrap();
     let mut paths = Vec::new();
@@ -73,7 +73,7 @@ fn collect(value: &Value, path: String, out: &mut Vec<String>) {
 }
 
 #[test]
-fn illegal_move_reports_its_event() {
+fn illegal_move_error_has_the_event_index() {
     let record = play("tic_tac_toe", &["a", "b"], 1);
     let first = record.events.iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).next().unwrap();
     let message = refuse(&altered(&record, |v| v["events"][2]["action"] = first), FaultKind::Move, Some(2));
@@ -96,7 +96,7 @@ fn push(record: &mut Value, event: Value) {
 }
 
 #[test]
-fn chance_must_match_the_seed() {
+fn chance_outcomes_must_match_the_seed() {
     let record = play("kuhn_poker", &["a", "b"], 42);
     // The protocol's golden cards.
     let cards: Vec<Value> =
@@ -125,7 +125,7 @@ fn seed_must_match_its_commitment() {
 }
 
 #[test]
-fn other_game_or_rules_are_rejected() {
+fn unknown_game_or_different_rules_are_rejected() {
     let record = play("connect_four", &["a", "b"], 1);
     let message = refuse(&altered(&record, |v| v["game"] = json!("conect_four")), FaultKind::Game, None);
     assert!(message.contains("connect_four"), "{message}");
@@ -140,7 +140,7 @@ fn other_game_or_rules_are_rejected() {
 }
 
 #[test]
-fn results_must_follow_from_the_events() {
+fn result_that_contradicts_events_is_rejected() {
     let record = play("tic_tac_toe", &["a", "b"], 2);
     refuse(&altered(&record, |v| v["returns"] = json!([0.5, -0.5])), FaultKind::Result, None);
     refuse(&altered(&record, |v| v["returns"] = json!([])), FaultKind::Result, None);
@@ -176,7 +176,7 @@ fn forfeit_gives_the_minimum_return() {
 }
 
 #[test]
-fn offender_among_three_seats_is_identified() {
+fn forfeiting_seat_of_three_is_identified() {
     let mut record = play("kuhn_poker(players=3)", &["a", "b", "c"], 5);
     let at = index(&record, |m| m.seat == 1);
     break_off(&mut record, at, EndReason::Timeout, Some(1));
@@ -222,7 +222,7 @@ fn forced_moves_need_a_cause() {
 }
 
 #[test]
-fn unparsed_texts_force_a_move_by_their_own_rule() {
+fn unparsed_replies_have_a_separate_attempt_limit() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = refused_move(i64::from(first.action.unwrap()));
@@ -245,11 +245,11 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
     }
     let mislabelled = RefusedMove { code: ErrorCode::Unparsed, ..taken.clone() };
     for (forced, tries, why) in [
-        (true, &[&unread][..], "without a cause"),
-        (true, &[&unread, &taken, &taken], "without a cause"),
+        (true, &[&unread][..], "expected a cause"),
+        (true, &[&unread, &taken, &taken], "expected a cause"),
         // The third illegal move would have lost.
-        (true, &[&taken, &taken, &taken, &unread, &unread], "without a cause"),
-        (true, &[&unread, &unread, &taken], "without a cause"),
+        (true, &[&taken, &taken, &taken, &unread, &unread], "expected a cause"),
+        (true, &[&unread, &unread, &taken], "expected a cause"),
         (false, &[&unread, &unread], "expected at most 2 attempts"),
         (false, &[&taken, &taken, &taken], "expected at most 3 attempts"),
         (true, &[&unread, &mislabelled], "expected refusal code IllegalAction"),
@@ -260,7 +260,7 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
 }
 
 #[test]
-fn move_without_alternative_may_be_skipped() {
+fn only_legal_move_may_be_forced_without_attempts() {
     // Nine moves fill the board: the last had no alternative.
     let mut record = (0..).map(|seed| play("tic_tac_toe", &["a", "b"], seed)).find(|r| r.events.len() == 9).unwrap();
     move_at(&mut record, 8).forced = true;
@@ -270,7 +270,7 @@ fn move_without_alternative_may_be_skipped() {
 }
 
 #[test]
-fn forced_default_must_be_the_games_default() {
+fn forced_move_must_equal_the_default() {
     let default = ludex_games::load("tic_tac_toe").unwrap().start().legal_list(0)[0];
     let forced = |seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
@@ -285,7 +285,7 @@ fn forced_default_must_be_the_games_default() {
 }
 
 #[test]
-fn last_turn_may_hold_only_refusals() {
+fn last_turn_may_lack_a_move_after_refusals() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::Illegal, Some(0));
     let tries = vec![refused_move(77); 3];
@@ -328,7 +328,7 @@ fn joint_moves_must_be_complete() {
 }
 
 #[test]
-fn results_that_do_not_count_are_not_checked() {
+fn returns_of_uncounted_matches_are_not_checked() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::InfraError, None);
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
@@ -336,7 +336,7 @@ fn results_that_do_not_count_are_not_checked() {
 }
 
 #[test]
-fn batch_keeps_order_and_counts_duplicates_once() {
+fn batch_preserves_order_and_rejects_duplicates() {
     let found: Vec<SourcedRecord> = (0..20)
         .map(|k| {
             let record = play("tic_tac_toe", &["a", "b"], k % 15);
@@ -353,11 +353,11 @@ fn batch_keeps_order_and_counts_duplicates_once() {
     let messages: Vec<String> = refused.iter().map(RejectedRecord::to_string).collect();
     assert_eq!(messages.len(), 6);
     assert!(messages[0].starts_with("f:8: m_7_a_b: expected digest"), "{messages:?}");
-    assert!(messages[1].starts_with("f:16: m_0_a_b: the same episode as f:1"), "{messages:?}");
+    assert!(messages[1].starts_with("f:16: m_0_a_b: duplicate of the record at f:1"), "{messages:?}");
 }
 
 #[test]
-fn stream_gives_the_verdicts_of_the_batch() {
+fn stream_and_batch_have_equal_verdicts() {
     let mut lines: Vec<String> =
         (0..2500).map(|k| play("tic_tac_toe", &["a", "b"], k % 2400).to_line().unwrap()).collect();
     // 100 records are duplicates, but the first copy of one of them is damaged.
@@ -381,7 +381,7 @@ fn stream_gives_the_verdicts_of_the_batch() {
         },
     );
     assert_eq!(refused, expected);
-    assert!(refused.len() == 101 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
+    assert!(refused.len() == 101 && refused.iter().any(|r| r.message.starts_with("duplicate of the record at f:")));
     let digests = |of: &mut dyn Iterator<Item = &str>| of.map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(VerifiedRecord::digest)));
     // Skipped records are neither counted nor rejected; lines that are not records are always rejected.

@@ -18,14 +18,14 @@ fn spec(game: &str, agents: &[(u32, u32, &str)]) -> Spec {
 
 const THREE: &[(u32, u32, &str)] = &[(0, 1, "random"), (1, 1, "x"), (1, 2, "y"), (2, 1, "z")];
 
-/// Returns units of all pairings, with each episode's returns from a function of the pairing, the episode and the unit.
+/// Returns `n` units of all pairings. `of` returns the returns of an episode by pairing, episode and unit.
 fn units(ladder: &AnchorLadder, n: u64, of: impl Fn(usize, &Planned, u64) -> Vec<f64>) -> Vec<Vec<Returns>> {
     let unit = |k, u| ladder.plan(k, u).iter().map(|planned| of(k, planned, u)).collect();
     (0..ladder.pairings()).map(|k| (0..n).map(|u| unit(k, u)).collect()).collect()
 }
 
 #[test]
-fn every_bot_meets_the_level_below() {
+fn every_bot_meets_all_bots_of_the_level_below() {
     let ladder = AnchorLadder::new(&spec("tic_tac_toe", THREE), Unit::Episode);
     let named: Vec<[&str; 2]> = (0..ladder.pairings()).map(|k| ladder.agents_of(k)).collect();
     assert_eq!(named, [["x", "random"], ["y", "random"], ["z", "x"], ["z", "y"]]);
@@ -34,7 +34,7 @@ fn every_bot_meets_the_level_below() {
 }
 
 #[test]
-fn three_seats_are_taken_alone_and_among_copies() {
+fn three_seat_unit_seats_one_bot_among_copies() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -43,7 +43,7 @@ fn three_seats_are_taken_alone_and_among_copies() {
 }
 
 #[test]
-fn four_seats_are_split_two_and_two() {
+fn four_seat_unit_seats_two_bots_of_each_kind() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
@@ -55,7 +55,7 @@ fn four_seats_are_split_two_and_two() {
 }
 
 #[test]
-fn score_is_per_episode_or_duplicate_unit() {
+fn score_counts_episodes_or_duplicate_units() {
     // The first agent wins as first player, and draws or loses as second.
     let of = |_: usize, p: &Planned, u: u64| match (p.turn, u % 2) {
         (0, _) => vec![1.0, -1.0],
@@ -77,7 +77,7 @@ fn score_is_per_episode_or_duplicate_unit() {
 }
 
 #[test]
-fn field_gives_a_mean_return() {
+fn rung_in_a_field_has_a_mean_return() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
     // `x` gets 4 with f and 2 with g, and slightly more on every second seed; random 1 less.

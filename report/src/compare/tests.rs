@@ -22,7 +22,7 @@ fn paired_interval_matches_student_1908() {
 }
 
 #[test]
-fn duplicate_values_of_a_block_add_no_evidence() {
+fn duplicate_values_in_a_block_do_not_narrow_the_interval() {
     let single: Vec<(usize, f64)> = [1.0, 0.0, -0.5, 1.0].into_iter().enumerate().collect();
     let twice: Vec<(usize, f64)> = single.iter().flat_map(|&v| [v, v]).collect();
     // A duplicated result does not make the evidence stronger.
@@ -63,7 +63,7 @@ fn side(game: &str, other: &str, seat: usize, seed: u64, score: f64) -> Compared
 }
 
 #[test]
-fn equal_settings_are_paired_and_the_rest_is_listed() {
+fn matches_without_a_partner_are_listed() {
     let a = [
         side("g", "x", 0, 1, 1.0),
         side("g", "x", 1, 1, 1.0),
@@ -96,7 +96,7 @@ fn equal_settings_are_paired_and_the_rest_is_listed() {
 }
 
 #[test]
-fn match_has_one_partner() {
+fn match_is_paired_only_once() {
     let a = [side("g", "x", 0, 1, 1.0), side("g", "x", 0, 1, 0.0)];
     let b = [side("g", "x", 0, 1, 0.0)];
     let got = compare(&a, &b);
@@ -140,7 +140,7 @@ fn needed_blocks_follow_the_spread() {
 }
 
 #[test]
-fn blocks_of_two_agents_correlate() {
+fn correlation_uses_common_blocks_of_both_agents() {
     let sides = |score: fn(u64) -> f64| (0..12).map(|k| side("g", "x", 0, k, score(k))).collect::<Vec<_>>();
     let odd = sides(|k| (k % 2) as f64);
     near(correlation(&odd, &odd).unwrap(), 1.0, 1e-12);
@@ -150,7 +150,7 @@ fn blocks_of_two_agents_correlate() {
 }
 
 #[test]
-fn games_without_winners_compare_by_returns() {
+fn games_without_winners_are_compared_by_returns() {
     let of = |seed, payoff| ComparedMatch { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
     let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
     assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
@@ -161,7 +161,7 @@ fn games_without_winners_compare_by_returns() {
 }
 
 #[test]
-fn comparison_without_pairs_is_unpaired() {
+fn comparison_without_pairs_uses_unpaired_differences() {
     let a: Vec<ComparedMatch> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
     let b: Vec<ComparedMatch> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
     let got = compare(&a, &b);

@@ -16,7 +16,7 @@ pub(crate) struct AxisScale {
 }
 
 impl AxisScale {
-    /// Creates a scale that covers all values, with about `ticks` ticks. Without values it ranges from 0 to 1.
+    /// Creates a scale that covers all values, with about `ticks` ticks. Without values, the scale ranges from 0 to 1.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
         let ends = values.into_iter().filter(|v| v.is_finite());
         let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -61,7 +61,7 @@ impl AxisScale {
     }
 }
 
-/// Returns the value and the interval ends of a measurement, for a scale.
+/// Returns the value of a measurement and the ends of its interval, so that a scale can cover them.
 pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
     [Some(measure.value), measure.low, measure.high].into_iter().flatten()
 }
@@ -82,7 +82,7 @@ pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
     }
 }
 
-/// Draws vertical grid lines with texts below, then the axis title. Returns the bottom of the drawing.
+/// Draws vertical grid lines with tick labels below, then the axis title. Returns the bottom of the drawing.
 pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
     let ticks = scale.ticks();
     // If texts would overlap, every second tick or fewer have one.
@@ -108,7 +108,7 @@ pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], a
     bottom + 38.0
 }
 
-/// Draws horizontal grid lines with texts on the left, and the axis title above.
+/// Draws horizontal grid lines with tick labels on the left, and the axis title above.
 pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64; 2], axis: &Axis) {
     for (value, text) in scale.ticks() {
         let y = scale.at(value);
@@ -118,14 +118,14 @@ pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64;
     svg.text(TextAnchor::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
 }
 
-/// Returns the width of the texts of a vertical scale.
+/// Returns the width of the tick labels of a vertical scale.
 pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
     let scale = AxisScale::of(values, [0.0, 1.0], ticks);
     let widest = scale.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
     (widest + 12.0).clamp(24.0, 90.0)
 }
 
-/// Symbol of a series in a legend.
+/// Kind of symbol that represents a series in a legend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
     Patch,
@@ -133,8 +133,8 @@ pub(crate) enum Sign {
     Mark,
 }
 
-/// Draws the names of series with their indices from `top`, with line breaks. Unnamed series are omitted. Returns the
-/// bottom of the legend.
+/// Draws the legend of `series` (index and name), from `top` downward and in wrapped lines. Unnamed series are omitted.
+/// Returns the bottom of the legend.
 pub(crate) fn legend<'a>(
     svg: &mut Svg,
     series: impl IntoIterator<Item = (usize, &'a str)>,
@@ -160,7 +160,7 @@ pub(crate) fn legend<'a>(
     if any { y + 14.0 } else { top }
 }
 
-/// Returns named series for a legend, with their indices.
+/// Returns the index and name of each named series, for a legend.
 pub(crate) fn legend_entries(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
     names.iter().map(String::as_str).enumerate()
 }
@@ -186,7 +186,7 @@ impl RowLabels {
         }
     }
 
-    /// Draws the label of a row of some height at `y`; returns the top of its drawing area.
+    /// Draws the label of a row of this height at `y`, and returns the top of the row's drawing area.
     pub(crate) fn name(&self, svg: &mut Svg, name: &str, y: f64, height: f64) -> f64 {
         if self.above {
             svg.text(TextAnchor::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
@@ -202,13 +202,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_values_have_a_scale_from_zero() {
+    fn scale_of_zero_values_starts_at_zero() {
         let scale = AxisScale::of([0.0, 0.0], [0.0, 100.0], 5);
         let ticks = scale.ticks();
         assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
     }
 
-    /// Returns the start and end of each text below a scale.
+    /// Returns the left and right end of each tick label below a scale.
     fn texts(values: [f64; 2], from: f64) -> Vec<[f64; 2]> {
         let mut svg = Svg::new();
         let scale = AxisScale::of(values, [from, WIDTH - 18.0], 5);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn tick_texts_are_complete_and_do_not_overlap() {
+    fn tick_labels_are_complete_and_do_not_overlap() {
         for (values, from) in [([-1.0, 1.0], 8.0), ([1504.0, 1505.5], 40.0), ([-0.123, 0.456], 8.0)] {
             let texts = texts(values, from);
             assert!(texts.len() > 1, "{values:?}");

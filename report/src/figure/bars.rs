@@ -7,7 +7,7 @@ use super::data::{Axis, Grid};
 use super::svg::{Svg, WIDTH, colour, width};
 use crate::text::number;
 
-/// Horizontal bars from zero, readable on a phone with long names and forty rows.
+/// Draws horizontal bars from zero, readable on a phone with long names and forty rows.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();

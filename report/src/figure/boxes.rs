@@ -7,11 +7,11 @@ use super::data::Boxes;
 use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
-/// Height of a row.
+/// Height of a row in the drawing.
 const THICK: f64 = 20.0;
 
-/// Box plots: the box covers the middle half, its line is the median, the dot the mean, and the whiskers reach the
-/// ends.
+/// Draws box plots. The box spans the quartiles, with a line at the median and a dot at the mean. The whiskers end at
+/// the minimum and the maximum.
 pub(super) fn draw(data: &Boxes, title: &str) -> String {
     let mut svg = Svg::new();
     let rows = RowLabels::of(data.boxes.iter().map(|b| b.name.as_str()));

@@ -1,11 +1,11 @@
-//! Data of drawings: plain numbers with their names. Drawings round them; CSV and JSON have full precision.
+//! Data of drawings: plain numbers with their names. Drawings round the numbers; CSV and JSON have full precision.
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::metric::value::{Graph, Point, Quantiles};
 use ludex_referee::suite::figure::Highlight;
 use serde::Serialize;
 
-/// Meaning of a number.
+/// Title, unit and precision of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
     pub title: String,
@@ -23,11 +23,11 @@ pub enum Data {
     Grid(Grid),
     Lines(LineChart),
     Boxes(Boxes),
-    /// Points of a plane.
+    /// Points of a scatter plot or hexagonal heat map.
     Points(Points),
     /// Graph of winners and losers.
     Arrows(Arrows),
-    /// Pictures in a row.
+    /// Pictures in a row, one for each position.
     Strip(Strip),
 }
 
@@ -52,13 +52,13 @@ pub struct Grid {
 /// Column of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GridColumn {
-    /// Heading shared with neighboring columns; empty without one.
+    /// Heading that spans neighboring columns with the same text; empty without a shared heading.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
     pub name: String,
-    /// Meaning of the numbers.
+    /// Title, unit and precision of the column's numbers.
     pub axis: Axis,
-    /// True if the column is not ranked: its greatest and least numbers are not highlighted.
+    /// True if the column is not ranked, so that its greatest and least numbers are not highlighted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
 }
@@ -104,12 +104,12 @@ pub struct LineChart {
     pub lines: Vec<ChartLine>,
 }
 
-/// Line with its numbers, in horizontal order.
+/// Line of a chart with its numbers, from left to right.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChartLine {
     pub name: String,
     pub points: Vec<(f64, Measurement)>,
-    /// Index of the series among all pages of the figure, from 0. It determines color and mark.
+    /// Index of the series, from 0, equal on all pages of the figure. The index determines color and mark.
     #[serde(skip)]
     pub series: usize,
 }
@@ -117,7 +117,7 @@ pub struct ChartLine {
 /// Distributions, one below the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Boxes {
-    /// Meaning of the numbers.
+    /// Title, unit and precision of the numbers.
     pub value: Axis,
     pub boxes: Vec<NamedBox>,
 }
@@ -130,7 +130,7 @@ pub struct NamedBox {
     pub quantiles: Option<Quantiles>,
 }
 
-/// Points of a plane, in groups.
+/// Points of a scatter plot or hexagonal heat map, in groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Points {
     pub x: Axis,
@@ -191,7 +191,7 @@ pub struct StripPicture {
 }
 
 impl Points {
-    /// Returns true if labels identify points: no two points of one group share one.
+    /// Returns true if labels identify points: no two points of the same group have equal labels.
     pub(crate) fn labels_differ(&self) -> bool {
         match self.groups.as_slice() {
             [only] if only.points.len() > 1 => only.points.iter().any(|p| p.label != only.points[0].label),

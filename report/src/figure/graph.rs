@@ -8,7 +8,7 @@ use super::svg::{Svg, WIDTH, colour, fit};
 const RADIUS: f64 = 158.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 180.0];
 
-/// Nodes on a circle with letters. The arrows of one node may be highlighted: outgoing ones solid, incoming ones
+/// Draws lettered nodes on a circle. The arrows of one node may be highlighted: outgoing arrows solid, incoming ones
 /// dashed.
 pub(super) fn draw(data: &Arrows, title: &str) -> String {
     let mut svg = Svg::new();

@@ -11,7 +11,7 @@ use super::svg::{Svg, WIDTH};
 /// Half the height of a hexagon.
 const RADIUS: f64 = 11.0;
 
-/// Plane of hexagons, darker with more points.
+/// Draws a plane of hexagons. A hexagon with more points is darker.
 pub(super) fn draw(data: &Points, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.groups.iter().flat_map(|group| &group.points);

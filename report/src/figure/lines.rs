@@ -7,12 +7,12 @@ use super::data::LineChart;
 use super::svg::{Svg, WIDTH, colour};
 use crate::text::number;
 
-/// Maximum number of series with bands; more bands would hide one another.
+/// Maximum number of series with bands; more bands would overlap too much.
 const BANDS: usize = 4;
-/// Maximum number of points of a line with marks.
+/// Maximum number of points at which a line has marks.
 const MARKS: usize = 40;
 
-/// Line with marks for each series; with few series, also the bands of the intervals.
+/// Draws a line with marks for each series. With at most [`BANDS`] series, the intervals are drawn as bands.
 pub(super) fn draw(data: &LineChart, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.lines.iter().flat_map(|line| &line.points);

@@ -10,7 +10,7 @@ use crate::text::number;
 const RADIUS: f64 = 112.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 150.0];
 
-/// Spoke for each column, closed line for each row.
+/// Draws a spoke for each column and a closed line for each row.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let spokes = grid.columns.len();
     if spokes < 3 {
@@ -62,7 +62,8 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     svg.end(end, title, "Each spoke has a scale of its own, from the centre out; the numbers are in the table below.")
 }
 
-/// Returns the ends of a spoke: 0 and 1 if all values lie between them, else from the lowest, or 0, to the highest.
+/// Returns the range of a spoke: 0 to 1 for shares. Otherwise from the lowest value, or 0 if all are positive, to the
+/// highest.
 fn span(grid: &Grid, column: usize) -> [f64; 2] {
     let values = (0..grid.rows.len()).filter_map(|r| grid.at(r, column)).map(|m| m.value);
     let (low, high) = values.fold((0.0f64, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

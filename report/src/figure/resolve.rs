@@ -1,4 +1,4 @@
-//! Resolution of a figure and the matches to drawable data.
+//! Conversion of a figure and its matches to drawable data.
 
 use ludex_referee::metric::value::{Graph, Point};
 use ludex_referee::metric::{Measurement, MetricQuery, MetricScope, Value};
@@ -13,7 +13,7 @@ use super::data::{
 /// Drawing of a figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct FigurePage {
-    /// Subject of the drawing, in a figure with several; empty for a single drawing.
+    /// Subject of the drawing, if the figure has several drawings; empty for a single drawing.
     pub name: String,
     pub data: Data,
 }
@@ -23,24 +23,24 @@ pub struct FigureSource<'r, 'a> {
     pub rows: &'r Rows<'a>,
     /// Groups of parts: names with the ids of their parts.
     pub groups: &'r [(String, Vec<String>)],
-    /// Returns pictures of some of a part's matches, by part id.
+    /// Function that returns pictures of some matches of a part, by part id.
     pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
 }
 
-/// Subject of a number.
+/// Subject of a number: for example an agent in a part.
 #[derive(Clone, Default)]
 struct Spot {
-    /// Agent; without the suffix of its name where variants are a separate axis.
+    /// Name of the agent, without its variant suffix if variants are a separate axis.
     agent: Option<String>,
     variant: Option<String>,
     opponent: Option<usize>,
     parts: Vec<usize>,
     level: Option<u32>,
-    /// Name of one of several numbers of a metric.
+    /// Name of the number, for a metric with several numbers.
     name: Option<String>,
 }
 
-/// Row, column, color or page.
+/// Item of an axis: a row, column, color or page.
 struct Item {
     title: String,
     set: Box<dyn Fn(&mut Spot)>,
@@ -63,7 +63,7 @@ impl ResolvedMetric<'_> {
         Axis { title: self.title(), unit: metric.unit.to_owned(), digits: metric.digits }
     }
 
-    /// Returns the value of the metric for a subject: `None` outside the metric's parts.
+    /// Returns the value of the metric for a subject; `None` if the metric does not cover the subject's part.
     fn value(&self, rows: &Rows, spot: &Spot) -> Option<Value> {
         let own = |part: &usize| self.wish.parts.is_empty() || self.wish.parts.contains(&rows.parts()[*part].id);
         let parts: Vec<usize> = spot.parts.iter().copied().filter(own).collect();
@@ -90,8 +90,8 @@ impl ResolvedMetric<'_> {
     }
 }
 
-/// Returns the drawings of a figure: one page, or one for each item of `pages`. Pages without numbers are omitted, unless
-/// all are empty.
+/// Returns the drawings of a figure: one page, or one page for each item of `pages`. Pages without numbers are omitted,
+/// unless all pages are empty.
 pub fn resolve(figure: &Figure, ground: &FigureSource) -> Vec<FigurePage> {
     Resolver { figure, ground }.pages()
 }
@@ -138,7 +138,7 @@ impl Resolver<'_> {
         pages
     }
 
-    /// Returns the drawings for a subject; strips have one for each match.
+    /// Returns the drawings for a subject. A strip has one drawing for each match.
     fn pages_at(&self, name: String, spot: &Spot) -> Vec<FigurePage> {
         let data = match self.figure.kind.parse().map_or(Needs::Cells, FigureKind::needs) {
             Needs::Cells => Data::Grid(self.grid(spot)),
@@ -380,7 +380,7 @@ impl Resolver<'_> {
         out
     }
 
-    /// Returns a point for each row.
+    /// Returns a point for each row: its numbers on both axes.
     fn pairs(&self, spot: &Spot, axes: [&ResolvedMetric; 2]) -> Vec<Point> {
         let items = match (&self.figure.rows, &self.figure.colour) {
             // Each agent has a color of its own and one point.
@@ -396,7 +396,7 @@ impl Resolver<'_> {
         items.into_iter().filter_map(point).collect()
     }
 
-    /// Returns all points of a metric: of the subject's agent, or of all agents.
+    /// Returns all points of a metric for the subject's agent, or for all agents if the subject names none.
     fn cloud(&self, spot: &Spot) -> Vec<Point> {
         let Some(known) = self.figure.value.as_ref().and_then(ResolvedMetric::of) else { return Vec::new() };
         let of = |spot: &Spot| match value(self.ground.rows, &known.asked, spot) {
@@ -431,7 +431,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Assigns a series on several pages the same index, and thus the same color, on all of them.
+/// Assigns equal indices to equal series on all pages, so that they have equal colors.
 fn number_series(pages: &mut [FigurePage]) {
     let mut known: Vec<String> = Vec::new();
     let mut place = |name: &str| match known.iter().position(|own| own == name) {
@@ -506,7 +506,7 @@ fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
     (count > 0).then(|| Measurement::plain(values.iter().sum::<f64>() / count as f64, count as u64))
 }
 
-/// Appends a column with the mean of each row, for each kind of columns.
+/// Appends a column with the mean of each row, for each kind of number.
 fn add_mean_columns(grid: &mut Grid, wishes: &[ResolvedMetric], titles: &[String], kinds: &[(usize, String)]) {
     let own = distinct(kinds.iter().cloned());
     for kind in own {
@@ -536,8 +536,8 @@ fn add_mean_row(grid: &mut Grid) {
 /// Separator between an agent and its variant.
 const SPLIT: &str = " / ";
 
-/// Splits an agent's name into candidate and variant; the variant is empty for other agents. The plan names variants
-/// `CANDIDATE / VARIANT`, and those of a part `CANDIDATE (PART: VARIANT)`.
+/// Splits an agent's name into candidate and variant; the variant is empty for agents that are not variants. The plan
+/// names variants `CANDIDATE / VARIANT`, and variants of a part `CANDIDATE (PART: VARIANT)`.
 fn split_variant(rows: &Rows, name: &str) -> (String, String) {
     let of_part = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     let of_part = of_part.and_then(|(rest, own)| Some((rest, own.split_once(": ")?)));
@@ -550,14 +550,14 @@ fn split_variant(rows: &Rows, name: &str) -> (String, String) {
     (base.to_owned(), variant.join(", "))
 }
 
-/// Returns the names of the candidates; all agents without candidates.
+/// Returns the names of the candidates, or of all agents if there are no candidates.
 fn candidates(rows: &Rows) -> Vec<String> {
     let own = rows.candidates_here();
     let own = if own.is_empty() { rows.agents_here() } else { own };
     own.into_iter().map(|who| rows.agents()[who].name.clone()).collect()
 }
 
-/// Returns the matches of a subject, of all agents.
+/// Returns the rows of a subject's matches, of all agents.
 fn narrow<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     let narrow = match spot.parts.as_slice() {
         [part] => rows.of_part(*part),
@@ -570,8 +570,8 @@ fn narrow<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     }
 }
 
-/// Returns the agent of a subject, by name and variant. A variant without an agent is that of the first agent that has
-/// it.
+/// Returns the agent of a subject, by name and variant. If the subject has a variant but no agent, returns the first
+/// agent with this variant.
 fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     let Some(variant) = &spot.variant else {
         return match &spot.agent {
@@ -586,7 +586,8 @@ fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     narrow(rows, spot).candidates_here().into_iter().find(own).map(Some)
 }
 
-/// Returns a metric's value for a subject. Over several parts, a number of a part is the mean of those of the parts.
+/// Returns a metric's value for a subject. If the subject covers several parts, a per-part number is averaged over
+/// them.
 fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     let scope = asked.metric.scope;
     if scope == MetricScope::Suite {
@@ -614,7 +615,7 @@ fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     }
 }
 
-/// Returns the same matches, queried for the subject's agent.
+/// Returns rows of the same matches as `rows`, with the subject's agent as the queried agent.
 fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
     Some(match (agent_of(rows, spot)?, spot.opponent) {
         (Some(agent), Some(opponent)) if agent == opponent => return None,
@@ -624,7 +625,7 @@ fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
     })
 }
 
-/// Returns the subject's number from numbers for all agents.
+/// Returns the number of the subject's agent from a value that holds numbers for all agents.
 fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
     let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
     let known = |name: &str| rows.agent_index(name).is_some();

@@ -10,7 +10,7 @@ use super::data::Points;
 use super::svg::{Svg, WIDTH, fit, width};
 use crate::text::{clean, number};
 
-/// Mark for each point. A name is next to its mark where there is room; all names are in the table.
+/// Draws a mark for each point. A name is drawn beside its mark if there is room; the table lists all names.
 pub(super) fn draw(data: &Points, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.groups.iter().flat_map(|group| &group.points);
@@ -61,7 +61,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     svg.end(end, title, &format!("{} against {}; the numbers are in the table below.", data.y.title, data.x.title))
 }
 
-/// Returns a free position for a name beside its mark.
+/// Returns a free position for the name of a point, beside the point's mark.
 fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>) -> Option<([f64; 2], String)> {
     let [left, right, top, bottom] = frame;
     let text = fit(&clean(&p.label), 130.0);
@@ -91,8 +91,7 @@ fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>
     None
 }
 
-/// Returns the least-squares line through points, from the first to the last position; `None` if all are on a vertical
-/// line.
+/// Returns the ends of the least-squares line through points; `None` if all points are on a vertical line.
 fn straight(points: impl Iterator<Item = [f64; 2]>) -> Option<[[f64; 2]; 2]> {
     let points: Vec<[f64; 2]> = points.collect();
     let count = points.len() as f64;

@@ -10,7 +10,7 @@ use crate::text::number;
 /// Height of a bar.
 const THICK: f64 = 18.0;
 
-/// One bar for each row, divided into one piece for each column. Each bar is the whole of its row.
+/// Draws one bar for each row, divided into a piece for each column. All bars have the same length, 100 %.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();

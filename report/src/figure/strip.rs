@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::data::Strip;
 use super::svg::escape;
 
-/// Pictures with captions, wrapped into lines.
+/// Draws pictures with captions, wrapped into lines.
 pub(super) fn draw(data: &Strip, title: &str) -> String {
     let mut out = format!("<ol class=\"strip\" aria-label=\"{}\">\n", escape(title));
     for picture in &data.pictures {

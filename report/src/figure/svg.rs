@@ -1,17 +1,18 @@
-//! Shapes and texts of the drawings. They have classes, and the page's style sets their colors, so that one drawing works
-//! in light mode, dark mode and print.
+//! Shapes and texts of the drawings. Elements have classes whose colors the page's style sets, so that one drawing
+//! works in light mode, dark mode and print.
 
 use ludex_env::svg::{Element, TextAnchor, length};
 
 use crate::text::clean;
 
-/// Width of all drawings. They are displayed at 0.8 to 1.4 of it, so that text of size 12 is readable on a phone.
+/// Width of all drawings in SVG units. Pages scale drawings by 0.8 to 1.4, so that text of size 12 is readable on a
+/// phone.
 pub(crate) const WIDTH: f64 = 400.0;
 
 /// Number of series colors.
 const COLOURS: usize = 8;
 
-/// Drawing that grows downward.
+/// SVG drawing under construction; elements are added from top to bottom.
 pub(crate) struct Svg {
     body: String,
 }
@@ -51,7 +52,7 @@ impl Svg {
         self.element("circle", class).with("cx", x).with("cy", y).with("r", radius).tip(&clean(tip));
     }
 
-    /// Adds the mark of series `k`: marks differ in color and shape, so that color is not needed.
+    /// Adds the mark of series `k`. Marks differ in both color and shape, so that they are distinct without color.
     pub(crate) fn mark(&mut self, k: usize, [x, y]: [f64; 2], tip: &str) {
         let class = format!("dot {}", colour(k));
         let poly = |points: &[[f64; 2]]| {
@@ -68,7 +69,7 @@ impl Svg {
         }
     }
 
-    /// Returns the complete element.
+    /// Returns the complete `<svg>` element.
     pub(crate) fn end(self, height: f64, title: &str, about: &str) -> String {
         let (w, h) = (length(WIDTH), length(height));
         let desc = if about.is_empty() { String::new() } else { format!("\n<desc>{}</desc>", escape(about)) };
@@ -80,7 +81,7 @@ impl Svg {
     }
 }
 
-/// Returns the classes of series `k`.
+/// Returns the CSS classes of series `k`.
 pub(crate) fn colour(k: usize) -> String {
     let again = if (k / COLOURS) % 2 == 1 { " again" } else { "" };
     format!("c{}{again}", k % COLOURS)
@@ -107,7 +108,7 @@ pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(of).sum::<f64>() * 1.12
 }
 
-/// Shortens a text in the middle to a width of about `most` at size 12.
+/// Shortens a text to a width of about `most` at size 12, by omitting its middle.
 pub(crate) fn fit(text: &str, most: f64) -> String {
     let text = clean(text);
     if width(&text) <= most {

@@ -8,7 +8,7 @@ use super::data::Grid;
 use super::svg::escape;
 use crate::text::number;
 
-/// HTML table with one or two header lines.
+/// Renders an HTML table with one or two header lines.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     html(grid, title, &|_, _, m, digits| {
         let mut text = number(Some(m.value), digits);
@@ -20,10 +20,10 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     })
 }
 
-/// Returns the attributes and the text of a cell.
+/// Function that returns the HTML attributes and the text of a cell.
 pub(super) type CellText<'a> = &'a dyn Fn(usize, usize, &Measurement, usize) -> (String, String);
 
-/// Maximum number of columns for normal text size in print; wider tables use small text.
+/// Maximum number of columns at normal text size in print; wider tables have small text.
 const MANY: usize = 9;
 
 /// Renders a grid as an HTML table, in a scrollable region.
@@ -77,7 +77,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
     out
 }
 
-/// Returns the shared headings with their numbers of columns.
+/// Returns the text and the number of columns of each shared heading.
 fn spans(grid: &Grid) -> Vec<(&str, usize)> {
     let mut out: Vec<(&str, usize)> = Vec::new();
     for column in &grid.columns {

@@ -162,7 +162,7 @@ fn strip() -> Strip {
     Strip { name: String::new(), pictures }
 }
 
-/// Returns every drawing: the name of its file, its kind and its data.
+/// Returns every drawing of the test: file name, kind and data.
 fn gallery() -> Vec<(&'static str, &'static str, Data)> {
     vec![
         ("table", "table", Data::Grid(with_margins())),
@@ -210,7 +210,7 @@ fn drawings_match_the_stored_files() {
     let mut kinds: Vec<&str> = Vec::new();
     for (name, kind, data) in gallery() {
         let drawn = drawing(kind, &data, "A title of <b>");
-        assert_eq!(drawn, drawing(kind, &data, "A title of <b>"), "the same numbers, the same drawing");
+        assert_eq!(drawn, drawing(kind, &data, "A title of <b>"), "equal numbers give equal drawings");
         let file = folder().join(format!("{name}.{}", if drawn.starts_with("<svg") { "svg" } else { "html" }));
         if std::env::var_os("LUDEX_REGENERATE").is_some() {
             std::fs::write(&file, &drawn).unwrap();
@@ -244,7 +244,7 @@ fn drawings_are_escaped_and_have_titles() {
 }
 
 #[test]
-fn missing_numbers_and_wrong_shapes_give_a_message() {
+fn empty_or_unsuitable_data_gives_a_message() {
     let empty = drawing("lines", &Data::Lines(LineChart::default()), "t");
     assert!(empty.contains("Nothing was measured."), "{empty}");
     let other = drawing("lines", &Data::Grid(grid(2)), "t");
@@ -289,7 +289,7 @@ fn csv_and_json_have_full_precision() {
 }
 
 #[test]
-fn points_of_one_agent_have_no_names_and_equal_points_one_mark() {
+fn points_of_one_agent_have_no_names() {
     let point = |x: f64, label: &str| Point { x, y: 2.0, label: label.into() };
     let drawn = |points: Vec<Point>| {
         let data = Data::Points(Points {
@@ -301,12 +301,12 @@ fn points_of_one_agent_have_no_names_and_equal_points_one_mark() {
     let (svg, table, csv) = drawn(vec![point(1.0, "me"), point(3.0, "me"), point(1.0, "me")]);
     assert_eq!((svg.matches("class=\"dot").count(), svg.contains("me")), (2, false), "{svg}");
     assert!(!table.contains("me<") && table.matches("<tr>").count() == 4, "{table}");
-    assert_eq!(csv.matches("me,").count(), 3, "the numbers in files are whole");
+    assert_eq!(csv.matches("me,").count(), 3, "files list every point");
     let (svg, table, _) = drawn(vec![point(1.0, "me"), point(3.0, "you")]);
     assert!(svg.contains("you") && table.contains("<td>you</td>"));
 }
 
-/// Two points in one corner, and a point in another.
+/// Draws two points in one corner, and one point in each of two other corners.
 #[test]
 fn names_of_points_in_corners_stay_inside() {
     let point = |x: f64, y: f64, label: &str| Point { x, y, label: label.into() };
@@ -323,7 +323,7 @@ fn names_of_points_in_corners_stay_inside() {
     }
 }
 
-/// With different metrics, only the legend names the bars.
+/// Draws bars of different metrics, which only the legend names.
 #[test]
 fn bars_of_several_metrics_have_no_common_title() {
     let column = |name: &str| GridColumn { name: name.into(), axis: axis(name, "", 2), ..GridColumn::default() };
@@ -338,7 +338,7 @@ fn bars_of_several_metrics_have_no_common_title() {
 }
 
 #[test]
-fn latex_table_matches_the_page() {
+fn latex_table_has_the_numbers_of_the_page() {
     let text = Data::Grid(with_margins()).to_latex();
     assert!(
         text.starts_with(

@@ -132,7 +132,7 @@ fn points(data: &Points) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// Cell of a list of numbers.
+/// Cell in a table of a figure's numbers.
 #[derive(Clone)]
 enum Cell {
     Text(String),
@@ -146,7 +146,7 @@ impl Cell {
         value.map_or(Cell::None, |value| Cell::Some(value, digits))
     }
 
-    /// Returns the shortest text that parses to the same number.
+    /// Returns the shortest text that parses to exactly this number.
     fn whole(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -237,7 +237,7 @@ pub(super) fn latex(text: &str) -> String {
 pub(crate) fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     // Writing to memory cannot fail, and all rows have the columns of the head.
-    write(&mut out).unwrap_or_else(|e| unreachable!("a row that cannot be written: {e}"));
-    let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("memory that cannot be written to: {e}"));
-    String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("text that is not text: {e}"))
+    write(&mut out).unwrap_or_else(|e| unreachable!("CSV row cannot be written: {e}"));
+    let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("CSV text cannot be completed: {e}"));
+    String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("CSV text is not UTF-8: {e}"))
 }

@@ -26,21 +26,21 @@ impl Cells {
         }?;
         let twice = cells.columns.iter().enumerate().find(|(k, column)| cells.columns[..*k].contains(column));
         match twice {
-            Some((_, column)) => Err(ImportError::at(1, column, "there are two columns of this name")),
-            None if cells.rows.is_empty() => Err(ImportError::whole("the table has no rows")),
+            Some((_, column)) => Err(ImportError::at(1, column, "expected a unique column name, got a duplicate")),
+            None if cells.rows.is_empty() => Err(ImportError::whole("expected at least one row, got none")),
             None => Ok(cells),
         }
     }
 
-    /// Returns the cell of a row in a column; `None` if the table lacks the column or the cell is empty.
+    /// Returns the text of a cell; `None` if the table lacks the column or the cell is empty.
     pub fn get<'c>(&self, row: &'c Row, column: &str) -> Option<&'c str> {
         let at = self.columns.iter().position(|known| known == column)?;
         row.cells.get(at).map(String::as_str).filter(|cell| !cell.is_empty())
     }
 
-    /// Returns a cell, which must not be empty.
+    /// Returns the text of a cell, which must not be empty.
     pub fn text<'c>(&self, row: &'c Row, column: &str) -> Result<&'c str, ImportError> {
-        self.get(row, column).ok_or_else(|| ImportError::at(row.number, column, "is empty"))
+        self.get(row, column).ok_or_else(|| ImportError::at(row.number, column, "expected a value, got an empty cell"))
     }
 
     pub fn number(&self, row: &Row, column: &str) -> Result<f64, ImportError> {
@@ -57,7 +57,7 @@ impl Cells {
         text.parse::<u64>().ok().filter(|n| *n <= MOST).ok_or_else(wrong)
     }
 
-    /// Parses 1 or 0, also in the forms yes or no, true or false.
+    /// Parses a flag: 1 or 0, yes or no, true or false.
     pub fn flag(&self, row: &Row, column: &str) -> Result<bool, ImportError> {
         let text = self.text(row, column)?;
         match text.to_ascii_lowercase().as_str() {
@@ -92,7 +92,7 @@ fn csv(text: &str) -> Result<Cells, ImportError> {
 
 fn json(text: &str) -> Result<Cells, ImportError> {
     let list: Vec<Value> = serde_json::from_str(text)
-        .map_err(|e| ImportError::whole(format!("the text is not a JSON list of objects: {e}")))?;
+        .map_err(|e| ImportError::whole(format!("expected a JSON list of objects: {e}")))?;
     let mut columns: Vec<String> = Vec::new();
     let mut objects = Vec::new();
     for (number, value) in (1..).zip(&list) {

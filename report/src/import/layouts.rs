@@ -36,15 +36,15 @@ pub static LAYOUTS: [TableLayout; 5] = [
         cells: &[
             (
                 "agent",
-                "who is measured; an agent that stands in `opponent` only has no row of its own in what is measured of agents",
+                "the evaluated agent; metrics have no row for an agent that appears only in `opponent`",
             ),
-            ("wins, draws, losses", "how many matches, of the agent"),
-            ("level", "the level of the opponent on a ladder, a whole number; 0 is the lowest"),
+            ("wins, draws, losses", "numbers of matches that the agent won, drew and lost"),
+            ("level", "level of the opponent on a ladder, an integer from 0 (the lowest)"),
             (
                 "planned",
-                "how many matches there were to be, not fewer than were played; without it, those that were played",
+                "number of planned matches, at least the number of played ones; default: the number of played matches",
             ),
-            ("bots", "how many bots the level has, at least 1; it is checked, and no metric uses it"),
+            ("bots", "number of bots at the level, at least 1; checked, but not used by any metric"),
         ],
         read: results,
     },
@@ -52,13 +52,13 @@ pub static LAYOUTS: [TableLayout; 5] = [
         name: "matches",
         columns: &["part", "cycle", "order", "a", "b", "score_a"],
         optional: &["return_a", "return_b", "first"],
-        about: "a match; score_a is 1, 0.5 or 0, and order its place in the plan",
+        about: "a match; score_a is 1, 0.5 or 0, and order is the position of the match in the plan",
         cells: &[
-            ("cycle, order", "whole numbers; a part has each pair of them once"),
-            ("a, b", "the two agents; both are measured"),
-            ("score_a", "1, 0.5 or 0: what a got"),
-            ("return_a, return_b", "what each got in the game's own terms, a number"),
-            ("first", "`a` or `b`: who moves first; without it, a"),
+            ("cycle, order", "integers; each pair of cycle and order is unique in a part"),
+            ("a, b", "the two agents, both evaluated"),
+            ("score_a", "score of a: 1, 0.5 or 0"),
+            ("return_a, return_b", "returns of a and b in the game's points, numbers"),
+            ("first", "`a` or `b`: the agent that moves first; default: a"),
         ],
         read: matches,
     },
@@ -74,11 +74,11 @@ pub static LAYOUTS: [TableLayout; 5] = [
         name: "decisions",
         columns: &["agent", "part", "cycle", "match", "ply", "result", "name", "value"],
         optional: &[],
-        about: "something that is known of an agent's own move number ply, from 1; result is win, draw or loss",
+        about: "a mark of an agent's move; ply counts the agent's own moves from 1, result is win, draw or loss",
         cells: &[
-            ("cycle", "a whole number"),
-            ("match", "a name of the match, any text, its own within part and cycle"),
-            ("name", "what is known of the move: the name of a mark, such as `emotion`"),
+            ("cycle", "an integer"),
+            ("match", "name of the match, any text that is unique within part and cycle"),
+            ("name", "name of the mark, such as `emotion`"),
             ("value", "a number or a text"),
         ],
         read: decisions,
@@ -105,13 +105,13 @@ pub static LAYOUTS: [TableLayout; 5] = [
         about: "a round of a game of plans; first says whether the agent revises first, changed and kept what it did before the \
                 round",
         cells: &[
-            ("side", "the side that the agent plays, any text, such as `human`"),
+            ("side", "side that the agent plays, any text, such as `human`"),
             ("first, won, changed, kept", "1 or 0, also yes or no, true or false"),
-            ("match", "a name of the match, any text"),
-            ("round", "from 1"),
+            ("match", "name of the match, any text"),
+            ("round", "number of the round, from 1"),
             ("cost, budget", "numbers"),
-            ("violations", "a whole number"),
-            ("kept", "whether the agent was asked for a revision and left what stood as it was"),
+            ("violations", "an integer"),
+            ("kept", "1 if the agent could revise its strategy but did not"),
             ("value", "a number, or empty"),
         ],
         read: rounds,
@@ -129,25 +129,25 @@ pub(super) fn told_apart(cells: &Cells) -> Result<&'static TableLayout, ImportEr
             let missing: Vec<&str> = near.columns.iter().copied().filter(|column| !has(&column)).collect();
             format!("; {} lacks {}", near.name, missing.join(", "))
         });
-        return Err(ImportError::whole(format!("the columns are those of no table{hint}. Tables: {}", all.join("; "))));
+        return Err(ImportError::whole(format!("expected the columns of a table{hint}; tables: {}", all.join("; "))));
     };
     let known = |name: &str| layout.columns.contains(&name) || layout.optional.contains(&name);
     match cells.columns.iter().find(|name| !known(name)) {
         None => Ok(layout),
         Some(unknown) => {
             let all = [layout.columns, layout.optional].concat().join(", ");
-            Err(ImportError::at(1, unknown, format!("a table of {} has no such column; it has {all}", layout.name)))
+            Err(ImportError::at(1, unknown, format!("unknown column in a table of {}; allowed: {all}", layout.name)))
         }
     }
 }
 
-/// Refuses a repeated key.
+/// Records the key of a row, or returns an error if an earlier row has the same key.
 fn once(seen: &mut HashMap<String, u64>, key: &[&str], row: &Row, column: &str) -> Result<(), ImportError> {
     match seen.insert(key.join("\u{1f}"), row.number) {
         None => Ok(()),
         Some(first) => Err(ImportError::at(row.number, column, {
             let named: Vec<&str> = key.iter().copied().filter(|name| !name.is_empty()).collect();
-            format!("{} is in row {first} too", named.join(", "))
+            format!("expected a unique key, got {} as in row {first}", named.join(", "))
         })),
     }
 }
@@ -173,12 +173,12 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
             }
         }
         if played > planned {
-            let message = format!("{planned} were planned, but wins, draws and losses are {played}");
+            let message = format!("expected at least {played} planned matches, got {planned}");
             return Err(ImportError::at(row.number, "planned", message));
         }
         all += planned;
         if all > MOST {
-            return Err(ImportError::at(row.number, "wins", format!("the table has more than {MOST} matches")));
+            return Err(ImportError::at(row.number, "wins", format!("expected at most {MOST} matches in the table")));
         }
         let key = |a: &str, b: &str| [part, a, b, &at].map(str::to_owned);
         let other = said.get(&key(opponent, agent)).filter(|_| !directed && agent != opponent);
@@ -229,7 +229,7 @@ fn matches(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportErro
             Some(other) => return Err(ImportError::at(row.number, "first", format!("expected a or b, got {other:?}"))),
         };
         if cells.text(row, "a")? == cells.text(row, "b")? {
-            let message = format!("{} is a too: a match is of two agents", cells.text(row, "b")?);
+            let message = format!("expected an agent other than a, got {}", cells.text(row, "b")?);
             return Err(ImportError::at(row.number, "b", message));
         }
         let (a, b) = (import.agent(cells.text(row, "a")?, true), import.agent(cells.text(row, "b")?, true));
@@ -296,7 +296,7 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
             known.players.len() - 1
         });
         if known.scores[seat] != result {
-            let message = format!("another row says that {agent} ended match {game} otherwise");
+            let message = format!("expected equal results of {agent} in all rows of match {game}, got different ones");
             return Err(ImportError::at(row.number, "result", message));
         }
         let value = value.parse().map_or_else(|_| MarkValue::Text(value.to_owned()), MarkValue::Number);

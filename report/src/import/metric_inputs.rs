@@ -4,7 +4,7 @@ use ludex_referee::metric::{MetricQuery, Takes};
 
 use super::layouts::{LAYOUTS, TableLayout};
 
-/// Metrics that each table supports without optional columns, by the table's name.
+/// Metrics that a table supports without optional columns, by name of the table.
 const FEEDS: &[(&str, &[&str])] = &[
     (
         "results",

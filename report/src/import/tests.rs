@@ -34,14 +34,14 @@ fn columns_determine_the_layout() {
     }
     assert_refused(
         "agent,wins\nA,3\n",
-        "the columns are those of no table; results lacks part, opponent, draws, losses",
+        "expected the columns of a table; results lacks part, opponent, draws, losses",
     );
     assert_refused(
         "agent,part,value,colour\nA,p,1,red\n",
-        "row 1, column colour: a table of scores has no such column",
+        "row 1, column colour: unknown column in a table of scores",
     );
-    assert_refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: there are two columns of this name");
-    assert_refused("agent,part,value\n", "the table has no rows");
+    assert_refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: expected a unique column name");
+    assert_refused("agent,part,value\n", "expected at least one row, got none");
     assert_refused("agent,part,value\nA,p\n", "row 2, expected 3 cells as in the header, got 2");
 }
 
@@ -53,7 +53,7 @@ fn csv_and_json_give_equal_tables() {
     // The order of the columns and a byte order mark do not matter.
     assert_eq!(import.values, csv("\u{feff}value,agent,part\n1.5,A,p\n-2,B,p\n").unwrap().values);
     let wrong = |text: &str| Import::read(text, ImportFormat::Json, false).unwrap_err().to_string();
-    assert!(wrong("{}").contains("not a JSON list of objects"));
+    assert!(wrong("{}").contains("expected a JSON list of objects"));
     assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, expected an object, got 7");
     assert!(
         wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#)
@@ -72,10 +72,10 @@ fn invalid_cells_report_row_and_column() {
         ("p,A,B,-1,0,0,", "row 2, column wins: expected a whole number from 0 to 1000000, got \"-1\""),
         ("p,A,B,1,0.5,0,", "row 2, column draws: expected a whole number from 0 to 1000000, got \"0.5\""),
         ("p,A,B,1,0,9999999,", "row 2, column losses: expected a whole number from 0 to 1000000, got \"9999999\""),
-        ("p,A,,1,0,0,", "row 2, column opponent: is empty"),
-        ("p,A,B,3,1,1,4", "row 2, column planned: 4 were planned, but wins, draws and losses are 5"),
-        ("p,A,B,600000,0,0,\np,A,C,600000,0,0,", "row 3, column wins: the table has more than 1000000 matches"),
-        ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: p, A, B is in row 2 too"),
+        ("p,A,,1,0,0,", "row 2, column opponent: expected a value, got an empty cell"),
+        ("p,A,B,3,1,1,4", "row 2, column planned: expected at least 5 planned matches, got 4"),
+        ("p,A,B,600000,0,0,\np,A,C,600000,0,0,", "row 3, column wins: expected at most 1000000 matches in the table"),
+        ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: expected a unique key, got p, A, B"),
         ("p,A,B,2,0,1,\np,B,A,2,0,1,", "row 3, column wins: B against A is 2-0-1, but row 2 says 2-0-1 of A against B"),
     ] {
         assert_refused(&format!("{RESULTS}{row}\n"), why);
@@ -84,8 +84,8 @@ fn invalid_cells_report_row_and_column() {
         ("p,0,1,A,B,0.7,a", "row 2, column score_a: expected 1, 0.5 or 0, got 0.7"),
         ("p,0,1,A,B,x,a", "row 2, column score_a: expected a number, got \"x\""),
         ("p,0,1,A,B,1,c", "row 2, column first: expected a or b, got \"c\""),
-        ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: A is a too: a match is of two agents"),
-        ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: p, 0, 1 is in row 2 too"),
+        ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: expected an agent other than a, got A"),
+        ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: expected a unique key, got p, 0, 1"),
         ("p,first,1,A,B,1,a", "row 2, column cycle: expected a whole number from 0 to 1000000, got \"first\""),
     ] {
         assert_refused(&format!("{MATCHES}{row}\n"), why);
@@ -95,7 +95,7 @@ fn invalid_cells_report_row_and_column() {
         ("A,p,0,m,1,won,x,1", "row 2, column result: expected win, draw or loss, got \"won\""),
         (
             "A,p,0,m,1,win,x,1\nA,p,0,m,2,loss,x,1",
-            "row 3, column result: another row says that A ended match m otherwise",
+            "row 3, column result: expected equal results of A in all rows of match m",
         ),
         ("A,p,0,m,1,win,x,1\nA,p,0,m,1,win,x,2", "row 3, column name"),
     ] {
@@ -105,17 +105,17 @@ fn invalid_cells_report_row_and_column() {
         ("td,A,B,human,1,m,0,1,5,10,0,0,0,", "row 2, column round: expected a round from 1, got 0"),
         ("td,A,B,human,maybe,m,1,1,5,10,0,0,0,", "row 2, column first: expected 1 or 0, got \"maybe\""),
         ("td,A,B,human,1,m,1,2,5,10,0,0,0,", "row 2, column won: expected 1 or 0, got \"2\""),
-        ("td,A,B,human,1,m,1,1,,10,0,0,0,", "row 2, column cost: is empty"),
+        ("td,A,B,human,1,m,1,1,,10,0,0,0,", "row 2, column cost: expected a value, got an empty cell"),
         ("td,A,B,human,1,m,1,1,5,10,0,0,0,\ntd,A,B,human,1,m,1,1,5,10,0,0,0,", "row 3, column round"),
     ] {
         assert_refused(&format!("{ROUNDS}{row}\n"), why);
     }
     assert_refused("agent,part,value\nA,p,many\n", "row 2, column value: expected a number, got \"many\"");
-    assert_refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: A, p is in row 2 too");
+    assert_refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: expected a unique key, got A, p");
 }
 
 #[test]
-fn both_orders_of_a_pair_count_once_if_they_agree() {
+fn results_listed_for_both_agents_count_once() {
     let text = format!("{RESULTS}p,A,B,2,1,0,\np,B,A,0,1,2,\n");
     assert_eq!(csv(&text).unwrap().matches.len(), 3);
     // B is a candidate too, and its score is from its own side.
@@ -149,7 +149,7 @@ fn unsupported_metric_lists_missing_columns() {
     assert!(matches.feeds(&MetricQuery::parse("nra").unwrap()).is_ok());
 }
 
-/// All metrics in the list exist.
+/// Checks that all metrics in the list of supported metrics exist.
 #[test]
 fn tables_support_existing_metrics() {
     for metric in metric_inputs::all() {

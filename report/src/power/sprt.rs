@@ -16,9 +16,9 @@
 //! way (`LLRcalc.py`), and counts unobserved scores as a thousandth of a block, so that both means are always possible.
 //! This implementation does the same.
 //!
-//! `alpha` bounds the probability to accept `elo1` if the first agent is at most `elo0` better, and `beta` the
-//! probability to accept `elo0` if it is at least `elo1` better. The last block overshoots a bound, so the true
-//! probabilities are slightly smaller.
+//! `alpha` bounds the probability of accepting `elo1` if the first agent is at most `elo0` points better. `beta` bounds
+//! the probability of accepting `elo0` if the first agent is at least `elo1` points better. The last block overshoots a
+//! bound, so the true probabilities are slightly smaller.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,9 +35,9 @@ pub struct Sprt {
     pub elo0: f64,
     /// Greater difference, in points.
     pub elo1: f64,
-    /// Probability to accept `elo1` if `elo0` is true.
+    /// Probability of accepting `elo1` if `elo0` is true.
     pub alpha: f64,
-    /// Probability to accept `elo0` if `elo1` is true.
+    /// Probability of accepting `elo0` if `elo1` is true.
     pub beta: f64,
 }
 
@@ -61,16 +61,16 @@ impl FromStr for Sprt {
             }
         }
         let (Some(elo0), Some(elo1)) = (elo0, elo1) else {
-            return Err("elo0 and elo1 are needed, for example elo0=0 elo1=30".to_owned());
+            return Err("expected elo0 and elo1, for example elo0=0 elo1=30".to_owned());
         };
         if elo0 >= elo1 {
             return Err(format!("expected elo0 below elo1, got {elo0} and {elo1}"));
         }
         if elo0.abs().max(elo1.abs()) > 2000.0 {
-            return Err("expected elo0 and elo1 between -2000 and 2000".to_owned());
+            return Err(format!("expected elo0 and elo1 between -2000 and 2000, got {elo0} and {elo1}"));
         }
         if [alpha, beta].iter().any(|p| !(*p > 0.0 && *p < 0.5)) {
-            return Err("expected alpha and beta above 0 and below 0.5".to_owned());
+            return Err(format!("expected alpha and beta above 0 and below 0.5, got {alpha} and {beta}"));
         }
         Ok(Sprt { elo0, elo1, alpha, beta })
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Sprt {
 }
 
 impl Sprt {
-    /// Returns the LLR bounds at which the test ends: for `elo0`, and for `elo1`.
+    /// Returns the LLR bounds at which the test accepts `elo0` and `elo1`, in this order.
     pub fn bounds(&self) -> [f64; 2] {
         [(self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln()]
     }
@@ -146,7 +146,8 @@ impl SequentialTest {
         self.counts.iter().enumerate().map(move |(k, &n)| (if n == 0 { UNSEEN } else { n as f64 }, k as f64 / steps))
     }
 
-    /// Returns the root `x` for a mean, by bisection: the sum falls from infinity to minus infinity between the bounds.
+    /// Returns the root `x` for a mean, by bisection. The sum falls from infinity to minus infinity between the ends of
+    /// the search interval.
     fn tilt(&self, mean: f64) -> f64 {
         let (mut low, mut high) = (-1.0 / (1.0 - mean), 1.0 / mean);
         for _ in 0..60 {

@@ -6,7 +6,7 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn needed_blocks_match_hand_values() {
+fn needed_blocks_match_hand_computed_values() {
     // Half the width needs four times the blocks.
     assert_eq!(blocks_like(60.0, 50, 30.0), Some(200));
     assert_eq!(blocks_like(30.0, 50, 30.0), Some(50));
@@ -33,7 +33,7 @@ fn invalid_input_has_no_block_count() {
 }
 
 #[test]
-fn designs_need_blocks_by_shared_variance() {
+fn shared_variance_reduces_needed_blocks() {
     let got = designs(100.0, 2.0, 0.5, 30.0, 0.8).unwrap();
     // 87.2 blocks with the variance of one agent; two agents have twice the variance, and half of it is common here.
     assert_eq!(got.meeting, Amount { blocks: 88, matches: 176 });
@@ -45,7 +45,7 @@ fn designs_need_blocks_by_shared_variance() {
 }
 
 #[test]
-fn prior_follows_the_game() {
+fn prior_depends_on_seats_and_draws_of_the_game() {
     let of = |game: &str| prior(&*ludex_games::load(game).unwrap());
     // Two seats, no draws: half a point of deviation in a match, over the root of two matches.
     let pig = of("pig").unwrap();
@@ -73,7 +73,7 @@ fn test_of(text: &str, counts: [u64; 5]) -> SequentialTest {
 }
 
 #[test]
-fn test_ends_at_its_bounds() {
+fn sprt_ends_at_its_bounds() {
     let sprt: Sprt = "elo0=0 elo1=30".parse().unwrap();
     // ln(0.95 / 0.05) = 2.944.
     near(sprt.bounds()[1], 2.944_439, 1e-6);
@@ -89,7 +89,7 @@ fn test_ends_at_its_bounds() {
 }
 
 #[test]
-fn ratios_match_published_tests() {
+fn likelihood_ratios_match_published_tests() {
     // Two tests of chess engines, with the values of fastchess's own tests: -3.07 and -4.98, to a hundredth.
     near(test_of("elo0=0.5 elo1=2.5", [223, 9863, 21_279, 10_037, 246]).llr(), -3.07, 0.03);
     near(test_of("elo0=0 elo1=2", [871, 26_175, 55_983, 26_678, 821]).llr(), -4.98, 0.05);
@@ -99,7 +99,7 @@ fn ratios_match_published_tests() {
 }
 
 #[test]
-fn many_blocks_agree_with_the_normal_approximation() {
+fn likelihood_ratio_of_many_blocks_matches_the_normal_approximation() {
     // n (s1 - s0) (2 mean - s0 - s1) / (2 variance), the first term of the LLR.
     let test = test_of("elo0=0 elo1=5", [2000, 5000, 10_000, 5400, 2200]);
     let (n, counts) = (test.blocks() as f64, [2000.0, 5000.0, 10_000.0, 5400.0, 2200.0]);
@@ -111,13 +111,13 @@ fn many_blocks_agree_with_the_normal_approximation() {
 }
 
 #[test]
-fn test_settings_parse_from_text() {
+fn sprt_settings_parse_from_text() {
     let sprt: Sprt = "elo0=-5, elo1=5 alpha=0.1 beta=0.2".parse().unwrap();
     assert_eq!((sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta), (-5.0, 5.0, 0.1, 0.2));
     assert_eq!(sprt.to_string().parse(), Ok(sprt));
     for (bad, why) in [
-        ("", "elo0 and elo1 are needed"),
-        ("elo0=0", "elo0 and elo1 are needed"),
+        ("", "expected elo0 and elo1, for example"),
+        ("elo0=0", "expected elo0 and elo1, for example"),
         ("elo0=0 elo1=0", "expected elo0 below elo1"),
         ("elo0=0 elo1=x", "expected NAME=NUMBER, got \"elo1=x\""),
         ("elo0=0 elo1=NaN", "expected NAME=NUMBER"),

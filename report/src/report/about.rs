@@ -1,4 +1,4 @@
-//! Runs in a report: agents, settings and costs.
+//! Descriptions of runs in a report: agents, settings and costs.
 
 use ludex_referee::rating::table::{Interval, Tally};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct RunHead {
     pub digest: String,
     /// Description of the seeds' origin.
     pub seeds: String,
-    /// Description of the shard that was played; empty for the whole suite.
+    /// Description of the played shard; empty for the whole suite.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub share: String,
     pub agents: Vec<HeadAgent>,
@@ -29,7 +29,7 @@ pub struct RunHead {
     /// File with the transcripts of the matches, in the directory of the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcripts: Option<String>,
-    /// Matches by part, in the order of the plan.
+    /// Matches of each part, with parts in the order of the plan.
     #[serde(skip)]
     pub matches: Vec<HeadMatch>,
 }
@@ -46,7 +46,7 @@ pub struct HeadAgent {
     pub results: Vec<HeadResult>,
 }
 
-/// Mean over parts, of all agents.
+/// Mean of a metric over parts, for all agents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadSummary {
     /// Id of the summary in the suite.
@@ -58,7 +58,7 @@ pub struct HeadSummary {
     pub scores: Vec<HeadMean>,
 }
 
-/// Mean of an agent over parts.
+/// Mean of a metric over parts, for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadMean {
     pub agent: String,
@@ -89,18 +89,18 @@ pub struct HeadResult {
     pub tally: Tally,
     /// Share of points; absent in noncompetitive games.
     pub score: Option<Interval>,
-    /// Last passed level of the ladder, if the part is a climb.
+    /// Last passed level of the ladder, if the part is played on a ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
-    /// True if that is the top level.
+    /// True if `level` is the top level of the ladder.
     pub topped: bool,
     /// Matches lost by replies that were not legal moves.
     pub lost_by_answers: u64,
-    /// Matches that were discarded, or do not count.
+    /// Matches that were discarded, and matches that do not count.
     pub discarded: u64,
 }
 
-/// Match of a run, for links.
+/// Match of a run, for links to its transcript.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadMatch {
     pub part: String,

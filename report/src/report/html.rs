@@ -64,7 +64,7 @@ pub(super) fn page(report: &Report) -> String {
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }
 
-/// Returns true if an agent has a win, draw or loss against another.
+/// Returns true if an agent has a win, draw or loss against an opponent.
 fn fight(scale: &Scale) -> bool {
     scale.crosstable.iter().flatten().any(|tally| tally.games() > 0)
 }
@@ -77,11 +77,11 @@ struct FigureView {
     caption: String,
     measures: Vec<[String; 3]>,
     pages: Vec<PageView>,
-    /// True if the drawings are tables, which need no separate table of their numbers.
+    /// True if the drawings are tables. They then need no separate table of their numbers.
     table: bool,
 }
 
-/// Drawing with its numbers, both as HTML.
+/// Drawing and its numbers, as HTML texts.
 #[derive(Serialize)]
 struct PageView {
     name: String,
@@ -144,7 +144,7 @@ fn cell(tally: &Tally) -> Cell {
     Cell { tally: *tally, games: tally.games(), score: part(|s| s.value), low: part(|s| s.low), high: part(|s| s.high) }
 }
 
-/// Ratings of a scale as a drawing: every agent a row, its interval a bar. Lengths in px of the view box.
+/// Drawing of a scale's ratings. Each agent has a row with its interval as a bar. Lengths are in SVG units.
 #[derive(Serialize)]
 struct Picture {
     height: f64,
@@ -203,7 +203,7 @@ fn round(x: f64) -> f64 {
     (x * 10.0).round() / 10.0
 }
 
-/// Shortens a name to fit beside a drawing, by omitting its middle, because names of variants differ at their ends.
+/// Shortens a name to fit beside a drawing. The middle is omitted, because names of variants differ at their ends.
 fn shorten(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= 25 {

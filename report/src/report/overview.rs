@@ -12,7 +12,7 @@ use crate::figure::data::{Axis, Data, Grid, GridColumn};
 use crate::figure::resolve::FigurePage;
 use crate::scale::{AgentRow, Scale};
 
-/// Maximum number of agents for a bar chart; a matrix holds more agents.
+/// Maximum number of agents in a bar chart. For more agents, a matrix is drawn instead.
 const BARS: usize = 4;
 
 /// Id of the overview chart in reports of runs.
@@ -35,8 +35,8 @@ pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
     out
 }
 
-/// Returns the distinct agents to compare over all parts. If some played several parts, agents with a single part are
-/// excluded: they are variants of a study with figures of its own.
+/// Returns the distinct agents to compare over all parts. If an agent played several parts, agents with a single part
+/// are excluded: they are variants in a study that has its own figures.
 fn compared(report: &Report) -> Vec<&str> {
     let mut played: Vec<(&str, BTreeSet<&str>)> = Vec::new();
     for agent in report.runs.iter().flat_map(|run| &run.agents) {
@@ -50,7 +50,7 @@ fn compared(report: &Report) -> Vec<&str> {
     played.into_iter().filter(|(_, parts)| !several || parts.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// Returns the name of each scale: its part, with the parameters that differ between scales of one part.
+/// Returns the name of each scale: the part, followed by the parameters that differ between scales of the part.
 pub(super) fn names(scales: &[Scale]) -> Vec<String> {
     let params = |scale: &Scale| -> Vec<String> {
         let list = scale.string.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
@@ -75,7 +75,7 @@ fn score(scale: &Scale, name: &str) -> Option<Measurement> {
     row(scale, name)?.metrics.get(SCORE_RATE.id).copied()
 }
 
-/// Returns the rating over all games, or the rating on the only scale.
+/// Returns an agent's mean rating over all games, or its rating on the only scale.
 fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     if let Some(row) = report.headline.iter().find(|row| row.name == name) {
         return Some(Measurement { value: row.rating, low: row.low, high: row.high, n: row.games.len() as u64 });
@@ -84,7 +84,7 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     Some(Measurement { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
 }
 
-/// Returns the parts, as suite and part, in which one of the agents has a share of points, in the order of the suites.
+/// Returns the parts, as (suite, part), in which at least one of the agents has a share of points, in suite order.
 fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     let mut out = Vec::new();
     for run in &report.runs {
@@ -99,7 +99,7 @@ fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     out
 }
 
-/// Returns an agent's share of points in a part, from the first run that has it.
+/// Returns an agent's share of points in a part, from the first run that has a share.
 fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
     let runs = report.runs.iter().filter(|run| run.suite == suite);
     let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
@@ -183,7 +183,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
     })
 }
 
-/// Adds the number of parts to each mean, if it differs between agents.
+/// Adds a column with the number of parts in each mean, if this number differs between agents.
 fn add_parts(columns: &mut Vec<GridColumn>, cells: &mut [Vec<Option<Measurement>>]) {
     for at in (0..columns.len()).rev() {
         let numbers: BTreeSet<u64> = cells.iter().filter_map(|row| Some(row[at]?.n)).collect();
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_state_their_number_of_parts_if_it_differs() {
+    fn means_over_different_numbers_of_parts_state_the_number() {
         let column = |name: &str| GridColumn { name: name.to_owned(), ..GridColumn::default() };
         let mut columns = vec![column("NRA"), column("Elo")];
         let of = |value, n| Some(Measurement::plain(value, n));

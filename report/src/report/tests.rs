@@ -63,7 +63,7 @@ fn page_is_complete_and_escaped() {
     );
 }
 
-/// Returns the matches of an agent: in this sample, each is its own block.
+/// Returns the number of an agent's matches. In this sample, each match is its own block.
 fn scale_blocks(scale: &crate::scale::Scale, name: &str) -> usize {
     let at = scale.agents.iter().position(|a| a.name == name).unwrap();
     scale.crosstable[at].iter().map(|tally| tally.games() as usize).sum()
@@ -102,7 +102,7 @@ fn html_csv_and_json_have_the_same_numbers() {
 }
 
 #[test]
-fn same_records_give_the_same_bytes() {
+fn equal_records_give_equal_reports() {
     assert_eq!(sample().to_html(), sample().to_html());
     assert_eq!(sample().to_json().to_string(), sample().to_json().to_string());
 }
@@ -128,7 +128,7 @@ fn headline_is_the_mean_over_games() {
 }
 
 #[test]
-fn mean_is_complete_despite_unrated_game() {
+fn headline_is_complete_despite_an_unrated_game() {
     let mut records = Vec::new();
     for seed in 0..4 {
         for names in [["x", "random"], ["random", "x"]] {
@@ -152,7 +152,7 @@ fn discards_are_listed_by_agent() {
 }
 
 #[test]
-fn empty_report_is_a_page() {
+fn empty_report_renders_as_a_page() {
     let report = Report::build::<GameResult>(&[], Vec::new(), RatingOptions::default(), ReportAbout::default());
     assert!(report.to_html().contains("nothing to rate"));
     assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
@@ -219,7 +219,7 @@ fn with_runs() -> Report {
     report.with_runs(vec![run], Vec::new())
 }
 
-/// A part that sweeps a parameter has several scales; each is named by the differing parameters.
+/// Checks that scales of a part with a swept parameter are named by this parameter.
 #[test]
 fn scales_of_one_part_have_distinct_names() {
     let mut report = sample();
@@ -292,7 +292,7 @@ fn report_of_runs_has_head_leaderboard_contents_and_links() {
     assert_eq!(html, with_runs().to_html(), "the same input, the same page");
 }
 
-/// Columns without values are omitted: metrics without a number, and ratings of noncompetitive games.
+/// Checks that metrics without a number, and ratings of noncompetitive games, have no column.
 #[test]
 fn empty_columns_are_omitted() {
     let mut report = sample();
@@ -316,9 +316,10 @@ fn empty_columns_are_omitted() {
     assert!(html.contains("Nobody wins this game against somebody"));
 }
 
-/// The contents come first, and a larger number of needed blocks is not highlighted as better.
+/// Checks that the table of contents comes first, and that a larger number of needed blocks is not highlighted as
+/// better.
 #[test]
-fn contents_come_first_and_counts_have_no_highlight() {
+fn contents_come_first_and_block_counts_are_not_highlighted() {
     let report = with_runs();
     let html = report.to_html();
     assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());
@@ -340,7 +341,7 @@ fn contents_come_first_and_counts_have_no_highlight() {
     assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
 }
 
-/// Names of variants differ at their ends.
+/// Checks that names of variants remain distinct, since they differ at their ends.
 #[test]
 fn long_names_keep_their_ends() {
     let mut report = sample();

@@ -90,7 +90,7 @@ impl Archive {
         bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
     }
 
-    /// Reads a run from the bytes of its files; messages refer to it by `place`.
+    /// Reads a run from the bytes of its files. `place` is the location of the run in messages.
     ///
     /// # Errors
     /// Returns an error if the settings are missing or cannot be parsed.
@@ -118,7 +118,7 @@ impl Archive {
         read.rows
     }
 
-    /// Returns the position of a match in the run by the name of its episode.
+    /// Returns the position of a match in the run; `None` if the name `episode` is not that of a match in the run.
     pub fn place_of(&self, episode: &str) -> Option<MatchPlace> {
         MatchPlace::parse(&self.about.run, episode)
     }
@@ -144,7 +144,7 @@ impl Archive {
     }
 }
 
-/// Reads those of the named files that exist in a folder.
+/// Reads the named files from a folder; missing files are omitted.
 fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for name in names {
@@ -171,7 +171,7 @@ mod tests {
     use crate::runs::settings::RunSeeds;
 
     #[test]
-    fn damaged_lines_are_listed_and_others_are_read() {
+    fn damaged_lines_are_listed_and_skipped() {
         let call =
             r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
         let calls = format!(
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(run.calls_of("r.p.0-1.0.0")[1].call.more["later"], 1);
         let said: Vec<String> = run.refused.iter().map(ToString::to_string).collect();
         assert!(said.len() == 2 && said[0].starts_with("f/calls.jsonl:2: "), "{said:?}");
-        assert!(said[1].contains("f/calls.jsonl:4: r.p.0-1.0.0: key \"1.0\" is not turn.attempt.step"), "{said:?}");
+        assert!(said[1].contains("r.p.0-1.0.0: expected a key of the form turn.attempt.step"), "{said:?}");
         assert_eq!(run.cut.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
         assert_eq!(run.unfinished().into_iter().collect::<Vec<_>>(), ["r.p.0-1.0.0"]);
 

@@ -1,4 +1,4 @@
-//! Bundles: a run as one gzipped tar with its files, report, card and checksums, which the program alone can verify.
+//! Bundles: a run as one gzipped tar with its files, report, card and checksums. `ludex verify` needs no other files.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -63,7 +63,7 @@ pub fn pack(about: &RunSettings, files: &Files) -> anyhow::Result<Vec<u8>> {
     Ok(gzip.finish()?)
 }
 
-/// Returns true if the file `path` starts as gzip files do.
+/// Returns true if the file `path` starts with the magic number of gzip.
 pub fn is_bundle(path: &Path) -> bool {
     let mut head = [0; 2];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
@@ -92,13 +92,13 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
 /// Reads the files of a bundle.
 ///
 /// # Errors
-/// Returns an error if the bundle is incomplete, or contains anything but files in one folder.
+/// Returns an error if the bundle is incomplete, or if it contains anything except files in a single folder.
 pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
     let mut tar = tar::Archive::new(GzDecoder::new(open).take(MOST));
     let mut files = BTreeMap::new();
-    let damaged = || format!("{name} is not a complete bundle; `ludex export RUN --bundle FILE` makes one");
+    let damaged = || format!("{name} is not a complete bundle; `ludex export RUN --bundle FILE` creates one");
     for entry in tar.entries().with_context(damaged)? {
         let mut entry = entry.with_context(damaged)?;
         let path = entry.path().with_context(damaged)?.into_owned();
@@ -111,17 +111,17 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
             _ => None,
         };
         let inner =
-            inner.with_context(|| format!("{name}: {} is not a file in the bundle's one folder", path.display()))?;
+            inner.with_context(|| format!("{name}: expected files in a single folder only, got {}", path.display()))?;
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).with_context(damaged)?;
         let twice = files.insert(inner.to_owned(), bytes).is_some();
-        anyhow::ensure!(!twice, "{name}: it holds {inner} twice");
+        anyhow::ensure!(!twice, "{name}: duplicate file {inner}");
     }
     anyhow::ensure!(files.contains_key(RUN), "{name} is not a bundle of a run: it has no {RUN}");
     Ok(files)
 }
 
-/// Compares files with their checksums, if present. Messages name the bundle `place`.
+/// Compares files with the checksums in the bundle, if it has any. `place` is the location of the bundle in messages.
 pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();
@@ -134,14 +134,14 @@ pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
         // `sha256sum` writes two blanks, or a blank and a star for binary files.
         let Some((sum, name)) = line.split_once(' ').map(|(sum, name)| (sum, name.trim_start_matches([' ', '*'])))
         else {
-            refuse(SUMS, k + 1, format!("{line:?} is not a sum and a name"));
+            refuse(SUMS, k + 1, format!("expected a checksum and a file name, got {line:?}"));
             continue;
         };
         listed.push(name.to_owned());
         match files.get(name) {
-            None => refuse(name, 0, format!("is missing, and {SUMS} lists it")),
+            None => refuse(name, 0, format!("is missing, but {SUMS} lists it")),
             Some(bytes) if sha256(bytes) != sum => {
-                refuse(name, 0, format!("was changed: its sum is not the one in {SUMS}"))
+                refuse(name, 0, format!("was changed: its checksum differs from {SUMS}"))
             }
             Some(_) => {}
         }

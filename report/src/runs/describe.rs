@@ -15,7 +15,7 @@ pub(crate) fn program(about: &RunSettings) -> &str {
     if about.ludex.is_empty() { "ludex" } else { &about.ludex }
 }
 
-/// Returns a table of the run: agents, games with their rules, suite, seeds.
+/// Returns a Markdown table that describes the run: agents, games with their rules, suite and seeds.
 pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut out = String::new();
     let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();

@@ -12,12 +12,12 @@ pub const AGAIN: &str = ".re";
 pub struct MatchPlace {
     /// Part, pairing, seed and seating.
     pub place: MatchKey,
-    /// True if the match repeats a failed one.
+    /// True if the match repeats a match that failed.
     pub rematch: bool,
 }
 
 impl MatchPlace {
-    /// Parses the name of an episode of `run`; `None` if it names no match of the run.
+    /// Parses the name of an episode of `run`; `None` if the name is not that of a match in the run.
     pub fn parse(run: &str, episode: &str) -> Option<MatchPlace> {
         let (key, rematch) = key_of(run, episode)?;
         Some(MatchPlace { place: MatchKey::parse(key)?, rematch })
@@ -34,7 +34,7 @@ pub fn name_of(run: &str, key: &str, rematch: bool) -> String {
     format!("{run}.{key}{}", if rematch { AGAIN } else { "" })
 }
 
-/// Returns the match key in the name of an episode, and true for a repeated match.
+/// Returns the match key in the name of an episode, and true if the match is repeated.
 pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     Some(match key.strip_suffix(AGAIN) {
@@ -43,7 +43,7 @@ pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     })
 }
 
-/// Returns the name of a record's episode; empty if it has none.
+/// Returns the name of a record's episode; empty for a record without a name.
 pub fn episode_of(parts: &RecordParts) -> &str {
     parts.header.get("episode").and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Matches of a run in the form that metrics take. Agents are assigned to seats by the plan, never by name.
+//! Matches of a run as metric input. Agents are assigned to seats by the plan, never by name.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use ludex_referee::suite::plan::{MatchKey, Plan, PlannedPart};
 
 use super::plan_progress::PlanProgress;
 
-/// Returns the matches that the plan requires, in its order. Invalid matches are included and marked.
+/// Returns the matches that the plan requires, in plan order. Invalid matches are included and marked as such.
 pub fn observed<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> Rows<'g> {
     Rows::new(table(run, plan, walk, games))
 }
 
-/// Returns the same matches as a table, to which other runs can be added ([`join`]).
+/// Returns the matches of [`observed`] as a table, to which other runs can be added ([`join`]).
 pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> ResultTable<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
@@ -41,8 +41,8 @@ pub fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [Verifi
     table
 }
 
-/// Joins the matches of several runs of one suite. Candidates of the same name are the same agent, and so are
-/// opponents.
+/// Joins the matches of several runs of one suite. Candidates of equal names become one agent, and so do opponents of
+/// equal names.
 pub fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTable<'g> {
     let mut out = ResultTable::default();
     for table in tables {

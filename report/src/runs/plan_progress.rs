@@ -1,4 +1,4 @@
-//! Progress of a run along its plan: the matches that the plan requires, their order, and the matches that exist.
+//! Progress of a run along its plan: the matches that the plan requires, their order, and the finished ones.
 //!
 //! A plan is a function from finished matches to due matches. The required matches of a run are found by evaluating
 //! the plan repeatedly, each time with the results of the matches required so far.
@@ -19,11 +19,11 @@ pub struct PlannedMatch {
     pub key: String,
     /// Index of the part.
     pub part: usize,
-    /// Position in its block.
+    /// Position of the match in its block.
     pub turn: usize,
     /// Agent of each seat, as an index into the run's agents.
     pub seats: Vec<usize>,
-    /// True if another match replaces it, because an illegal move ended it.
+    /// True if an illegal move ended the match and a replacement match is planned.
     pub replayed: bool,
 }
 
@@ -34,16 +34,16 @@ pub struct PlanProgress {
     pub done: Vec<PlannedMatch>,
     /// Blocks with due matches in the order of the plan.
     pub due: Vec<Block>,
-    /// Keys of missing matches for which later ones, due at the same time, are done.
+    /// Keys of unfinished matches that come before a finished match which was due at the same time.
     pub gaps: Vec<String>,
     /// Keys of finished matches that the plan does not require.
     pub extra: Vec<String>,
-    /// Positions in `done` by key.
+    /// Positions of matches in [`done`](PlanProgress::done), by key.
     places: HashMap<String, usize>,
 }
 
 impl PlanProgress {
-    /// Follows the plan of a run through its finished matches; `ids` are the ids of its parts.
+    /// Follows the plan of a run through its finished matches. `ids` are the ids of the plan's parts.
     pub fn new(schedule: &dyn RunSchedule, ids: &[&str], done: &Results, records: &[Record]) -> PlanProgress {
         let (mut walk, mut known) = (PlanProgress::default(), Results::new());
         loop {
@@ -89,8 +89,8 @@ impl PlanProgress {
         Some(&self.done[self.place(key_of(run, episode)?.0)?])
     }
 
-    /// Returns the position of an episode of `run` in the order of the plan, from 1, and true if another match
-    /// replaces it. `None` if the plan does not require the episode.
+    /// Returns the position of an episode of `run` in the order of the plan, from 1, and true if a replacement match is
+    /// planned. `None` if the plan does not require the episode.
     pub fn order_of(&self, run: &str, episode: &str) -> Option<(usize, bool)> {
         let at = self.place(key_of(run, episode)?.0)?;
         Some((at + 1, self.done[at].replayed))

@@ -1,7 +1,7 @@
 //! Files of a run, and the reader of their lines.
 //!
-//! Lines are only appended. A killed process may leave an incomplete last line: [`read`] skips and reports it, as it does
-//! any other line that it cannot parse.
+//! Lines are only appended. A killed process may leave an incomplete last line. [`read`] skips and reports such a line,
+//! as well as any line that cannot be parsed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,19 +18,19 @@ use serde_json::{Map, Value};
 pub const RUN: &str = "run.json";
 /// Text of the suite, or settings of the tournament.
 pub const SUITE: &str = "suite.toml";
-/// Records, one a line.
+/// Records, one per line.
 pub const EPISODES: &str = "episodes.jsonl";
-/// Calls of language models, one a line.
+/// Calls of language models, one per line.
 pub const CALLS: &str = "calls.jsonl";
-/// Events of the run, one a line.
+/// Events of the run, one per line.
 pub const LOG: &str = "log.jsonl";
-/// Cached replies, one a line.
+/// Cached replies, one per line.
 pub const ONCE: &str = "once.jsonl";
-/// Files of a run. All but the first may be missing.
+/// Files of a run. All files except the first may be missing.
 pub const FILES: [&str; 6] = [RUN, SUITE, EPISODES, CALLS, ONCE, LOG];
 
-/// Number of a call within a seat: turn, attempt in that turn and call of that attempt, all from 0. Its text is
-/// `turn.attempt.step`.
+/// Number of a call of a seat: the turn, the attempt in the turn and the call in the attempt, each from 0. The text
+/// form is `turn.attempt.step`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallKey {
     pub turn: u32,
@@ -51,7 +51,7 @@ impl FromStr for CallKey {
         let numbers: Option<Vec<u32>> = text.split('.').map(|n| n.parse().ok()).collect();
         match numbers.as_deref() {
             Some(&[turn, attempt, step]) => Ok(CallKey { turn, attempt, step }),
-            _ => Err(format!("key {text:?} is not turn.attempt.step")),
+            _ => Err(format!("expected a key of the form turn.attempt.step, got {text:?}")),
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct OnceLine {
     pub phase: String,
     /// Hex SHA-256 of the view and of the refused attempts.
     pub asked: String,
-    /// Episode of the original request.
+    /// Episode in which the reply was first requested.
     pub episode: String,
     #[serde(rename = "move")]
     pub mv: Move,
@@ -121,9 +121,9 @@ pub struct ParsedLines<T> {
     pub rows: Vec<T>,
     /// Lines that do not parse.
     pub refused: Vec<RejectedRecord>,
-    /// Last line, if incomplete.
+    /// Location of the last line, if the line is incomplete.
     pub cut: Option<Source>,
-    /// Number of bytes of the complete lines.
+    /// Number of bytes in the complete lines.
     pub end: usize,
 }
 
@@ -147,7 +147,7 @@ pub fn read<T>(name: &str, bytes: &[u8], parse: impl Fn(&RawLine) -> Result<T, R
 /// Parses a line of JSON, for [`read`].
 ///
 /// # Errors
-/// Returns an error for a line that is not a `T`, with its `episode` if it has one.
+/// Returns an error for a line that is not a `T`. The error includes the line's `episode`, if present.
 pub fn json<T: DeserializeOwned>(line: &RawLine) -> Result<T, RejectedRecord> {
     #[derive(Deserialize)]
     struct Line {

@@ -9,7 +9,7 @@ use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 
-/// Settings of a run, frozen when it is created.
+/// Settings of a run, which do not change after its creation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
@@ -19,11 +19,11 @@ pub struct RunSettings {
     pub run: String,
     pub kind: RunKind,
     pub suite: SuiteId,
-    /// All agents that play. Episode names contain indices into this list.
+    /// All agents that play. Indices in episode names refer to this list.
     pub agents: Vec<RunAgent>,
     /// Source of the seeds.
     pub seeds: RunSeeds,
-    /// Seed sharing within a block. Runs of older versions lack this key; their blocks share seeds.
+    /// Sharing of seeds within a block. Runs of older versions lack this key, and their blocks share seeds.
     pub deals: Deals,
     /// Factor applied to the block counts of the suite.
     pub scale: f64,
@@ -44,7 +44,7 @@ pub struct RunSettings {
     /// Version of the prompt wording of the language model agent; 0 in runs of older builds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wording: u32,
-    /// True if records contain digests of their language model calls, as all runs of this version do.
+    /// True if records contain digests of their language model calls, as in all runs of this version.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub calls_bound: bool,
     /// Creation time, UTC in RFC 3339.
@@ -68,7 +68,7 @@ pub enum RunKind {
 pub struct SuiteId {
     pub name: String,
     pub version: u32,
-    /// Digest of its text.
+    /// Digest of the suite's text.
     pub digest: String,
 }
 
@@ -78,7 +78,7 @@ pub struct SuiteId {
 pub struct RunAgent {
     pub name: String,
     pub spec: String,
-    /// Digest of its program; empty if it starts none.
+    /// Digest of the agent's program; empty if the agent starts no program.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub program: String,
     /// True for an agent under evaluation.
@@ -92,7 +92,7 @@ pub struct RunAgent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunSeeds {
-    /// Public number of the suite, the same for every run of it.
+    /// Public number of the suite, equal for all runs of the suite.
     Open(u64),
     /// Secret of the run in hex.
     Secret(String),

@@ -60,7 +60,7 @@ pub struct PartResult {
     pub discarded: u64,
     /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
-    /// Reason that the part is not played, if it needs more candidates than there are.
+    /// Reason that the part is not played, if it needs more candidates than the run has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -77,13 +77,13 @@ pub struct Against {
     pub tally: Tally,
 }
 
-/// Returns the records of matches that count, without matches to be repeated and without invalid ones, which an
-/// illegal move ended.
+/// Returns the records of matches that count. Excludes matches to be repeated, and invalid matches, which an illegal
+/// move ended.
 pub fn counted_records<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_)))
 }
 
-/// Returns the records that count together with the invalid ones: the input of [`rows`].
+/// Returns the records that count and the records of invalid matches: the input of [`rows`].
 pub fn counting_or_invalid<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_) | MatchScore::Invalid))
 }
@@ -104,7 +104,7 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
     verified_with(records, BTreeSet::new())
 }
 
-/// Verifies records and computes the marks of these names.
+/// Verifies records and collects the marks named in `marks`.
 ///
 /// # Errors
 /// Same as [`verified`].
@@ -126,7 +126,7 @@ pub fn ids(plan: &Plan) -> Vec<&str> {
     plan.parts.iter().map(|part| part.part.id.as_str()).collect()
 }
 
-/// Returns the scale of a part. A part that sweeps parameters has several games, which share no scale.
+/// Returns the scale of a part; `None` for a part that sweeps parameters, because its games have different scales.
 fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
     scales
         .iter()
@@ -134,7 +134,8 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
         .find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
 }
 
-/// Returns the rows of a run, part by part, from its counted and invalid matches ([`counting_or_invalid`]).
+/// Returns one row for each part and candidate of a run, from its counted and invalid matches
+/// ([`counting_or_invalid`]).
 pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<VerifiedRecord>) -> Vec<PartResult> {
     let walk = PlanProgress::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
@@ -151,7 +152,7 @@ fn counted_games<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> 
     games.iter().filter(counts).collect()
 }
 
-/// Returns the same as [`rows`] for games in the order of the plan, with ratings on these scales.
+/// Returns the rows of [`rows`] for games that are in plan order, with ratings from `scales`.
 pub fn rows_on(
     scales: &[Scale],
     run: &str,
@@ -232,8 +233,8 @@ pub fn rows_on(
     out
 }
 
-/// Returns the result of an agent in the blocks of a pairing with more than two agents: in each match, its return
-/// against the mean of the others.
+/// Returns the result of an agent in the blocks of a pairing with more than two agents. In each match, the agent's
+/// return is compared with the mean return of the other agents.
 fn among_many(
     run: &str,
     walk: &PlanProgress,
@@ -255,8 +256,8 @@ fn among_many(
     tally
 }
 
-/// Computes the metrics that a part requests, scalar and other; for non-competitive games also the mean return, which
-/// is their result.
+/// Computes the metrics that a part requests. For non-competitive games, this includes the mean return, which is their
+/// result.
 fn measured(
     part: &PartSpec,
     fight: bool,
@@ -279,8 +280,8 @@ fn measured(
     (metrics, values)
 }
 
-/// Returns the mean score of a candidate over the parts of each group that it played. Parts of non-competitive games
-/// have no score and are skipped.
+/// Returns a candidate's mean score in each group of parts, over the parts that the candidate played. Parts of
+/// non-competitive games have no score and are skipped.
 pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
     let mut out: Vec<GroupScore> = Vec::new();
     for part in &plan.parts {
@@ -325,8 +326,8 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     out
 }
 
-/// Computes the means of all agents, in the order of their first appearance. `values` holds those of each covered
-/// part, by agent; an agent without a value in a part has its mean over the others.
+/// Computes the means of all agents, in the order of their first appearance. `values` holds the values of each covered
+/// part, by agent. Parts in which an agent has no value are excluded from the agent's mean.
 fn means(summary: &Summary, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
     let mut out: Vec<SummaryScore> = Vec::new();
     for part in values {
@@ -353,7 +354,7 @@ pub fn notes(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }
 
-/// Mean of an agent.
+/// Mean of a metric over parts, for one agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummaryScore {
     /// Id of the [`Summary`].
@@ -374,7 +375,7 @@ pub struct GroupScore {
     pub score: f64,
 }
 
-/// Returns the row of an agent whose rating is measured and not relative.
+/// Returns the row of an agent; `None` if its rating is a constant or relative.
 fn rated<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
     scale.agents.iter().find(|a| a.name == name && a.anchored && !a.fixed)
 }
@@ -383,8 +384,8 @@ fn rating(agent: &AgentRow) -> Option<Interval> {
     Some(Interval { value: agent.rating?, low: agent.low?, high: agent.high? })
 }
 
-/// Returns the half-width of the rating interval by which a part may stop ([`stopping_width`]), by part and
-/// candidate; absent before the first computation, and without a rating.
+/// Returns the half width of the rating interval that decides if a part may stop ([`stopping_width`]), by part and
+/// candidate. Absent before the first computation, and for candidates without a rating.
 ///
 /// # Errors
 /// Same as [`verified`].
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn means_cover_only_parts_with_a_value() {
+    fn mean_excludes_parts_without_a_value() {
         let means = means(&summary(""), &values());
         let found: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
         // a: (0.5 + 2 - 1) / 3. b: (0.25 + 8 - 2 + 3) / 4.

@@ -8,7 +8,7 @@ fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
     records.into_iter().map(verify).collect()
 }
 
-/// Returns `n` pairs of `a` against `random`; `a` is ahead, because `random` resigns in every third.
+/// Returns `n` pairs of `a` against `random`. `random` resigns in every third pair, so `a` is ahead.
 fn pairs(game: &str, n: u64) -> Vec<Record> {
     let mut out = Vec::new();
     for seed in 0..n {
@@ -29,7 +29,7 @@ fn pairs(game: &str, n: u64) -> Vec<Record> {
     out
 }
 
-/// Returns a match between `a` and `b` that ended at this minute, because the loser resigned.
+/// Returns a match between `a` and `b` that ended at minute `minute` with the resignation of the loser.
 fn won(winner: usize, minute: u32, episode: &str) -> Record {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
@@ -77,7 +77,7 @@ fn order_of_records_does_not_matter() {
 }
 
 #[test]
-fn elo_follows_the_order_of_play_for_any_names() {
+fn elo_follows_the_order_of_play_not_of_names() {
     // The first player loses, and then wins by forfeit against an opponent that now has more points.
     for names in [["x", "y"], ["y", "x"]] {
         let games = verified([won(1, 1, names[0]), won(0, 2, names[1])]);
@@ -185,7 +185,7 @@ fn rating_does_not_change_when_agents_are_added() {
 }
 
 #[test]
-fn only_counted_records_are_rated() {
+fn records_that_do_not_count_are_not_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;
     records[1].header.flags = vec!["peek".into()];
@@ -215,7 +215,7 @@ fn client_with_an_anchor_name_is_not_the_anchor() {
 }
 
 #[test]
-fn simultaneous_games_and_mirrors_are_rated() {
+fn simultaneous_games_and_mirror_matches_are_rated() {
     let mut mirror = play("iterated_prisoners_dilemma", &["a", "a"], 1);
     mirror.header.episode = "mirror".into();
     let games = verified([mirror, play("iterated_prisoners_dilemma", &["a", "b"], 2)]);
@@ -233,7 +233,7 @@ fn simultaneous_games_and_mirrors_are_rated() {
     assert!(scale.agents.iter().map(|r| r.rating.unwrap()).sum::<f64>().abs() < 1e-6);
 }
 
-/// Four against one: the four are rated as a team and not compared with each other.
+/// Uses a game of four against one. The four are rated as a team and not compared with each other.
 #[test]
 fn undercover_game_has_two_teams() {
     let games = verified((0..3).map(|seed| play("undercover(preset=llmarena)", &["a", "b", "c", "d", "e"], seed)));

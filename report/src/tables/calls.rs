@@ -37,17 +37,17 @@ pub struct CallRow {
     pub finish: Option<String>,
     /// number of input tokens
     pub tokens_in: u64,
-    /// input tokens read from the endpoint's cache, if it counts them
+    /// input tokens read from the endpoint's cache, if the endpoint reports them
     pub cached_tokens: Option<u64>,
     /// number of output tokens
     pub tokens_out: u64,
-    /// output tokens used for reasoning, if the endpoint counts them
+    /// output tokens used for reasoning, if the endpoint reports them
     pub reasoning_tokens: Option<u64>,
     /// true if tokens are estimated from the number of characters
     pub estimated: bool,
     /// time from request to reply, milliseconds
     pub ms: u64,
-    /// number of failed requests before
+    /// number of failed requests before the successful one
     pub retries: u64,
     /// price in US dollars; absent if unknown
     pub usd: Option<f64>,
@@ -62,7 +62,7 @@ impl TableRow for CallRow {
     const ABOUT: &str = "One row is one call of a model's endpoint in a finished match.";
 }
 
-/// Returns one row for each call of a finished match, and the records that cannot be read.
+/// Returns one row for each call of a finished match. Also returns the records that cannot be read.
 pub fn calls(run: &Archive, records: &[&SourcedRecord]) -> (Vec<CallRow>, Vec<RejectedRecord>) {
     collect_rows(records, |record, _| run.calls_of(&record.header.episode).iter().map(|line| row(run, line)).collect())
 }

@@ -27,11 +27,11 @@ pub struct DecisionRow {
     pub part: Option<String>,
     /// game with its parameters
     pub game: String,
-    /// level of the opponent, if it is an anchor of the game's ladder
+    /// level of the opponent, if the opponent is an anchor of the game's ladder
     pub level: Option<u32>,
     /// name of the deciding agent
     pub agent: Option<String>,
-    /// names of the other agents, by seat, joined by a comma
+    /// names of the other agents, by seat, separated by commas
     pub opponent: String,
     /// index of the seed in the part, from 0
     pub round: Option<u64>,
@@ -41,7 +41,7 @@ pub struct DecisionRow {
     pub seat: usize,
     /// index of the turn in the match, from 0
     pub decision: u32,
-    /// number of moves in the match before this one
+    /// number of moves in the match before this decision
     pub ply: u32,
     /// start of the match, UTC, RFC 3339
     pub started: String,
@@ -61,21 +61,21 @@ pub struct DecisionRow {
     pub response: Option<String>,
     /// id of the played action
     pub action: Option<u32>,
-    /// played move, as the mover knows it
+    /// played move, in text as the mover sees it
     pub r#move: Option<String>,
-    /// verdict: accepted, forced (not the agent's choice), or none (the match ended there)
+    /// verdict: accepted, forced (not chosen by the agent), or none (the match ended without a move)
     pub verdict: &'static str,
-    /// number of attempts, with refused ones
+    /// number of attempts, including refused ones
     pub attempts: usize,
     /// JSON: the refused attempts, each with the reply and the reason
     pub refused: String,
-    /// number of calls
+    /// number of calls of the language model
     pub calls: usize,
-    /// input tokens of all calls
+    /// input tokens of all calls in this decision
     pub tokens_in: Option<u64>,
-    /// output tokens of all calls
+    /// output tokens of all calls in this decision
     pub tokens_out: Option<u64>,
-    /// price of all calls in US dollars; absent if one is unknown
+    /// price of all calls in this decision, US dollars; absent if the price of a call is unknown
     pub usd: Option<f64>,
     /// outcome for the agent: win, loss, draw, none
     #[schemars(with = "Option<String>")]
@@ -84,7 +84,7 @@ pub struct DecisionRow {
     pub r#return: Option<f64>,
     /// true if the match counts
     pub counts: bool,
-    /// true if the match repeats a failed one
+    /// true if the match repeats a match that failed
     pub rematch: bool,
 }
 
@@ -94,8 +94,8 @@ impl TableRow for DecisionRow {
         with its refused attempts. Prompts and output are those of the attempt that was played.";
 }
 
-/// Returns one row for each decision of a seat that a language model played (in a run without language models, of every
-/// seat), and the records that cannot be replayed.
+/// Returns one row for each decision of a seat that a language model played, and the records that cannot be replayed.
+/// In a run without language models, the decisions of all seats are included.
 pub fn decisions(run: &Archive, records: &[&SourcedRecord]) -> (Vec<DecisionRow>, Vec<RejectedRecord>) {
     let thinks = |record: &Record| !model_seats(run, record).is_empty();
     let any = records.iter().any(|found| found.parts.clone().record().is_ok_and(|record| thinks(&record)));
@@ -157,7 +157,7 @@ fn rows_of(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
 }
 
 impl DecidedMatch<'_> {
-    /// Returns the row of a decision at the position before it.
+    /// Returns the row of a decision, made in the position `state`.
     fn row(&mut self, state: &dyn DynState, m: &MoveRecord, ply: u32) -> Result<DecisionRow, String> {
         let (header, footer) = (&self.record.header, &self.record.footer);
         let seat = m.seat as usize;
@@ -217,7 +217,7 @@ impl DecidedMatch<'_> {
     }
 }
 
-/// Returns the refused attempts before a move, with the reasons of the game.
+/// Returns the refused attempts before a move, with the game's reasons for the refusals.
 fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
     let refused = m.tries.iter().map(|attempt| {
         let given = submitted_move(attempt);
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_those_of_anchors() {
+    fn only_anchors_have_a_level() {
         assert_eq!(level("anchor level=3"), Some(3));
         assert_eq!(level("anchor bot=2 level=10"), Some(10));
         assert_eq!([level("mcts level=3"), level("anchor"), level("")], [None; 3]);

@@ -19,13 +19,13 @@ pub struct EpisodeRow {
     pub episode: String,
     /// part of the suite
     pub part: Option<String>,
-    /// paired agents, as indices of the run's agents
+    /// indices of the paired agents in the list of the run's agents
     pub pairing: Option<String>,
     /// index of the seed in the part, from 0
     pub round: Option<u64>,
     /// rotation of the seats, from 0
     pub rotation: Option<usize>,
-    /// true if the match repeats a failed one
+    /// true if the match repeats a match that failed
     pub rematch: Option<bool>,
     /// game with its parameters
     pub game: String,
@@ -42,7 +42,7 @@ pub struct EpisodeRow {
     /// reason for the end
     #[schemars(with = "Option<String>")]
     pub reason: Option<EndReason>,
-    /// true if the match counts, without a failure of the infrastructure
+    /// true if the match counts; false after a failure of the infrastructure
     pub counts: bool,
     /// JSON: win, loss, draw or none, by seat
     pub outcome: String,
@@ -50,7 +50,7 @@ pub struct EpisodeRow {
     pub returns: String,
     /// seat whose forfeit ended the match
     pub at_fault: Option<u32>,
-    /// number of moves, without chance
+    /// number of moves, without chance events
     pub moves: usize,
     /// seed, decimal (up to 64 bits without sign)
     pub seed: Option<String>,
@@ -62,10 +62,10 @@ pub struct EpisodeRow {
 
 impl TableRow for EpisodeRow {
     const WHAT: &str = "episodes";
-    const ABOUT: &str = "One row is one match, also those that do not count (`counts`).";
+    const ABOUT: &str = "One row is one match. Matches that do not count are included (`counts`).";
 }
 
-/// Returns one row for each match, counted or not, and the records that cannot be read.
+/// Returns one row for each match, including matches that do not count. Also returns the records that cannot be read.
 pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, Vec<RejectedRecord>) {
     collect_rows(records, |record, parts| Ok(vec![row(run, record, parts)?]))
 }

@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use super::{ColumnDoc, ColumnKind, TableRow, columns};
 
-/// Number of rows per row group, which readers hold in memory together.
+/// Number of rows per row group. Readers load a row group into memory at once.
 const GROUP: usize = 10_000;
 
 /// Writes a table, with `about` as the key-value metadata.
 ///
 /// # Errors
-/// Returns an error if the file cannot be written, or a value is not of its column's kind.
+/// Returns an error if the file cannot be written, or if a value does not have the kind of its column.
 pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
     let columns = columns::<R>();
     let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -36,7 +36,7 @@ pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + 
         let rows = rows.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         let mut group = file.next_row_group()?;
         for column in &columns {
-            let mut writer = group.next_column()?.context("parquet wants fewer columns than it was given")?;
+            let mut writer = group.next_column()?.context("expected a parquet column for each table column")?;
             put(&mut writer, column, &rows).with_context(|| format!("column {}", column.name))?;
             writer.close()?;
         }
@@ -61,7 +61,7 @@ fn field(column: &ColumnDoc) -> Result<Type, parquet::errors::ParquetError> {
 fn put(writer: &mut SerializedColumnWriter, column: &ColumnDoc, rows: &[Value]) -> anyhow::Result<()> {
     let cells = || rows.iter().map(|row| &row[&column.name]);
     let levels: Vec<i16> = cells().map(|value| i16::from(!value.is_null())).collect();
-    let wrong = |value: &Value| format!("{value} is not a value of the kind {}", column.kind.name());
+    let wrong = |value: &Value| format!("expected a value of kind {}, got {value}", column.kind.name());
     let there = || cells().filter(|value| !value.is_null());
     let written = match column.kind {
         ColumnKind::Text => {

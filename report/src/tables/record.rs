@@ -4,7 +4,7 @@ use ludex_protocol::record::RecordParts;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// Columns of exported records. Only for the data card: [`parts_line`] writes the records.
+/// Columns of exported records, for the data card only. [`parts_line`] writes the records.
 #[derive(JsonSchema)]
 pub struct RecordLine {
     /// version of the record format
@@ -23,7 +23,7 @@ pub struct RecordLine {
     pub server: Option<String>,
     /// list: name, kind and spec of the agent on each seat
     pub seats: Option<String>,
-    /// true if the match was to count
+    /// true if the match was set up to count for ratings
     pub rated: Option<bool>,
     /// object: the clock, milliseconds
     pub clock: Option<String>,
@@ -47,7 +47,7 @@ pub struct RecordLine {
     pub ended: Option<String>,
     /// name of the run
     pub run: Option<String>,
-    /// id that matches of one seed share
+    /// id shared by all matches on one seed
     pub pair: Option<String>,
     /// seed of the match, decimal
     pub seed: Option<String>,
@@ -57,7 +57,7 @@ pub struct RecordLine {
     pub digest: Option<String>,
 }
 
-/// Formats a record as one line, with unknown fields.
+/// Formats a record as one line, including unknown fields.
 pub fn parts_line(parts: &RecordParts) -> String {
     let mut all = parts.header.clone();
     all.insert("events".to_owned(), parts.events.clone().into());

@@ -113,7 +113,7 @@ fn block_plays_given_decisions_from_its_start_position() {
     for (name, text, why) in [
         ("four.jsonl", "{\"moves\": [3, 3]}\n{\"moves\": [9]}\n{}\n", "four.jsonl line 2: moves[0] 9"),
         ("four.jsonl", "{}\n{}\n", "blocks = 3, but four.jsonl has 2 starts"),
-        ("cards.jsonl", "{}\n{\"moves\": [1]}\n", "cards.jsonl line 2: moves[0] 1: chance is to draw before it"),
+        ("cards.jsonl", "{}\n{\"moves\": [1]}\n", "cards.jsonl line 2: moves[0] 1: expected a chance outcome before"),
     ] {
         let was = fs::read_to_string(place.path(name)).unwrap();
         fs::write(place.path(name), text).unwrap();

@@ -221,7 +221,7 @@ fn suite_agents_are_validated_before_start() {
         (
             "rules = \"short\"",
             "rules = \"shorts\"",
-            "llm of variant \"brief\": rules=shorts is not accepted: long, short",
+            "llm of variant \"brief\": rules=shorts is not accepted; allowed: long, short",
         ),
         (
             "blocks = 3\n",
@@ -231,7 +231,7 @@ fn suite_agents_are_validated_before_start() {
         (
             "seed = 5\n",
             "seed = 5\nllm = { prompting = \"coot\" }\n",
-            "llm of the suite: prompting=coot is not accepted: ",
+            "llm of the suite: prompting=coot is not accepted; allowed: ",
         ),
         (
             "order = \"shuffled\"\n",

@@ -200,7 +200,7 @@ fn invalid_shard_options_are_refused() {
     let place = Place::new();
     for bad in ["0/8", "9/8", "2/x", "2", "8"] {
         let ran = evaluate(&place, "small.toml", "d", &["--shard", bad]);
-        assert!(ran.fails().contains("is not a shard; 1/8 is the first of eight shards"), "{bad}: {}", ran.err);
+        assert!(ran.fails().contains("1/8 is the first of eight shards"), "{bad}: {}", ran.err);
     }
     for other in [&["--stop-at-ci", "60"][..], &["--estimate"]] {
         let ran = evaluate(&place, "small.toml", "d", &[&["--shard", "1/8"], other].concat());

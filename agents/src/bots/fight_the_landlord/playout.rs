@@ -1,11 +1,11 @@
-//! Playouts: all seats play by the policy with all hands known.
+//! Playouts in which every seat plays by the policy and knows all hands.
 
 use ludex_games::fight_the_landlord::cards::Counts;
 
 use super::policy::{KnowledgeLevel, SEATS, SeatKnowledge, choose};
 use super::split::{Combo, Splits};
 
-/// Position with all hands.
+/// Playout position, with the hands of all seats.
 #[derive(Clone, Copy)]
 pub struct Playout {
     pub hands: [Counts; SEATS],
@@ -13,7 +13,7 @@ pub struct Playout {
     pub landlord: usize,
     pub to_move: usize,
     pub top: Option<(Combo, usize)>,
-    /// Bombs and rockets of the playout.
+    /// Number of bombs and rockets played during the playout.
     pub bombs: u32,
 }
 
@@ -30,7 +30,7 @@ impl Playout {
         }
     }
 
-    /// Makes a play or passes. Returns true if the game is over.
+    /// Makes the given play, or passes for `None`. Returns true if the game is over.
     pub fn put(&mut self, play: Option<Combo>) -> bool {
         let me = self.to_move;
         self.to_move = (me + 1) % SEATS;
@@ -45,7 +45,7 @@ impl Playout {
         self.hands[me] == 0
     }
 
-    /// Plays to the end. Returns true if the landlord wins.
+    /// Plays until the game is over. Returns true if the landlord wins.
     pub fn finish(&mut self, splits: &mut Splits) -> bool {
         loop {
             let me = self.to_move;

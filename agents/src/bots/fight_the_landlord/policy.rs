@@ -7,7 +7,7 @@ use super::split::{Combo, Splits, plays, row};
 
 pub const SEATS: usize = 3;
 
-/// Table from the view of one seat.
+/// Game position as one seat knows it.
 #[derive(Clone, Copy)]
 pub struct SeatKnowledge {
     pub me: usize,
@@ -15,22 +15,22 @@ pub struct SeatKnowledge {
     pub hand: Counts,
     /// Cards of the other seats, combined.
     pub unseen: Counts,
-    /// Number of cards of each seat.
+    /// Number of cards in each seat's hand.
     pub held: [u8; SEATS],
-    /// Play to beat, and its seat.
+    /// Play to beat, and the seat that made it; `None` if the seat leads.
     pub top: Option<(Combo, usize)>,
 }
 
-/// Information that a policy uses.
+/// Information that the policy takes into account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KnowledgeLevel {
-    /// Knowledge of the own hand only.
+    /// The seat's own hand only.
     Alone,
-    /// Own hand, teams, and the other seats' remaining cards and their counts.
+    /// The seat's own hand, the teams, the cards of the other seats combined, and the size of each hand.
     Together,
 }
 
-/// Returns the cards of each rank in the main part.
+/// Returns the number of cards per rank in the main part of a play.
 fn each(kind: Kind) -> u8 {
     match kind {
         Kind::Single | Kind::Straight | Kind::Rocket => 1,
@@ -40,7 +40,7 @@ fn each(kind: Kind) -> u8 {
     }
 }
 
-/// Returns the cards of each wing; 0 for a play without wings.
+/// Returns the number of cards per wing; 0 for plays without wings.
 fn wing(kind: Kind) -> u8 {
     match kind {
         Kind::TrioSingle | Kind::PlaneSingles | Kind::FourSingles | Kind::ShuttleSingles => 1,
@@ -53,7 +53,7 @@ fn size(counts: Counts) -> u8 {
     (0..RANKS).map(|r| count(counts, r)).sum()
 }
 
-/// Calls `found` with the main parts in `hand` that beat `top`, except bombs and the rocket.
+/// Calls `found` with the rank and cards of each main part in `hand` that beats `top`, except bombs and the rocket.
 fn higher(hand: Counts, top: &Combo, mut found: impl FnMut(usize, Counts)) {
     let (length, each) = (usize::from(top.length), each(top.kind));
     let end = match top.kind {
@@ -70,7 +70,7 @@ fn higher(hand: Counts, top: &Combo, mut found: impl FnMut(usize, Counts)) {
     }
 }
 
-/// Calls `found` with the bombs and the rocket in `hand` that beat `top`.
+/// Calls `found` with each bomb or rocket in `hand` that beats `top`.
 fn bombs(hand: Counts, top: &Combo, mut found: impl FnMut(Combo)) {
     let above = match top.kind {
         Kind::Bomb => usize::from(top.rank) + 1,
@@ -84,7 +84,7 @@ fn bombs(hand: Counts, top: &Combo, mut found: impl FnMut(Combo)) {
     }
 }
 
-/// Returns plays that beat `top`, with a few choices of wings for each main part.
+/// Returns plays from `hand` that beat `top`, with a few choices of wings for each main part.
 pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     let mut out = Vec::new();
     let wing = wing(top.kind);
@@ -107,7 +107,7 @@ pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     out
 }
 
-/// Returns true if a seat whose cards are among `others` could beat `play`.
+/// Returns true if any cards among `others` beat `play`.
 fn beatable(others: Counts, play: &Combo) -> bool {
     let mut found = false;
     higher(others, play, |_, _| found = true);
@@ -120,12 +120,13 @@ impl SeatKnowledge {
         seat == self.me || (seat != self.landlord && self.me != self.landlord)
     }
 
-    /// Returns the fewest cards of any opponent.
+    /// Returns the size of the smallest opposing hand.
     fn threat(&self) -> u8 {
         (0..SEATS).filter(|&p| !self.friend(p)).map(|p| self.held[p]).min().unwrap_or(20)
     }
 
-    /// Returns the risk of a lead beyond the remaining hand: an opponent may finish.
+    /// Returns an additional cost of leading `play`: positive if it helps an opponent finish, negative if it helps the
+    /// partner.
     fn lead_risk(&self, play: &Combo) -> i32 {
         let size = size(play.counts);
         let next = (self.me + 1) % SEATS;
@@ -141,7 +142,7 @@ impl SeatKnowledge {
         risk
     }
 
-    /// Returns the extra burden that a seat accepts to gain the turn.
+    /// Returns the extra burden that the seat accepts to beat a play by `owner`; greater if `owner` has few cards left.
     fn will(&self, owner: usize) -> i32 {
         match self.held[owner] {
             ..=2 => 40,
@@ -152,7 +153,7 @@ impl SeatKnowledge {
     }
 }
 
-/// Returns candidates with their costs, least first; `None` is a pass. `burden` is that of the whole hand.
+/// Returns the candidate plays with their costs, cheapest first; `None` is a pass.
 pub fn ranked(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> Vec<(i32, Option<Combo>)> {
     let mut all: Vec<(i32, Option<Combo>)> = Vec::new();
     let together = sense == KnowledgeLevel::Together;
@@ -199,7 +200,7 @@ pub fn ranked(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> 
     all
 }
 
-/// Returns a bonus for an unbeatable play that leaves exactly one more play.
+/// Returns a bonus if no other seat can beat `play` and `rest` can be emptied in one more play; otherwise 0.
 fn sure(s: &SeatKnowledge, play: &Combo, rest: Counts) -> i32 {
     let left = size(rest);
     if left == 0 || left > 10 || beatable(s.unseen, play) {
@@ -208,7 +209,7 @@ fn sure(s: &SeatKnowledge, play: &Combo, rest: Counts) -> i32 {
     if plays(rest).len() == 1 { 200 } else { 0 }
 }
 
-/// Returns the first candidate; a pass without candidates.
+/// Returns the cheapest candidate play; `None` is a pass.
 pub fn choose(s: &SeatKnowledge, sense: KnowledgeLevel, splits: &mut Splits) -> Option<Combo> {
     ranked(s, sense, splits).first().and_then(|(_, play)| *play)
 }

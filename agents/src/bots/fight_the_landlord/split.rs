@@ -1,17 +1,17 @@
-//! Splits a hand into plays with the least burden.
+//! Splits a hand into plays with the least total burden.
 //!
-//! Every play needed to empty the hand adds burden, and weak plays add more: a seat must be on turn to make them, while
-//! strong plays win the turn back. Bombs and the rocket reduce the burden. Trios and planes take the weakest single
-//! cards and pairs as wings.
+//! Burden estimates how hard a hand is to empty. Every play adds burden, and weak plays add more than strong ones,
+//! which win back the lead. Bombs and the rocket reduce the burden. Trios and planes take the weakest single cards and
+//! pairs as wings.
 
 use ludex_games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
 use ludex_games::fight_the_landlord::combinations::Kind;
 
-/// Play of a kind.
+/// Cards that form one legal play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combo {
     pub kind: Kind,
-    /// Number of consecutive ranks of the main part, and the lowest of them.
+    /// Number of consecutive ranks in the main part; `rank` is the lowest of them.
     pub length: u8,
     pub rank: u8,
     pub counts: Counts,
@@ -27,18 +27,18 @@ impl Combo {
     }
 }
 
-/// Returns `each` cards of `length` consecutive ranks.
+/// Returns `each` cards of every rank in a run of `length` ranks that starts at `rank`.
 pub fn row(rank: usize, length: usize, each: u8) -> Counts {
     (rank..rank + length).fold(0, |all, r| all + of_rank(r, each))
 }
 
-/// Chains: kind, cards of each rank, and minimum length.
+/// Kinds of chains: kind, cards per rank, and minimum length in ranks.
 const CHAINS: [(Kind, u8, usize); 3] = [(Kind::Straight, 1, 5), (Kind::PairStraight, 2, 3), (Kind::Plane, 3, 2)];
 
-/// Number of ranks that chains may contain.
+/// Number of ranks that can be part of a chain, from the lowest rank up.
 const CHAINED: usize = 12;
 
-/// Returns the burden of a single card, a pair or a trio of a rank.
+/// Returns the burden of a single card, pair or trio of the given rank.
 fn weight(rank: usize) -> i32 {
     14 - rank as i32
 }
@@ -46,15 +46,15 @@ fn weight(rank: usize) -> i32 {
 const BOMB: i32 = -8;
 const ROCKET: i32 = -10;
 
-/// Returns the burden of a chain, which is rarely beaten.
+/// Returns the burden of a chain, which is low because chains are rarely beaten.
 fn chain_weight(rank: usize, length: usize) -> i32 {
     10 - (rank + length) as i32 / 2
 }
 
-/// Maximum number of chains in a hand of twenty cards.
+/// Maximum number of chains in one split: a hand has at most twenty cards.
 const MOST: usize = 5;
 
-/// Split of a hand by its chains; the rest follows from the counts of ranks.
+/// Chains of a split. The cards outside the chains are grouped by rank.
 #[derive(Clone, Copy, Default)]
 struct Chains {
     list: [Option<Combo>; MOST],
@@ -74,7 +74,7 @@ fn chained(hand: Counts) -> bool {
     })
 }
 
-/// Returns the burden of a hand without chains; planes take up to `slots` wings.
+/// Returns the burden of the cards outside chains. Single cards and pairs in up to `slots` wings of planes add none.
 fn plain(hand: Counts, slots: usize) -> i32 {
     let mut slots = slots + (0..13).filter(|&r| count(hand, r) == 3).count();
     let rocket = count(hand, 13) + count(hand, 14) == 2;
@@ -131,7 +131,7 @@ fn search(hand: Counts) -> SplitSearch {
     search
 }
 
-/// Cache of the burdens of hands during one decision.
+/// Cache of hand burdens for one decision.
 pub struct Splits {
     kept: Vec<(Counts, i32)>,
 }
@@ -156,7 +156,7 @@ impl Splits {
     }
 }
 
-/// Returns the plays of the best split.
+/// Returns the plays of the split with the least burden.
 pub fn plays(hand: Counts) -> Vec<Combo> {
     let found = search(hand);
     let chains = &found.chains.list[..found.chains.number];
@@ -201,7 +201,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     out
 }
 
-/// Returns the kind of a trio or plane with wings of `each` cards.
+/// Returns the kind of `kind` (a trio or plane) with wings of `each` cards.
 fn winged(kind: Kind, each: u8) -> Kind {
     match (kind, each) {
         (Kind::Trio, 1) => Kind::TrioSingle,

@@ -17,7 +17,7 @@ fn random_hand(rng: &mut Stream, n: usize) -> Counts {
     counts(ludex_games::fight_the_landlord::cards::set(&deck[..n]))
 }
 
-/// Returns the minimum number of plays that empty a hand without splitting bombs, by exhaustive search.
+/// Returns, by exhaustive search, the minimum number of plays that empty a hand without splitting a bomb.
 fn fewest(all: &[Counts], hand: Counts) -> usize {
     if hand == 0 {
         return 0;
@@ -52,7 +52,7 @@ fn splits_are_complete_legal_and_nearly_minimal() {
 }
 
 #[test]
-fn split_matches_known_hands() {
+fn known_hands_are_split_into_expected_plays() {
     for (text, number) in
         [("34567", 1), ("33344456", 1), ("334455", 1), ("3456789TJQKA", 1), ("BR", 1), ("34567789TJ", 2)]
     {
@@ -89,7 +89,7 @@ fn knowledge(me: usize, own: &str, held: [u8; 3], top: Option<(Combo, usize)>) -
 }
 
 #[test]
-fn farmers_cooperate() {
+fn farmer_cooperates_with_partner() {
     let splits = &mut Splits::new();
     let queen = Combo::of(Kind::Single, 9, 1, 1);
     // A farmer passes on the partner's queen and beats the landlord's.

@@ -1,9 +1,10 @@
 //! Convention-based player, in the style of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that could mean "play" means it: it promises the newest card that it touches for the first time or, without
-//! one, the newest touched card without a promise. A rank hint promises all cards that it touches for the first
-//! time. Other hints carry only their literal meaning. The discard is the oldest card that no hint has touched. A seat
-//! that breaks these conventions is detected and then receives only literal hints.
+//! A hint that touches a possibly playable card promises that the card is playable. The promised card is the newest one
+//! that no earlier hint has touched. If all were touched before, the newest card without a promise is promised instead.
+//! A rank hint promises every card that it touches for the first time. All other hints have only their literal meaning.
+//! A seat discards its oldest card that no hint has touched. Seats that break these conventions lose the bot's trust
+//! and then get only literal hints.
 
 use ludex_env::{Seat, Stream};
 use ludex_games::hanabi::View;
@@ -14,7 +15,7 @@ use super::table::{BotAction, CardInHand, HanabiRules, HanabiTable, HintTarget, 
 /// Common knowledge about a card.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// Index of the card in the order of the deal.
+    /// Index of the card in dealing order.
     serial: usize,
     hinted: KindSet,
     touched: bool,
@@ -22,22 +23,22 @@ struct Mark {
     promised: Option<Seat>,
 }
 
-/// Common knowledge: marks on the cards, and the seats that follow the conventions.
+/// Common knowledge of all seats: a mark for each card, and how well each seat follows the conventions.
 struct Common {
     marks: Vec<Vec<Mark>>,
-    /// Breaches of the conventions by each seat, as giver and receiver of hints.
+    /// Number of times that each seat broke a convention as giver or receiver of hints.
     breaches: Vec<u32>,
 }
 
-/// Number of breaches that end the trust in a seat.
+/// Number of breaches at which a seat loses trust.
 const PATIENCE: u32 = 2;
 
-/// Returns the newest of the slots whose mark satisfies `wanted`.
+/// Returns the newest card among `slots` whose mark satisfies `wanted`.
 fn newest(marks: &[Mark], slots: &[usize], wanted: impl Fn(&Mark) -> bool) -> Option<usize> {
     slots.iter().copied().filter(|&i| marks.get(i).is_some_and(&wanted)).max()
 }
 
-/// Marks a hand after a hint, and returns the slots that it promises.
+/// Updates the marks of a hand after a hint. Returns the slots of the cards that the hint promises to be playable.
 fn hint(
     rules: &HanabiRules,
     piles: &Piles,
@@ -137,19 +138,19 @@ impl Common {
     }
 }
 
-/// Hint with its value.
+/// Candidate hint with its expected effects.
 struct Offer {
     act: BotAction,
-    /// Cards that the receiver will play because of the hint.
+    /// Number of playable cards that the receiver will play because of the hint.
     plays: i32,
-    /// Of these, cards that are not playable.
+    /// Number of unplayable cards that the receiver will play because of the hint.
     wrong: i32,
-    /// True if the hint saves the last card of a kind from being discarded.
+    /// True if the hint protects the last card of its kind from being discarded.
     saves: bool,
     worth: i32,
 }
 
-/// Chooses the move by conventions.
+/// Chooses an action by the conventions.
 pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<BotAction> {
     let common = Common::new(t, view);
     let offers = if t.information > 0 { offers(t, &common) } else { Vec::new() };
@@ -177,7 +178,7 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<BotA
         .or_else(|| play_likely(t, rng))
 }
 
-/// Returns a card that a trusted seat has promised or that is known to be playable; low ranks first.
+/// Plays a card that is known to be playable or that a trusted seat has promised, the lowest rank first.
 fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<BotAction> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);
@@ -187,12 +188,12 @@ fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<BotAction>
     play_safe(t, rng).or_else(|| ready.min_by_key(|&i| rank(i)).map(BotAction::Play))
 }
 
-/// Returns the slot that the hand's owner would discard.
+/// Returns the slot of the card that the hand's owner would discard by the conventions.
 fn chop(marks: &[Mark]) -> Option<usize> {
     marks.iter().position(|m| !m.touched)
 }
 
-/// Returns true if `seat` has nothing to play and would discard the last card of a kind.
+/// Returns true if `seat` has no card to play and would discard the last card of a kind.
 fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
     let (good, critical) = (t.piles.playable(&t.rules), t.piles.critical(&t.rules));
     let marks = &common.marks[seat];
@@ -202,7 +203,7 @@ fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
     !busy && t.information < t.rules.tokens && kind.is_some_and(|k| critical >> k & 1 == 1)
 }
 
-/// Returns the oldest untouched card that is not needed; otherwise the card least likely to be needed.
+/// Discards the oldest untouched card that may be dispensable; otherwise the card least likely to be indispensable.
 fn discard(t: &HanabiTable, common: &Common) -> Option<BotAction> {
     if t.information >= t.rules.tokens {
         return None;
@@ -216,7 +217,7 @@ fn discard(t: &HanabiTable, common: &Common) -> Option<BotAction> {
     free.or(least).map(BotAction::Discard)
 }
 
-/// Returns all hints with their values.
+/// Returns all hints that touch a card, with their expected effects.
 fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
     let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
     let critical = t.piles.critical(&t.rules);

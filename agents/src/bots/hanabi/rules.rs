@@ -5,17 +5,17 @@ use ludex_env::Stream;
 
 use super::table::{BotAction, HanabiTable, HintTarget, surely};
 
-/// Rule: returns an action if it applies.
+/// Rule that returns an action, or `None` if it does not apply.
 type Rule = fn(&HanabiTable, &mut Stream) -> Option<BotAction>;
 
-/// Osawa's player with an internal state: it stores the hints that it received.
+/// Osawa's internal-state player: remembers the hints about its own cards.
 pub(super) const INTERNAL: &[Rule] = &[play_safe, discard_useless, tell_anything, discard_any, play_likely];
 
-/// IGGI: hints about playable cards, and a fixed order of discards.
+/// IGGI: hints at playable cards, and discards useless cards first, then the oldest card.
 pub(super) const IGGI: &[Rule] =
     &[play_safe, tell_playable, discard_useless, discard_oldest, tell_anything, play_likely];
 
-/// Piers: IGGI with risky plays, and hints about useless cards when tokens are few.
+/// Piers: IGGI that also takes risks and, if few tokens are left, hints at useless cards.
 pub(super) const PIERS: &[Rule] = &[
     play_last,
     play_safe,
@@ -28,7 +28,7 @@ pub(super) const PIERS: &[Rule] = &[
     play_likely,
 ];
 
-/// Tokens below which Piers hints about useless cards.
+/// Number of tokens below which Piers hints at useless cards.
 const FEW: u8 = 4;
 
 pub(super) fn play_safe(t: &HanabiTable, _: &mut Stream) -> Option<BotAction> {
@@ -54,13 +54,13 @@ fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     may_discard(t).then(|| BotAction::Discard(rng.below(t.hands[t.me].len())))
 }
 
-/// Hints about the next playable card of another seat that does not know it: its rank or color, whichever has not been
-/// hinted, or either.
+/// Hints at the first playable card whose owner does not know that it is playable. Names the card's rank or color: the
+/// one not hinted yet, or a random one if neither was hinted.
 pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     tell_of(t, rng, t.piles.playable(&t.rules))
 }
 
-/// Hints about the next useless card of another seat, if tokens are few.
+/// If few tokens are left, hints at the first useless card whose owner does not know that it is useless.
 fn tell_dispensable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.information >= FEW { None } else { tell_of(t, rng, t.piles.useless(&t.rules)) }
 }
@@ -95,7 +95,7 @@ fn tell_anything(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     all.get(rng.below(all.len())).map(|&(to, named)| BotAction::Hint(to, named))
 }
 
-/// With an empty deck and a life to spare, plays the most likely card.
+/// Plays the card most likely to be playable, if the deck is empty and more than one life is left.
 pub(super) fn play_last(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.lives > 1 && t.deck == 0 { likeliest(t, rng, 0.01) } else { None }
 }
@@ -104,12 +104,12 @@ fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     if t.lives > 1 { likeliest(t, rng, 0.6) } else { None }
 }
 
-/// Plays the most likely card, for turns without another legal action.
+/// Plays the card most likely to be playable. Used as a last resort, when no other rule applies.
 pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction> {
     likeliest(t, rng, 0.0)
 }
 
-/// Plays the card most likely to be playable, with at least this probability.
+/// Plays the card most likely to be playable, if its probability is at least `least`.
 pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<BotAction> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });

@@ -1,32 +1,32 @@
-//! Numeric form of a seat's view of Hanabi, and inferences from it.
+//! Numeric representation of a seat's view of Hanabi, and inferences from it.
 
 use ludex_env::{Action, Seat};
 use ludex_games::hanabi::{Params, View};
 
-/// Set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
+/// Set of card kinds as a bit mask; a kind is `color * ranks + rank`, with color and rank counted from 0.
 pub(super) type KindSet = u32;
 
 const LETTERS: &str = "RYGWB";
 
-/// Parameters that bots use.
+/// Game parameters that the bots use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HanabiRules {
     pub n: usize,
-    /// Cards of a full hand.
+    /// Number of cards in a full hand.
     pub hand: usize,
     pub colors: usize,
     pub ranks: usize,
     pub tokens: u8,
 }
 
-/// Rank or color that a hint names.
+/// Color or rank that a hint names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HintTarget {
     Color(usize),
     Rank(usize),
 }
 
-/// Action, with absolute seats instead of distances.
+/// Action in which hints name an absolute seat instead of a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BotAction {
     Discard(usize),
@@ -50,7 +50,7 @@ impl HanabiRules {
         self.colors * self.ranks
     }
 
-    /// Returns the number of cards of a kind.
+    /// Returns the number of cards of this kind in the deck.
     pub fn copies(&self, kind: usize) -> u8 {
         match kind % self.ranks {
             0 => 3,
@@ -59,12 +59,12 @@ impl HanabiRules {
         }
     }
 
-    /// Returns the number of cards in the deck.
+    /// Returns the number of cards in a full deck.
     pub fn cards(&self) -> usize {
         (0..self.kinds()).map(|k| usize::from(self.copies(k))).sum()
     }
 
-    /// Returns the kinds that a hint matches.
+    /// Returns the kinds of the given color or rank.
     pub fn having(&self, named: HintTarget) -> KindSet {
         let has = |k: usize| match named {
             HintTarget::Color(c) => k / self.ranks == c,
@@ -73,7 +73,7 @@ impl HanabiRules {
         (0..self.kinds()).filter(|&k| has(k)).fold(0, |set, k| set | 1 << k)
     }
 
-    /// Returns all ranks and colors that a hint can name.
+    /// Returns all colors and ranks that a hint can name.
     pub fn names(&self) -> impl Iterator<Item = HintTarget> + use<> {
         (0..self.colors).map(HintTarget::Color).chain((0..self.ranks).map(HintTarget::Rank))
     }
@@ -93,7 +93,7 @@ impl HanabiRules {
         id as Action
     }
 
-    /// Returns the action of an id; `None` for an unknown id.
+    /// Returns the action of seat `me` with this id; `None` for an unknown id.
     pub fn act(&self, me: Seat, id: usize) -> Option<BotAction> {
         let colors = (self.n - 1) * self.colors;
         let to = |before: usize| (me + 1 + before) % self.n;
@@ -110,7 +110,7 @@ impl HanabiRules {
         }
     }
 
-    /// Parses a kind from text like `R1`.
+    /// Parses a card kind such as `R1`.
     pub fn kind(&self, text: &str) -> Option<usize> {
         let mut chars = text.chars();
         let color = chars.next().and_then(|c| LETTERS.find(c)).filter(|&c| c < self.colors)?;
@@ -119,11 +119,11 @@ impl HanabiRules {
     }
 }
 
-/// Fireworks and discards, which make a kind playable, useless or the last of its kind.
+/// Fireworks and discards, from which playable, useless and critical kinds follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piles {
     pub fireworks: [u8; 5],
-    /// Discarded cards of each kind.
+    /// Number of discarded cards of each kind.
     pub gone: [u8; 25],
 }
 
@@ -134,7 +134,7 @@ impl Piles {
         open.fold(0, |set, c| set | 1 << (c * rules.ranks + next(c)))
     }
 
-    /// Returns the kinds that are on their firework or can never be played.
+    /// Returns the kinds that have already been played or can no longer be played.
     pub fn useless(&self, rules: &HanabiRules) -> KindSet {
         let mut set = 0;
         for c in 0..rules.colors {
@@ -151,13 +151,13 @@ impl Piles {
         set
     }
 
-    /// Returns the useful kinds with a single card left.
+    /// Returns the kinds that are still needed and have only one card left.
     pub fn critical(&self, rules: &HanabiRules) -> KindSet {
         let last = (0..rules.kinds()).filter(|&k| self.gone[k] + 1 == rules.copies(k));
         last.fold(0, |set, k| set | 1 << k) & !self.useless(rules)
     }
 
-    /// Returns the kinds of which no card can be in a hand.
+    /// Returns the kinds whose cards have all been played or discarded.
     pub fn spent(&self, rules: &HanabiRules) -> KindSet {
         let out = |k: usize| self.gone[k] + u8::from(k % rules.ranks < usize::from(self.fireworks[k / rules.ranks]));
         (0..rules.kinds()).filter(|&k| out(k) >= rules.copies(k)).fold(0, |set, k| set | 1 << k)
@@ -167,15 +167,15 @@ impl Piles {
 /// Card in a hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardInHand {
-    /// Kind of the card, if the seat sees it.
+    /// Kind of the card, if it is visible to the viewing seat.
     pub kind: Option<usize>,
-    /// Kinds that hints leave possible.
+    /// Kinds that are possible according to the hints.
     pub hinted: KindSet,
-    /// True for each of color and rank that a hint has named.
+    /// Two flags: true if a hint has named the card's color; true if a hint has named the card's rank.
     pub named: [bool; 2],
 }
 
-/// Table from the view of one seat.
+/// Game position as one seat knows it.
 #[derive(Clone, Debug)]
 pub(super) struct HanabiTable {
     pub rules: HanabiRules,
@@ -213,13 +213,14 @@ impl HanabiTable {
         }
     }
 
-    /// Returns the other seats, the next one first.
+    /// Returns the other seats in turn order.
     pub fn others(&self) -> impl Iterator<Item = Seat> + use<> {
         let (me, n) = (self.me, self.rules.n);
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// Returns the number of cards of each kind that `seat` cannot see, to the viewing seat's knowledge.
+    /// Returns, for each kind, the number of cards that `seat` does not see. Cards that the viewing seat does not see
+    /// count as unseen.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {
@@ -231,14 +232,14 @@ impl HanabiTable {
         left
     }
 
-    /// Returns for every card of `seat` the kinds that its owner considers possible.
+    /// Returns, for each card of `seat`, the kinds that are possible from its owner's perspective.
     pub fn may(&self, seat: Seat) -> Vec<KindSet> {
         let left = self.unseen(seat);
         let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: KindSet, k| set | 1 << k);
         self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
-    /// Returns the probability of each own card to be one of `good`.
+    /// Returns, for each of the seat's own cards, the probability that the card's kind is in `good`.
     pub fn chances(&self, good: KindSet) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: KindSet| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
@@ -246,7 +247,7 @@ impl HanabiTable {
         self.hands[self.me].iter().map(chance).collect()
     }
 
-    /// Returns the slots of another seat's hand that a hint touches.
+    /// Returns the slots in the hand of seat `to` that the hint touches.
     pub fn touched(&self, to: Seat, named: HintTarget) -> Vec<usize> {
         let set = self.rules.having(named);
         let hit = |held: &CardInHand| held.kind.is_some_and(|k| set >> k & 1 == 1);
@@ -254,7 +255,7 @@ impl HanabiTable {
     }
 }
 
-/// Returns true if a set of possible kinds is not empty and is a subset of another.
+/// Returns true if `may` is not empty and contains only kinds in `good`.
 pub(super) fn surely(may: KindSet, good: KindSet) -> bool {
     may != 0 && may & !good == 0
 }

@@ -1,4 +1,5 @@
-//! Plans for eight points: families of fans, the number of missing tiles for each, and their value.
+//! Plans for hands worth at least eight points: the tiles that each plan requires, the number of tiles still missing,
+//! and the value of a hand.
 
 use std::sync::LazyLock;
 
@@ -8,25 +9,26 @@ use ludex_games::mcr_mahjong::{Edition, Flags, Hand, Meld, MeldKind};
 
 /// Tiles that a plan requires.
 enum Shape {
-    /// Three chows, by their lowest tiles, another set and a pair.
+    /// Three given chows, identified by their lowest tiles, with any fourth set and a pair.
     Chows([Tile; 3]),
-    /// Four sets and a pair of these kinds.
+    /// Four sets and a pair that use only these kinds.
     Within(Kinds),
     /// Four pungs and a pair.
     Pungs,
-    /// Form other than four sets and a pair.
+    /// Special form, such as seven pairs, without four sets and a pair.
     Special(Form),
     /// Any four sets and a pair.
     Sets,
 }
 
-/// Plan for eight points, with its success rate from 0 to 1 once its tiles are complete.
+/// Plan for a hand of eight points. `share` is a relative weight.
 struct Plan {
     shape: Shape,
     share: f64,
 }
 
-/// Returns plans of three chows, in one suit or in three, that are `step` ranks apart.
+/// Returns plans of three chows: shifted chows and straights in one suit or three suits, and equal chows in three
+/// suits.
 fn chows() -> Vec<Plan> {
     let tile = |suit: usize, rank: usize| (RANKS * suit + rank) as Tile;
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
@@ -45,7 +47,7 @@ fn chows() -> Vec<Plan> {
     all
 }
 
-/// Returns the kinds whose suit and rank satisfy `fits`; honors have no rank.
+/// Returns the suit tiles whose suit and rank satisfy `fits`.
 fn kinds(fits: impl Fn(usize, usize) -> bool) -> Kinds {
     Kinds((0..SUITS * RANKS).filter(|&t| fits(t / RANKS, t % RANKS + 1)).fold(0, |all, t| all | 1 << t))
 }
@@ -80,20 +82,21 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     all
 });
 
-/// Hand between draws: 3n + 1 concealed tiles, and melds.
+/// Hand without a drawn tile: melds, and 3n + 1 concealed tiles.
 pub(super) struct OpenHand<'a> {
     pub hand: &'a Counts,
     pub melds: &'a [Meld],
-    /// Unseen copies of each kind.
+    /// Number of unseen tiles of each kind.
     pub unseen: &'a Counts,
     pub flags: Flags,
-    /// Required points without flowers.
+    /// Minimum points to win, not counting flowers.
     pub minimum: u32,
     pub edition: Edition,
 }
 
 impl Plan {
-    /// Returns the number of missing tiles, and the kinds that reduce it; `None` if a meld does not fit.
+    /// Returns the number of missing tiles and the kinds that reduce this number; `None` if the melds rule the plan
+    /// out.
     fn lacking(&self, held: &OpenHand<'_>) -> Option<(u8, Kinds)> {
         let (hand, melds) = (held.hand, held.melds);
         let found = |form: Form, hand: &Counts, melds: usize| {
@@ -139,7 +142,7 @@ impl Plan {
     }
 }
 
-/// Returns the missing tiles of four pungs and a pair, using the most frequent kinds.
+/// Returns the number of tiles missing for `sets` pungs and a pair of the most frequent kinds, and the useful kinds.
 fn pungs(hand: &Counts, sets: usize) -> (u8, Kinds) {
     let mut held: Vec<(u8, usize)> = hand.iter().enumerate().map(|(t, &n)| (n.min(3), t)).collect();
     held.sort_unstable_by(|a, b| b.cmp(a));
@@ -152,13 +155,13 @@ fn pungs(hand: &Counts, sets: usize) -> (u8, Kinds) {
     (lack, Kinds(useful))
 }
 
-/// Factor by which each missing tile reduces the value of a plan.
+/// Divisor applied to the value of a plan for each missing tile.
 const STEP: f64 = 6.0;
-/// Factor for a tile that any discard can provide.
+/// Weight of winning on another seat's discard, relative to winning on a drawn tile.
 const CLAIMED: f64 = 3.0;
 
-/// Returns the value of a hand: the sum over plans by success rate, missing tiles and unseen useful tiles. For a ready
-/// hand: the value of tiles that win with enough points.
+/// Returns the value of a hand: the sum of the values of all plans. A hand that is one tile short of winning also
+/// counts the tiles that win with enough points.
 pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     let unseen = |useful: Kinds| useful.iter().map(|t| f64::from(held.unseen[usize::from(t)])).sum::<f64>();
     let of = |plan: &Plan| {
@@ -169,7 +172,7 @@ pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     plans + ready(held)
 }
 
-/// Counts the tiles that complete a ready hand, with a factor of 3 for those that may be claimed.
+/// Returns the value of the winning tiles of a ready hand, weighted by their points and number; 0 if it is not ready.
 fn ready(held: &OpenHand<'_>) -> f64 {
     let near = shanten(held.hand, held.melds.len());
     if near.number != 0 {

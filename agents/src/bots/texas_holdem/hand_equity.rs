@@ -1,4 +1,4 @@
-//! Possible hands of other seats, and the equity of the own hand against them.
+//! Possible hands of opponents, and the seat's equity against them.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use ludex_games::cards::{Card, Equity, Hand};
 
 use super::spot::TableFacts;
 
-/// Number of hands above which only a sample is used.
+/// Maximum number of possible hands; if there are more, a random sample is used.
 const MOST_HANDS: usize = 1_500;
-/// Boards sampled for preflop equities.
+/// Number of boards sampled for preflop equities.
 const PREFLOP_BOARDS: usize = 400;
-/// Boards sampled for a decision, and for equities of an earlier round.
+/// Number of boards sampled for a decision; `EARLIER_BOARDS` applies to equities in earlier rounds.
 const BOARDS: usize = 48;
 const EARLIER_BOARDS: usize = 16;
 
-/// Possible hand: its cards as bits, and in the form for strength evaluation.
+/// Possible hole cards, as a bit mask and in the form for strength evaluation.
 #[derive(Clone, Copy)]
 pub struct HoleHand {
     bits: u64,
@@ -26,12 +26,12 @@ fn bits(cards: &[Card]) -> u64 {
     cards.iter().fold(0, |all, c| all | 1 << c)
 }
 
-/// Deck, possible hands of hole cards (or a sample of them), and the number of cards on a full board.
+/// Deck, number of cards on a full board, and possible hole cards (or a sample of them).
 pub struct Deck {
     cards: Vec<Card>,
     board: usize,
     pub held: Vec<HoleHand>,
-    /// Ranks and number of suits of each hand, by which hands are equivalent preflop.
+    /// Ranks and number of suits of each hand. Hands with equal entries are equivalent preflop.
     kinds: Vec<(Vec<Card>, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Deck {
         Deck { cards, board: table.board.last().copied().unwrap_or(0), held, kinds }
     }
 
-    /// Returns the index of a hand.
+    /// Returns the index of these hole cards in `held`.
     #[cfg(test)]
     pub fn place(&self, hole: &[Card]) -> Option<usize> {
         self.held.iter().position(|h| h.bits == bits(hole))
@@ -72,20 +72,21 @@ fn choose(cards: &[Card], n: usize, chosen: &mut Vec<Card>, all: &mut Vec<Vec<Ca
     }
 }
 
-/// Moves `n` random cards of `deck` to its front.
+/// Moves `n` random cards to the front of `deck`.
 fn draw(deck: &mut [Card], n: usize, rng: &mut Stream) {
     for i in 0..n.min(deck.len()) {
         deck.swap(i, i + rng.below(deck.len() - i));
     }
 }
 
-/// Full board with every hand's strength on it, weakest first.
+/// Full board, with the strength and index of every possible hand, weakest first.
 struct Board {
     sorted: Vec<(u16, u16)>,
     own: u16,
 }
 
-/// Completes `board` in up to `most` ways, without the cards in `gone`. `hole` is the own hand.
+/// Completes `board` in `most` random ways without the cards in `gone`. A full board is returned once. `hole` is the
+/// seat's hand.
 fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: &mut Stream) -> Vec<Board> {
     let missing = deck.board.saturating_sub(board.len());
     let known: Hand = board.iter().copied().collect();
@@ -105,8 +106,8 @@ fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: 
         .collect()
 }
 
-/// Returns for each hand the share of other hands that it beats on these boards, ties as half; 0.5 for impossible
-/// hands.
+/// Returns, for each hand, the share of other hands that it beats on these boards, with ties as half; 0.5 for
+/// impossible hands.
 fn shares(deck: &Deck, boards: &[Board]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0u32); deck.held.len()];
     for b in boards {
@@ -135,12 +136,12 @@ pub fn preflop(deck: &Deck) -> Vec<f64> {
     deck.kinds.iter().map(|kind| alike.get(kind).map_or(0.5, |(sum, n)| sum / f64::from(*n))).collect()
 }
 
-/// Returns the equity of every hand in an earlier round with this `board`.
+/// Returns the equity of every hand against a random hand in the round in which the board was `board`.
 pub fn earlier(deck: &Deck, board: &[Card], rng: &mut Stream) -> Vec<f64> {
     shares(deck, &boards(deck, Hand::default(), board, bits(board), EARLIER_BOARDS, rng))
 }
 
-/// Returns the share of hands that the own hand beats on the current board, ties as half.
+/// Returns the share of possible hands that the seat's hand beats on the current board, with ties as half.
 pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
     let gone = bits(hole) | bits(board);
     let known: Hand = board.iter().copied().collect();
@@ -154,20 +155,20 @@ pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
     if n == 0 { 0.5 } else { sum / f64::from(n) }
 }
 
-/// Returns the mean share of the pot that the own hand wins against `others` random hands.
+/// Returns the seat's mean share of the pot against `others` random hands, over sampled boards.
 pub fn sampled(deck: &Deck, hole: &[Card], board: &[Card], others: usize, samples: u32, rng: &mut Stream) -> f64 {
     Equity::against_random(&deck.cards, hole, board, deck.board, others, samples, rng)
 }
 
-/// Weights of a seat's possible hands, one for each of [`Deck::held`].
+/// Weight of each possible hand of a seat, in the order of [`Deck::held`].
 pub type Range = Vec<f64>;
 
-/// Own hand against all possible hands, over future boards.
+/// Seat's hand compared with all possible hands on sampled full boards.
 pub struct HandEquity {
     boards: Vec<Board>,
-    /// 1 for each possible hand, 0 for impossible ones.
+    /// Weight 1 for each possible hand and 0 for each impossible hand.
     pub possible: Range,
-    /// Equity of each hand against a random one.
+    /// Equity of each hand against a random hand.
     pub equities: Vec<f64>,
 }
 
@@ -180,7 +181,7 @@ impl HandEquity {
         HandEquity { boards, possible, equities }
     }
 
-    /// Returns by board the share of `range` that the own hand beats, ties as half.
+    /// Returns, for each board, the share of `range` that the seat's hand beats, with ties as half.
     fn beats(&self, range: &Range) -> impl Iterator<Item = f64> {
         self.boards.iter().map(|b| {
             let (mut won, mut all) = (0.0, 0.0);
@@ -193,13 +194,14 @@ impl HandEquity {
         })
     }
 
-    /// Returns the share of the pot that the own hand wins against these ranges.
+    /// Returns the seat's share of the pot against these ranges.
     pub fn equity(&self, ranges: &[Range]) -> f64 {
         let folds = vec![0.0; ranges.len()];
         self.equity_if_called(ranges, &folds)
     }
 
-    /// Returns the same share if each opponent folds with the probability in `out` and at least one calls.
+    /// Returns the seat's share of the pot against these ranges if at least one opponent calls. `out` contains each
+    /// opponent's probability of folding.
     pub fn equity_if_called(&self, ranges: &[Range], out: &[f64]) -> f64 {
         let nobody = out.iter().product::<f64>();
         let mut won = vec![1.0; self.boards.len()];

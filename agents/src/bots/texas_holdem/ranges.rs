@@ -1,14 +1,14 @@
-//! Ranges of opponents inferred from their betting, and predictions of their reactions.
+//! Inferred ranges of opponents, and predictions of their replies to a raise.
 //!
-//! Opponents are modeled as players who know the equity of their hand against a random one and require more equity for
-//! higher stakes. Hands that do not fit this model keep a small weight.
+//! The model assumes that opponents know the equity of their hand against a random hand and require more equity for
+//! higher stakes. Hands that contradict the model keep a small weight.
 
 use ludex_env::Stream;
 
 use super::hand_equity::{self, Deck, HandEquity, Range};
 use super::spot::{LiveOpponent, Raise, Spot};
 
-/// Weight of a hand that does not fit its owner's actions.
+/// Weight factor of a hand that contradicts an action of its owner.
 const DOUBT: f64 = 0.1;
 
 /// Returns the equity needed to call `owed` into `pot`: the pot odds, plus a margin that grows with the bet.
@@ -20,12 +20,12 @@ fn needed(owed: f64, pot: f64) -> f64 {
     odds + (1.0 - odds) * 0.4 * (owed / pot.max(owed)).min(1.0)
 }
 
-/// Rises from [`DOUBT`] at `low` to 1 at `high`.
+/// Returns [`DOUBT`] for an equity up to `low` and 1 from `high` on, with linear growth in between.
 fn ramp(e: f64, low: f64, high: f64) -> f64 {
     ((e - low) / (high - low)).clamp(DOUBT, 1.0)
 }
 
-/// Returns the range of each opponent, given the observed actions.
+/// Returns the range of each opponent inferred from that opponent's actions.
 pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
     // Estimated equities of every hand at earlier stages, by the length of the board.
     let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();
@@ -63,7 +63,8 @@ pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &m
     spot.others.iter().map(range).collect()
 }
 
-/// Returns the value of a raise: the pot if all fold, otherwise the share of the pot after calls.
+/// Returns the expected value of a raise: the pot if all opponents fold, otherwise the share of the pot after the calls
+/// minus the cost.
 pub fn raise_value(field: &HandEquity, ranges: &[Range], spot: &Spot, raise: &Raise) -> f64 {
     // Chips that no opponent can match are returned.
     let most = spot.others.iter().map(|o| o.spent + o.left).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! Numbers of a decision: pot, price of a call, and candidate raises.
+//! Inputs of a betting decision: pot, price of a call, and candidate raises.
 
 use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_games::cards::{self, Card};
@@ -13,10 +13,10 @@ const CALL: Action = 1;
 /// Stack size if stacks are unlimited.
 const NO_END: f64 = 1e9;
 
-/// Facts about a poker table that bots need.
+/// Facts about the poker game that do not change during a match.
 pub struct TableFacts {
     params: Params,
-    /// Cards on the board, by round.
+    /// Number of cards on the board in each round.
     pub board: Vec<usize>,
 }
 
@@ -49,54 +49,54 @@ impl TableFacts {
     }
 }
 
-/// Raise, with the chips put in over the hand after it.
+/// Candidate raise. `to` is the number of chips that the seat has put in during the hand after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raise {
     pub action: Action,
     pub to: f64,
 }
 
-/// Past action of an opponent, with the stakes at that time.
+/// Past action of a seat, with the stakes before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedBet {
-    /// Cards on the board at that time.
+    /// Number of cards on the board.
     pub board: usize,
-    /// Pot and price of a call before the action.
+    /// Chips in the pot; `owed` is the price of a call.
     pub pot: f64,
     pub owed: f64,
-    /// Amount of the raise.
+    /// Amount of the raise in chips; 0 for a check or call.
     pub raised: f64,
 }
 
-/// Other seat that has not folded.
+/// Opponent that has not folded.
 pub struct LiveOpponent {
     pub spent: f64,
     pub left: f64,
     pub deeds: Vec<ObservedBet>,
 }
 
-/// Numbers of a decision.
+/// Inputs of a betting decision for one seat.
 pub struct Spot {
     pub hole: Vec<Card>,
     pub board: Vec<Card>,
-    /// True if no more cards will come.
+    /// True if the board is complete.
     pub river: bool,
-    /// Amount that can be won: each seat's chips up to what the own stack can match.
+    /// Chips that the seat can win after a call: from each seat at most as many as its own total.
     pub pot: f64,
-    /// Price of a call.
+    /// Price of a call in chips.
     pub owed: f64,
     pub spent: f64,
     pub others: Vec<LiveOpponent>,
-    /// True if the seat acts last in later rounds.
+    /// True if the seat will act last in the following rounds.
     pub last: bool,
     pub call: Action,
     fold: Option<Action>,
-    /// Raises, smallest first, all-in last.
+    /// Candidate raises in ascending order.
     pub raises: Vec<Raise>,
 }
 
 impl Spot {
-    /// Returns the spot of the seat; `None` if it is not to move.
+    /// Returns the spot of the requested seat; `None` if it has no legal action.
     pub fn of(table: &TableFacts, hand: &HandView, ask: &MoveRequest<'_>) -> Option<Spot> {
         let me = ask.seat;
         let spent: Vec<f64> = hand.spent.iter().map(|&c| f64::from(c)).collect();
@@ -129,13 +129,13 @@ impl Spot {
         })
     }
 
-    /// Returns a fold, or a check if that is free.
+    /// Returns a fold, or a check if no chips are owed.
     pub fn give_up(&self) -> Action {
         self.fold.filter(|_| self.owed > 0.0).unwrap_or(self.call)
     }
 }
 
-/// Returns true if `me` acts after all remaining seats in later rounds.
+/// Returns true if `me` will be the last of the remaining seats to act in the following rounds.
 fn acts_last(table: &TableFacts, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
     let first =
@@ -145,7 +145,8 @@ fn acts_last(table: &TableFacts, hand: &HandView, me: usize, round: usize) -> bo
     order.rev().find(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)) == Some(me)
 }
 
-/// Returns the candidate raises: all raises if there are few, otherwise half pot, pot, twice the pot and all-in.
+/// Returns the candidate raises: all legal raises if at most four, otherwise half the pot, the pot, twice the pot and
+/// all-in.
 #[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
 fn raises(
     table: &TableFacts,
@@ -192,7 +193,7 @@ fn raises(
     raises
 }
 
-/// Returns the actions of each seat, except folds.
+/// Returns the past actions of each seat, without folds.
 fn deeds(table: &TableFacts, hand: &HandView, n: usize) -> Vec<Vec<ObservedBet>> {
     let mut spent = vec![0.0; n];
     for (position, &seat) in hand.positions.iter().enumerate() {

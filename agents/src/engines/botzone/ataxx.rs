@@ -1,4 +1,4 @@
-//! Ataxx: (x0, y0) is the source and (x1, y1) the target; x counts to the right and y down, from 0.
+//! Ataxx: (x0, y0) is the source and (x1, y1) the target. x counts to the right and y down, both from 0.
 
 use serde_json::{Value, json};
 
@@ -20,15 +20,15 @@ pub(super) const CODEC: Codec = Codec {
     read,
 };
 
-/// Column and row from the top left.
+/// Column and row, counted from the top left.
 type Cell = [i64; 2];
 
-/// Returns the Chebyshev distance of two cells.
+/// Returns the Chebyshev distance between two cells.
 fn distance(a: Cell, b: Cell) -> i64 {
     (a[0] - b[0]).abs().max((a[1] - b[1]).abs())
 }
 
-/// Returns the name of a cell; `a7` is the top left.
+/// Returns the name of a cell, such as `a7` for the top left; `None` outside the board.
 fn name([x, y]: Cell) -> Option<String> {
     let on = |n: i64| (0..SIZE).contains(&n);
     (on(x) && on(y)).then(|| format!("{}{}", char::from(b'a' + x as u8), SIZE - y))
@@ -39,7 +39,7 @@ fn cell(name: &[u8]) -> Option<Cell> {
     Some([i64::from(column) - i64::from(b'a'), SIZE - (i64::from(row) - i64::from(b'0'))])
 }
 
-/// The id of a clone move does not contain the source, so any piece that can clone is used.
+/// Returns all messages of the seat. The id of a clone move does not contain its source, so any adjacent piece is used.
 fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (moves, view) = (moves(ask, 0, None)?, ask.view());
     let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];

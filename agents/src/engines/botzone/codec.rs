@@ -1,4 +1,4 @@
-//! Mapping of a game's moves to Botzone's messages, and the parameters that it requires.
+//! Mappings between Ludex games and Botzone's messages, with the game parameters that Botzone supports.
 
 use serde_json::Value;
 
@@ -7,22 +7,22 @@ use ludex_games::load;
 
 use crate::error::AgentError;
 
-/// Mapping of one Botzone game to a Ludex game.
+/// Mapping between a Ludex game and a Botzone game.
 pub(super) struct Codec {
-    /// Game string of Botzone's version of the game.
+    /// Game string of the variant that Botzone plays.
     pub game: &'static str,
-    /// Parameters of any value, since no message depends on them.
+    /// Names of parameters that may have any value, since no message depends on them.
     pub free: &'static [&'static str],
-    /// Fields of a message in the order of simplified interaction, empty if messages are text; `None` if the game has
-    /// no such form.
+    /// Message fields in the order of simplified interaction; empty if messages are text, `None` if the game does not
+    /// support simplified interaction.
     pub simple: Option<&'static [&'static str]>,
-    /// Response in turns without a decision, if Botzone sends a request to all seats at every step; otherwise `None`.
+    /// Response in turns without a decision; `None` if Botzone sends requests only to seats with a decision.
     pub idle: Option<&'static str>,
-    /// Action that Botzone plays for a failed program; `None` if failure loses the match.
+    /// Action that Botzone plays for a failed program; `None` if the failure loses the match.
     pub fallback: Option<Action>,
-    /// Function that returns all messages of the seat so far.
+    /// Function that returns the seat's requests and responses up to the current request.
     pub talk: fn(&MoveRequest<'_>) -> Result<TurnLog, AgentError>,
-    /// Function that parses a response into a legal action.
+    /// Function that parses a response as a legal action.
     pub read: fn(&MoveRequest<'_>, &Value) -> Option<Action>,
 }
 
@@ -31,7 +31,7 @@ impl Codec {
         self.game.split('(').next().unwrap_or_default()
     }
 
-    /// Describes the first parameter of `game` that differs from Botzone's.
+    /// Describes the first parameter of `game` that differs from the variant that Botzone plays.
     pub fn parameter_mismatch(&self, game: &GameRef) -> Option<String> {
         let (own, asked) = (load(self.game).ok()?, &game.spec().params);
         let own = &own.spec().params;
@@ -48,23 +48,23 @@ impl Codec {
 #[derive(Debug)]
 pub(super) struct TurnLog {
     pub turns: Vec<PastTurn>,
-    /// Request of this turn.
+    /// Request of the current turn.
     pub now: Value,
-    /// Action already taken for this request, if its response also contains the next action.
+    /// Action already taken in reply to the current request, if the same response also contains the next action.
     pub again: Option<Action>,
 }
 
 #[derive(Debug)]
 pub(super) struct PastTurn {
     pub request: Value,
-    /// Action of the seat.
+    /// Action that the seat took.
     pub action: Action,
-    /// Response for that action.
+    /// Response that encodes the action.
     pub response: Value,
 }
 
-/// Returns the moves of a board game so far, alternating from seat `first`. If our rules skipped a seat, the action
-/// `pass` is inserted, if there is one, since Botzone requests it.
+/// Returns the moves of a board game so far, alternating between the seats from `first` on. If Ludex skipped a seat's
+/// turn, inserts `pass`, if given, because Botzone sends a request in such a turn.
 ///
 /// # Errors
 /// A host that does not store the moves.
@@ -92,8 +92,8 @@ pub(super) fn moves(ask: &MoveRequest<'_>, first: Seat, pass: Option<Action>) ->
     Ok(all)
 }
 
-/// Returns the messages of a game in which each side receives the other's last move, `start` at first. `messages` are
-/// those of `moves`.
+/// Returns the messages of a game in which each seat receives the opponent's last move. The first request is `start`;
+/// `messages` contains the message of each move.
 pub(super) fn in_turn(
     ask: &MoveRequest<'_>,
     first: Seat,
@@ -107,13 +107,13 @@ pub(super) fn in_turn(
     TurnLog { turns: own.map(turn).collect(), now: request(moves.len()), again: None }
 }
 
-/// Returns the integers in a message's fields.
+/// Returns the values of a message's integer fields; `None` if a field is missing or not an integer.
 pub(super) fn numbers<const N: usize>(message: &Value, fields: [&str; N]) -> Option<[i64; N]> {
     let all: Vec<i64> = fields.iter().map_while(|f| message.get(*f)?.as_i64()).collect();
     all.try_into().ok()
 }
 
-/// Parses an integer leniently: fractions are truncated, and digits may be text.
+/// Parses an integer leniently: truncates fractions, and accepts numbers in strings.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::String(text) => text.trim().parse().ok(),

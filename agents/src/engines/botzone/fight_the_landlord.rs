@@ -1,7 +1,8 @@
-//! FightTheLandlord, and FightTheLandlord2 with bidding. A play is a list of card numbers; a pass is the empty list.
+//! FightTheLandlord, and FightTheLandlord2, which adds bidding. A play is a list of card numbers; a pass is the empty
+//! list.
 //!
-//! Our rules play the lowest cards of the chosen ranks, and messages contain those cards. Programs that count cards by
-//! the messages are exact; programs that count their own responses still choose the right ranks.
+//! Ludex always plays the lowest cards of the chosen ranks, and messages contain those cards. Programs that track cards
+//! by messages are therefore exact. Programs that track their own responses still choose the right ranks.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ pub(super) const PLAIN: Codec = Codec {
 pub(super) const BIDDING: Codec =
     Codec { game: "fight_the_landlord(preset=botzone2)", talk: |ask| talk(ask, true), ..PLAIN };
 
-/// Returns the cards dealt to `me`; without bidding, the landlord's include the three extra cards.
+/// Returns the cards dealt to `me`. Without bidding, the landlord's cards include the three extra cards.
 fn dealt(view: &View, me: u8, bidding: bool) -> Vec<u8> {
     let played = view.plays.iter().filter(|p| p.seat == me).flat_map(|p| &p.cards);
     let taken = |c: &u8| bidding && view.landlord == Some(me) && view.bottom.contains(c);

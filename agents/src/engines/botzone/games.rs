@@ -1,4 +1,4 @@
-//! Games available in both Botzone and Ludex.
+//! Games that both Botzone and Ludex support.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -24,7 +24,7 @@ const CODECS: &[Codec] = &[
 /// Returns the codec for a game.
 ///
 /// # Errors
-/// A game or parameters that Botzone does not have, with supported alternatives.
+/// A game or parameters that Botzone does not support; the refusal names the alternatives.
 pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, Refusal> {
     let (asked, id) = (&game.spec().string, &game.spec().game);
     let known: Vec<&Codec> = CODECS.iter().filter(|c| c.id() == id).collect();

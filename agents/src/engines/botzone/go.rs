@@ -1,5 +1,5 @@
-//! Go: coordinates count from 1, (1, 1) is the top left; a pass is (-1, -1). Botzone's board is 8x8; other sizes use
-//! the same messages.
+//! Go: coordinates count from 1, and (1, 1) is the top left; a pass is (-1, -1). Botzone's board is 8x8; other sizes
+//! use the same messages.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn size(ask: &MoveRequest<'_>) -> Result<Action, AgentError> {
     Ok(view::<View>(ask)?.board.len() as Action)
 }
 
-/// Our row 0 is at the bottom, Botzone's row 1 at the top.
+/// Returns the message of an action id. Row 0 of Ludex is the bottom row; row 1 of Botzone is the top row.
 fn message(size: Action, a: Action) -> Value {
     if a < size * size { json!({ "x": a % size + 1, "y": size - a / size }) } else { json!({ "x": -1, "y": -1 }) }
 }

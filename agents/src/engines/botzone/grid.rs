@@ -1,4 +1,4 @@
-//! Tic-tac-toe, gomoku and reversi. A move is one point `{"x", "y"}` from 0; x counts to the right and y down.
+//! Tic-tac-toe, gomoku and reversi. A move is one point `{"x", "y"}`; x counts to the right and y down, both from 0.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use ludex_games::reversi::PASS;
 use super::codec::{Codec, TurnLog, in_turn, legal, moves, numbers};
 use crate::error::AgentError;
 
-/// Fields of a message.
+/// Names of the fields of a message.
 pub(super) const FIELDS: [&str; 2] = ["x", "y"];
 
 pub(super) const TIC_TAC_TOE: Codec = Codec {
@@ -21,7 +21,7 @@ pub(super) const TIC_TAC_TOE: Codec = Codec {
     read: |ask, response| read(ask, 3, None, response),
 };
 
-/// Gomoku has no simplified form on Botzone.
+/// Codec of gomoku, which has no simplified interaction on Botzone.
 pub(super) const GOMOKU: Codec = Codec {
     game: "gomoku(preset=botzone)",
     free: &[],
@@ -32,7 +32,7 @@ pub(super) const GOMOKU: Codec = Codec {
     read: |ask, response| read(ask, 15, None, response),
 };
 
-/// A pass is the point (-1, -1). Botzone also requests it where our rules pass automatically.
+/// Codec of reversi. A pass is the point (-1, -1). Botzone also requests passes that Ludex plays automatically.
 pub(super) const REVERSI: Codec = Codec {
     game: "reversi",
     free: &["auto_pass"],
@@ -43,19 +43,19 @@ pub(super) const REVERSI: Codec = Codec {
     read: |ask, response| read(ask, 8, Some(PASS), response),
 };
 
-/// Returns the message of the id `y * size + x`; any id beyond the board is a pass or no move.
+/// Returns the message of the action id `y * size + x`; for any id beyond the board, the message of a pass.
 fn message(size: Action, a: Action) -> Value {
     if a < size * size { json!({ "x": a % size, "y": a / size }) } else { json!({ "x": -1, "y": -1 }) }
 }
 
-/// Returns all messages on a board of `size` lines; seat 0 moves first.
+/// Returns all messages of the seat for a board of `size` by `size` points; seat 0 moves first.
 fn talk(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>) -> Result<TurnLog, AgentError> {
     let moves = moves(ask, 0, pass)?;
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, message(size, Action::MAX)))
 }
 
-/// Returns the legal action of a response.
+/// Parses a response as a legal action.
 fn read(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
     let [x, y] = numbers(response, FIELDS)?;
     if x == -1 {

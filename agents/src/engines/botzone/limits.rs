@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-/// CPU time limits of turns.
+/// CPU time limits for turns of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Limit of a newly started program.
+    /// Limit for a newly started program.
     pub run: Duration,
-    /// Limit of a persistent program.
+    /// Limit for a persistent program.
     pub later: Duration,
 }
 
 impl Times {
-    /// Returns Botzone's limits for the language, recognized by the interpreter or the file extension.
+    /// Returns Botzone's limits for a command line. The language is inferred from the interpreter or the file
+    /// extension.
     pub fn of(argv: &[String]) -> Self {
         let name = |word: &String| Path::new(word).file_name().map(|n| n.to_string_lossy().to_lowercase());
         let word = argv.first().and_then(name).unwrap_or_default();
@@ -31,12 +32,12 @@ impl Times {
         Times { run: Duration::from_secs(run), later: Duration::from_secs(later) }
     }
 
-    /// Returns the same limit for every turn.
+    /// Returns limits that allow the same time in every turn.
     pub fn all(time: Duration) -> Self {
         Times { run: time, later: time }
     }
 
-    /// Returns the limit of one turn. The first turn of a match has twice the time.
+    /// Returns the limit for one turn. The first turn of a match has twice the time.
     pub fn of_turn(self, first: bool, kept_running: bool) -> Duration {
         let time = if kept_running { self.later } else { self.run };
         if first { 2 * time } else { time }

@@ -1,4 +1,4 @@
-//! Private output of a program, its `debug` and standard error, in a file for its owner.
+//! Log file with the private output of a program, `debug` and standard error, for its owner.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use ludex_protocol::Refusal;
 use super::message::ProgramReply;
 use crate::refusal::bad_value;
 
-/// File with one JSON line per turn. Records omit this output because they are public.
+/// Log file with one JSON line per turn. Records do not contain this output because records are public.
 pub(super) struct OwnerLog(Mutex<File>);
 
 impl OwnerLog {

@@ -1,4 +1,4 @@
-//! Replays of mahjong matches in Botzone's messages: `tests/data/botzone/mcr_mahjong.jsonl`, one of our own matches per
+//! Replays of mahjong matches in Botzone's messages: `tests/data/botzone/mcr_mahjong.jsonl`, one generated match per
 //! line.
 //!
 //! A judge with full information writes the requests of each step as Botzone does. The codec must produce the same
@@ -35,7 +35,7 @@ const WANTED: [&str; 13] = [
     "false HU",
 ];
 
-/// Match, with the history of each seat.
+/// Match in progress, with the history of each seat.
 struct Table {
     state: Box<dyn DynState>,
     past: [Vec<ObservedMove>; 4],
@@ -43,7 +43,7 @@ struct Table {
 }
 
 impl Table {
-    /// Starts after the deal from a wall, in draw order.
+    /// Starts a match after the deal. `wall` contains the tiles in the order in which they are drawn.
     fn new(game: &GameRef, wall: &[Tile]) -> Table {
         let mut table = Table { state: game.start(), past: Default::default(), revealed: Default::default() };
         for &tile in wall {
@@ -93,10 +93,10 @@ impl Table {
     }
 }
 
-/// Response generator: maps the seat to move to its response.
+/// Function that returns the response of the seat to move.
 type Respond<'a> = dyn FnMut(&Table, Seat) -> String + 'a;
 
-/// Plays a match. Returns its line of the file and its events.
+/// Plays a match. Returns its line in the file, and the events that occurred.
 fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet<&'static str>) {
     let wind = ["east", "south", "west", "north"][usize::from(quan)];
     let game = load(&format!("mcr_mahjong(errors=botzone,prevalent={wind})")).unwrap();
@@ -173,7 +173,7 @@ fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet
     (json!({ "quan": quan, "walltiles": walltiles, "rounds": rounds, "scores": last.scores }), seen)
 }
 
-/// Records the events of a joint turn.
+/// Adds the events of a joint turn to `seen`.
 fn note(joint: &[Option<Action>; 4], after: &View, seen: &mut BTreeSet<&'static str>) {
     let all: Vec<Doing> = joint.iter().flatten().map(|&a| ids::reading(a)).collect();
     let count = |of: Doing| all.iter().filter(|d| **d == of).count();
@@ -194,7 +194,7 @@ fn note(joint: &[Option<Action>; 4], after: &View, seen: &mut BTreeSet<&'static 
 }
 
 impl Table {
-    /// Returns the action of a response by the seat's codec.
+    /// Parses a seat's response as an action, by the codec.
     fn action(&self, seat: Seat, response: &str) -> Action {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
@@ -203,7 +203,7 @@ impl Table {
             .unwrap_or_else(|| panic!("{response} of {seat}: {}", self.state.view(Viewer::Seat(seat)).text()))
     }
 
-    /// Returns all requests of a seat by its codec, and its responses except the last.
+    /// Returns, by the codec, all requests of a seat and all its responses except the last.
     fn talk(&self, seat: Seat) -> (Vec<String>, Vec<String>) {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
@@ -215,7 +215,7 @@ impl Table {
     }
 }
 
-/// Returns the response for an action, with a discard if Botzone requires one.
+/// Returns the response for an action, including a discard if Botzone requires one.
 fn words(table: &Table, seat: Seat, a: Action) -> String {
     let view = table.view(seat);
     let text = table.state.view(Viewer::Seat(seat)).action_text(seat, a);
@@ -237,7 +237,7 @@ fn words(table: &Table, seat: Seat, a: Action) -> String {
     format!("{text} {}", tiles::name(hand[hand.len() / 2]))
 }
 
-/// Builds a wall in which each seat takes these tiles first, then the rest.
+/// Builds a wall from which each seat draws the given tiles first; the other tiles follow.
 fn wall(first: [&str; 4]) -> Vec<Tile> {
     let own = first.map(|list| list.split_whitespace().map(|t| tiles::read(t).unwrap()).collect::<Vec<_>>());
     let mut left = [tiles::COPIES; tiles::KINDS];
@@ -253,12 +253,12 @@ fn wall(first: [&str; 4]) -> Vec<Tile> {
     whole.concat()
 }
 
-/// Thirteen orphans without the white dragon, with one tile twice.
+/// Returns the tiles of thirteen orphans without the white dragon; `twice` occurs two times.
 fn orphans(twice: &str) -> String {
     format!("W1 W9 B1 B9 T1 T9 F1 F2 F3 F4 J1 J2 {twice}")
 }
 
-/// Generates matches that cover all events: three constructed ones, and random ones as long as they add events.
+/// Generates matches that cover all events: three constructed matches, then random matches that add new events.
 fn write() -> String {
     let mut lines = Vec::new();
     let mut seen = BTreeSet::new();

@@ -1,9 +1,9 @@
-//! ChineseStandardMahjong with duplicate walls. Messages are lines of words, such as `2 W5` (drawn tile) and `3 1 PENG
-//! B2` (seat 1 claims a pung and discards B2).
+//! ChineseStandardMahjong with duplicate walls. Messages are lines of words, such as `2 W5` (drawn tile) and
+//! `3 1 PENG B2` (seat 1 claims a pung and discards B2).
 //!
-//! Botzone sends a request to all four seats at every step. The response is `PASS` if our rules have no decision.
-//! Botzone's `PENG c` and `CHI m c` include the discard, which is a separate turn in our rules: the response to the
-//! claim contains the discard.
+//! Botzone sends a request to all four seats at every step. The response is `PASS` in steps in which the seat has no
+//! decision in Ludex. Botzone's `PENG c` and `CHI m c` include the discard, which is a separate turn in Ludex. The
+//! response to the claim request therefore answers both turns.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) const CODEC: Codec = Codec {
 };
 
 const PASS: &str = "PASS";
-/// Seat names in public events.
+/// Seat names in public events, by seat.
 const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 
 /// Requests and responses of one seat so far.
@@ -35,20 +35,20 @@ const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 struct Rounds {
     seat: usize,
     all: Vec<PastTurn>,
-    /// True if the last request has no response yet.
+    /// True if the seat still has to respond to the last request.
     open: bool,
-    /// Seat and text of the claim on the last discard; its own discard follows.
+    /// Seat and text of a claim whose discard has not been played yet.
     claim: Option<(usize, String)>,
 }
 
 impl Rounds {
-    /// Adds a request that the seat must answer; until then the response is `PASS`.
+    /// Adds a request that requires a decision. The response is `PASS` until [`Rounds::answer`] sets it.
     fn ask(&mut self, request: String) {
         self.all.push(PastTurn { request: request.into(), action: ids::PASS, response: PASS.into() });
         self.open = true;
     }
 
-    /// Adds a request without a decision.
+    /// Adds a request that requires no decision.
     fn tell(&mut self, request: String) {
         self.ask(request);
         self.open = false;
@@ -85,7 +85,7 @@ impl Rounds {
         }
     }
 
-    /// Handles a move of any seat; of responses to an offer only the seat's own is visible.
+    /// Handles a move of any seat. Among responses to an offer, only the seat's own response is visible.
     fn moved(&mut self, seat: usize, past: &ObservedMove) {
         let own = seat == self.seat;
         let doing = past.action.map(ids::reading);
@@ -143,7 +143,7 @@ fn starts(request: &Value, with: &str) -> bool {
     request.as_str().is_some_and(|text| text.starts_with(with))
 }
 
-/// Returns all requests of the seat, from its view and history.
+/// Rebuilds all requests and responses of the seat from its view and history.
 fn rounds(ask: &MoveRequest<'_>) -> Result<Rounds, AgentError> {
     let view = view::<View>(ask)?;
     let Some(past) = ask.past() else {

@@ -1,39 +1,39 @@
-//! Messages of programs: JSON or simplified interaction.
+//! Encoding and parsing of messages: JSON or simplified interaction.
 
 use serde_json::{Map, Value, json};
 
 use super::codec::TurnLog;
 
-/// Line that a program prints to keep running.
+/// Line by which a program announces that it keeps running.
 pub(super) const KEEP: &str = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<";
-/// Stored bytes of `debug`.
+/// Maximum stored bytes of `debug`.
 const DEBUG: usize = 1 << 10;
-/// Stored bytes of `data` and of `globaldata`.
+/// Maximum stored bytes of `data`, and of `globaldata`.
 const DATA: usize = 100 << 10;
 
 /// Message format of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageFormat {
-    /// One line of JSON each way.
+    /// One line of JSON per message.
     Json,
-    /// Lines of plain text: the values of these fields; without fields, the text itself.
+    /// One line of plain text per message: the values of these fields or, without fields, the message itself.
     Simple(&'static [&'static str]),
 }
 
-/// Reply of a program.
+/// Parsed reply of a program.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ProgramReply {
     pub response: Value,
-    /// Text for the record.
+    /// Debug text for the owner's log.
     pub debug: Option<String>,
-    /// Data for the next turn of the match.
+    /// Data that the program receives in its next turn of the match.
     pub data: Option<Value>,
-    /// Data for all later matches.
+    /// Data that the program receives in all later matches.
     pub globaldata: Option<Value>,
 }
 
 impl MessageFormat {
-    /// Returns the input of a newly started program: all messages so far, and its stored data.
+    /// Returns the input for a newly started program: all messages so far, and the data that the program stored.
     pub fn history(self, talk: &TurnLog, data: Option<&Value>, globaldata: Option<&Value>) -> String {
         let requests = talk.turns.iter().map(|t| &t.request).chain([&talk.now]);
         match self {
@@ -62,7 +62,7 @@ impl MessageFormat {
         }
     }
 
-    /// Returns the input of a persistent program.
+    /// Returns the input for a persistent program: the current request.
     pub fn request(self, request: &Value) -> String {
         match self {
             MessageFormat::Json => format!("{request}\n"),
@@ -70,7 +70,7 @@ impl MessageFormat {
         }
     }
 
-    /// Parses an output; `None` if it is malformed.
+    /// Parses a program's output; `None` if it is malformed.
     pub fn reply(self, output: &str) -> Option<ProgramReply> {
         match self {
             MessageFormat::Json => {
@@ -102,7 +102,7 @@ impl MessageFormat {
 }
 
 impl ProgramReply {
-    /// Truncates `debug` to Botzone's limit, and removes data over the limit.
+    /// Truncates `debug` to its maximum size, and removes `data` and `globaldata` that exceed theirs.
     fn enforce_limits(mut self) -> Self {
         if let Some(debug) = &mut self.debug {
             debug.truncate(debug.floor_char_boundary(DEBUG));

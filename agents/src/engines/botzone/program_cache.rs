@@ -1,7 +1,7 @@
-//! Cache between turns: data stored by programs, and persistent programs.
+//! Cache between turns: data that programs stored, and idle persistent programs.
 //!
-//! Entries of a match are keyed by its history, so that one agent can play several matches at once. Without an entry,
-//! the program starts again with the whole history.
+//! Entries of a match are keyed by the seat's history, so one agent can play several matches at once. If there is no
+//! entry, the program is started again with the whole history.
 
 use std::collections::VecDeque;
 
@@ -14,27 +14,27 @@ use crate::process::ChildProcess;
 
 /// Maximum number of matches with stored data.
 const MATCHES: usize = 64;
-/// Maximum number of idle programs. The program of an ended match is dropped when another needs its slot, when the host
+/// Maximum number of idle programs. The program of an ended match is dropped when its slot is needed, when the host
 /// reports that all matches have ended, or with the agent.
 const PROGRAMS: usize = 16;
 
-/// Requests and actions of one seat so far, as a key.
+/// Cache key: all requests and actions of one seat up to a point of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HistoryKey(String);
 
 impl HistoryKey {
-    /// Returns the key before the request of this turn.
+    /// Returns the key at the start of the current turn.
     pub fn before(seat: Seat, talk: &TurnLog) -> Self {
         let turns = talk.turns.iter().map(|turn| line(&turn.request, turn.action));
         HistoryKey(turns.fold(format!("{seat}\n"), |all, line| all + &line))
     }
 
-    /// Returns the number of turns.
+    /// Returns the number of turns in the key.
     fn turns(&self) -> usize {
         self.0.lines().count().saturating_sub(1)
     }
 
-    /// Returns the key after `action` in response to this turn's request.
+    /// Returns the key after the current turn, in which the seat took `action`.
     pub fn after(&self, talk: &TurnLog, action: u32) -> Self {
         HistoryKey(format!("{}{}", self.0, line(&talk.now, action)))
     }
@@ -46,19 +46,19 @@ fn line(request: &Value, action: u32) -> String {
 
 #[derive(Default)]
 pub(super) struct ProgramCache {
-    /// Data by key, oldest first.
+    /// Stored data of programs by key, oldest first.
     data: VecDeque<(HistoryKey, Value)>,
-    /// Responses that contain a later turn's action too, by the key before them.
+    /// Responses by the key of their turn, for responses that also contain the next turn's action.
     answers: VecDeque<(HistoryKey, Value)>,
     programs: VecDeque<(HistoryKey, ChildProcess)>,
-    /// Data for all matches.
+    /// Data shared by all matches.
     pub globaldata: Option<Value>,
-    /// Number of seats in matches, as reported by hosts.
+    /// Number of seats in running matches, as reported by hosts.
     pub matches: usize,
 }
 
 impl ProgramCache {
-    /// Returns the stored data for this point of a match. The data stays stored, since the request may be repeated.
+    /// Returns the data stored under this key. The entry is not removed, since the request may be repeated.
     pub fn data(&self, course: &HistoryKey) -> Option<&Value> {
         self.data.iter().rfind(|(c, _)| c == course).map(|(_, data)| data)
     }
@@ -70,7 +70,7 @@ impl ProgramCache {
         }
     }
 
-    /// Returns the stored response at this point of a match.
+    /// Returns the response stored under this key.
     pub fn answer(&self, course: &HistoryKey) -> Option<Value> {
         self.answers.iter().rfind(|(c, _)| c == course).map(|(_, answer)| answer.clone())
     }
@@ -82,8 +82,8 @@ impl ProgramCache {
         }
     }
 
-    /// Takes the idle program with this key, or with an earlier key of at least `least` turns. Returns it with its
-    /// number of turns.
+    /// Takes the idle program with this key, or the most advanced one whose key is a prefix of at least `least` turns.
+    /// Also returns the number of turns in the program's key.
     pub fn program(&mut self, course: &HistoryKey, least: usize) -> Option<(ChildProcess, usize)> {
         let on_the_way = |(at, (c, _)): (usize, &(HistoryKey, ChildProcess))| {
             let turns = c.turns();
@@ -98,7 +98,7 @@ impl ProgramCache {
         std::mem::take(&mut self.programs)
     }
 
-    /// Stores a program. Returns the oldest one if there are too many.
+    /// Stores an idle program. If there are too many, removes and returns the oldest.
     pub fn keep_program(&mut self, course: HistoryKey, program: ChildProcess) -> Option<ChildProcess> {
         self.programs.push_back((course, program));
         if self.programs.len() > PROGRAMS { self.programs.pop_front().map(|(_, oldest)| oldest) } else { None }

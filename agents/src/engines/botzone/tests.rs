@@ -1,4 +1,5 @@
-//! Codecs checked against Botzone's rules: positions rebuilt from messages alone, and every legal response.
+//! Checks of the codecs against Botzone's rules: positions rebuilt from messages alone, and responses for every legal
+//! action.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
     codec(&spec, &load(game).unwrap()).map_err(|e| e.message)
 }
 
-/// Plays `episodes` at random and calls `test` with every request, the messages and a random number.
+/// Plays `episodes` at random, and calls `test` with every move request, the codec, the messages and a random number.
 fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &TurnLog)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
@@ -60,7 +61,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Co
     }
 }
 
-/// Returns a random move; in Hold'em mostly small bets, so that hands last.
+/// Returns a random action. In hold'em, most bets are small, so that hands last longer.
 fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex_env::Stream) -> Action {
     if state.spec().game != "texas_holdem" {
         return state.random_action(seat, rng);
@@ -73,7 +74,7 @@ fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex
     }
 }
 
-/// Returns every request and response in order: the moves of a two-player game.
+/// Returns all moves of a two-player game in order: the requests and responses of one seat.
 fn moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     let none = |v: &Value| v["x"] == -2 || v["x0"] == -1 || v["source"] == "-1";
@@ -88,7 +89,7 @@ fn signs<T: AsRef<str>>(board: &[T]) -> Vec<Vec<char>> {
     board.iter().map(|row| row.as_ref().chars().collect()).collect()
 }
 
-/// Checks that every legal action's response is parsed as that action and no other response is.
+/// Checks that each legal action's response is parsed as that action and that no other response is accepted.
 fn reads_back(ask: &MoveRequest<'_>, codec: &Codec, answers: impl Fn(Action) -> Value) {
     for &a in ask.legal {
         let response = answers(a);
@@ -227,7 +228,7 @@ fn go_coordinates_start_at_top_left() {
     }
 }
 
-/// Variant of [`heard`] in which the first request may be a pass.
+/// Variant of [`moves_of`] for Go, in which the first request may be a pass.
 fn go_moves_of(talk: &TurnLog) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     all.filter(|v| v["x"] != -2).collect()
@@ -296,8 +297,8 @@ fn chess_messages_match_legal_moves() {
     }
 }
 
-/// The bookkeeping of a program from a request alone: what a call costs and the least raise, or that the other is
-/// all-in.
+/// Returns the price of a call and the range of raises, as a program computes them from a request. The range is `None`
+/// if the opponent is all-in.
 fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
     let n = |v: &Value| v.as_i64().unwrap();
     let (dealer, me) = (n(&r["dealer_id"]) as usize, n(&r["my_id"]) as usize);
@@ -334,7 +335,7 @@ fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
 }
 
 #[test]
-fn hold_em_adds_up() {
+fn hold_em_requests_match_the_hand() {
     let (mut hands, mut asked) = (0, 0);
     ask_all("texas_holdem(preset=botzone)", 12, |ask, codec, talk| {
         let seen: ludex_games::texas_holdem::View = view(ask).unwrap();

@@ -1,4 +1,5 @@
-//! TexasHoldem2p: a response is an integer: -1 fold, 0 call or check, -2 all-in, otherwise the chips put in now.
+//! TexasHoldem2p. A response is an integer: -1 folds, 0 calls or checks, -2 goes all-in, a positive number is the chips
+//! to add.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::error::AgentError;
 use crate::typed_access::view;
 
 const FOLD: Action = 0;
-/// Blinds by position: the seat that does not deal has the small blind.
+/// Blinds by position. The seat that does not deal posts the small blind.
 const BLINDS: [u32; 2] = [50, 100];
 const STACK: u32 = 20_000;
 
@@ -33,7 +34,8 @@ fn number(a: Action) -> i64 {
     }
 }
 
-/// Returns `4 * rank + suit` from the two of hearts up; suits are hearts, diamonds, spades, clubs.
+/// Returns the card number `4 * rank + suit`, counted from the two of hearts; suits are hearts, diamonds, spades,
+/// clubs.
 fn card(name: &str) -> Option<usize> {
     let (rank, suit) = name.split_at_checked(1)?;
     Some(4 * "23456789TJQKA".find(rank)? + "hdsc".find(suit)?)
@@ -43,7 +45,7 @@ fn cards(names: &[String]) -> Vec<usize> {
     names.iter().filter_map(|name| card(name)).collect()
 }
 
-/// Score of a match before a hand.
+/// Score of a match at the start of a hand.
 #[derive(Default)]
 struct Score {
     hands: usize,
@@ -61,12 +63,12 @@ impl Score {
     }
 }
 
-/// Returns whole sums as integers, for programs that expect them.
+/// Converts a number of chips to JSON. Whole numbers become integers because some programs expect integers.
 fn sum(chips: f64) -> Value {
     if chips.fract() == 0.0 { (chips as i64).into() } else { chips.into() }
 }
 
-/// Returns the request to `me` after the first `made` moves of a hand, in the betting round `round`.
+/// Returns the request to seat `me` after the first `made` moves of a hand, in betting round `round`.
 fn request(view: &View, me: usize, before: &Score, hand: &HandView, made: usize, round: u8) -> Value {
     let mut spent = [0; 2];
     for (&seat, blind) in hand.positions.iter().zip(BLINDS) {

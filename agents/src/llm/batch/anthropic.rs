@@ -1,4 +1,4 @@
-//! Anthropic's batch interface: one call submits all requests; the results are JSON lines.
+//! Anthropic's batch interface: one call submits all requests; the results are returned as JSON lines.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::llm::http::HttpResponse;
 
 const PATH: &str = "/v1/messages/batches";
 
-/// Submits requests and returns the id of the batch.
+/// Submits a batch of requests and returns the batch id.
 pub(super) fn create(wire: &BatchApi, items: &[QueuedItem]) -> Result<String, ItemResult> {
     // Request bodies are JSON already.
     let request = |queued: &QueuedItem| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", queued.item.id, queued.body);
@@ -35,7 +35,7 @@ fn poll_status(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
         .map_or(BatchStatus::Gone, |lines| BatchStatus::Ended(lines.into_iter().filter_map(parse_result).collect())))
 }
 
-/// Parses a line of the results.
+/// Parses a result line as a request id and its result.
 fn parse_result(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let result = &line["result"];
@@ -51,7 +51,7 @@ fn parse_result(line: Value) -> Option<(String, ItemResult)> {
     Some((id, result))
 }
 
-/// Returns the HTTP status of a direct call with an error of this kind.
+/// Returns the HTTP status that a direct call with an error of this type would have.
 fn status(kind: &str) -> u16 {
     match kind {
         "invalid_request_error" => 400,

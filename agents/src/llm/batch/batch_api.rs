@@ -1,27 +1,27 @@
-//! HTTP calls of the batch interfaces, and the conversion of failures to results of the requests.
+//! HTTP calls of the batch interfaces. Failures are converted to results of the affected requests.
 
 use serde_json::Value;
 
 use super::{CollectorSettings, ItemResult};
 use crate::llm::http::{HttpError, HttpRequest, HttpResponse, excerpt};
 
-/// Maximum bytes of a batch status response.
+/// Maximum size of a batch status response in bytes.
 const PAGE: u64 = 10 << 20;
-/// Maximum bytes of a result file.
+/// Maximum size of a result file in bytes.
 const ANSWERS: u64 = 1 << 30;
 
 /// Status of a batch.
 pub(super) enum BatchStatus {
     Running,
-    /// Finished, with the results of its requests.
+    /// Finished, with the results of the requests by request id.
     Ended(Vec<(String, ItemResult)>),
-    /// Rejected: the provider's limit of queued tokens is reached.
+    /// Rejected because the provider's limit of queued tokens was reached.
     Full(String),
-    /// Failed before any request ran.
+    /// Failed before any of its requests ran.
     Failed(ItemResult),
-    /// Unknown to the provider.
+    /// Not found by the provider.
     Gone,
-    /// Unavailable: the status call failed.
+    /// Not known, because the status call failed.
     Unknown(ItemResult),
 }
 
@@ -36,7 +36,7 @@ impl BatchApi {
         BatchApi { settings, key }
     }
 
-    /// Gets a page of the endpoint as JSON; `None` for status 404.
+    /// Sends a GET request and parses the response as JSON; `None` for status 404.
     pub(super) fn get_json(&self, path: &str) -> Result<Option<Value>, ItemResult> {
         let answered = self.call(path, None, PAGE)?;
         if answered.status == 404 {
@@ -45,7 +45,7 @@ impl BatchApi {
         self.json(path, &answered).map(Some)
     }
 
-    /// Gets the lines of a file as JSON, without invalid lines; `None` for status 404.
+    /// Sends a GET request and parses the response as JSON lines, skipping invalid lines; `None` for status 404.
     pub(super) fn get_json_lines(&self, path: &str) -> Result<Option<Vec<Value>>, ItemResult> {
         let answered = self.call(path, None, ANSWERS)?;
         if answered.status == 404 {
@@ -55,7 +55,7 @@ impl BatchApi {
         Ok(Some(answered.text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()))
     }
 
-    /// Creates an object by POST and returns its id.
+    /// Sends a POST request that creates an object, and returns the id of the object.
     pub(super) fn post_for_id(&self, path: &str, kind: &str, body: &[u8]) -> Result<String, ItemResult> {
         let answered = self.call(path, Some((kind, body)), PAGE)?;
         let made = self.json(path, &answered)?;
@@ -92,10 +92,10 @@ impl BatchApi {
         serde_json::from_str(&answered.text).map_err(|e| ItemResult::Later(why(e), None))
     }
 
-    /// Checks the status of a response.
+    /// Checks that the status of a response is a success.
     ///
     /// # Errors
-    /// The result for the requests of the batch.
+    /// The result that all requests of the batch get.
     fn good(&self, path: &str, answered: &HttpResponse) -> Result<(), ItemResult> {
         if answered.is_ok() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Log of the batches of a run directory, so that a restarted process finds them.
+//! Log of submitted batches in a run directory, from which a restarted process finds its batches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use super::{CollectorSettings, QueuedItem};
 
 const FILE: &str = "batches.jsonl";
 
-/// Entry for a submitted batch.
+/// Log entry for one submitted batch.
 #[derive(Serialize, Deserialize)]
 struct Line {
     base_url: String,
@@ -20,7 +20,7 @@ struct Line {
     questions: Vec<String>,
 }
 
-/// Returns the latest batch at this endpoint of every logged request.
+/// Returns the id of the latest batch at this endpoint for each logged request.
 pub(super) fn read(folder: &Path, settings: &CollectorSettings) -> HashMap<String, String> {
     // Without a file, nothing was submitted. Requests of unreadable lines are submitted again.
     let text = fs::read(folder.join(FILE)).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn read(folder: &Path, settings: &CollectorSettings) -> HashMap<Strin
     own.flat_map(|line| line.questions.into_iter().map(move |question| (question, line.batch.clone()))).collect()
 }
 
-/// Logs a batch in the directories of its requests.
+/// Adds a batch to the logs in the directories of its requests.
 pub(super) fn append(settings: &CollectorSettings, batch: &str, questions: &[QueuedItem]) -> io::Result<()> {
     let mut folders: BTreeMap<&PathBuf, Vec<String>> = BTreeMap::new();
     for queued in questions {

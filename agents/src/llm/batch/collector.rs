@@ -1,4 +1,4 @@
-//! Thread that collects requests, submits them in batches and polls the batches.
+//! Thread that collects requests, submits them in batches, and polls the submitted batches.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -9,31 +9,31 @@ use super::batch_api::{BatchApi, BatchStatus};
 use super::{CollectorSettings, ItemResult, QueuedItem, anthropic, batch_log, openai};
 use crate::llm::settings::Api;
 
-/// Maximum total bytes of the bodies in a batch: half of the stricter provider's limit.
+/// Maximum total size of the request bodies in a batch, in bytes: half of the stricter provider's limit.
 const BYTES: usize = 100 << 20;
-/// Overhead of a request in a batch beyond its body, in bytes.
+/// Size of a request in a batch without its body, in bytes.
 const AROUND: usize = 120;
 /// Age after which an unfinished batch is abandoned. Providers end batches after 24 hours.
 const LONGEST: Duration = Duration::from_secs(26 * 3600);
-/// Longest time a batch status may stay unknown.
+/// Maximum time for which the status of a batch may be unavailable.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Batch collector of one endpoint.
+/// Collector of the batched requests to one endpoint.
 pub(super) struct BatchCollector {
     settings: CollectorSettings,
     wire: BatchApi,
     queue: mpsc::Receiver<QueuedItem>,
-    /// Requests that are not yet submitted.
+    /// Requests that have not been submitted yet, oldest first.
     unsent: Vec<QueuedItem>,
-    /// Arrival time of the newest pending request.
+    /// Arrival time of the newest unsubmitted request.
     newest: Option<Instant>,
-    /// Batches in flight, by id.
+    /// Submitted batches without results, by batch id.
     in_flight: BTreeMap<String, InFlightBatch>,
-    /// Batches of requests without a reply, by request.
+    /// Batch ids of submitted requests without a reply, by request id.
     batch_of: HashMap<String, String>,
-    /// Directories whose batch log is loaded.
+    /// Directories whose batch log has been read.
     log_dirs: HashSet<PathBuf>,
-    /// True while submission is paused until a batch ends, because the provider's limit is reached.
+    /// True while the provider's queue limit pauses submission; a batch that ends lifts the pause.
     is_backlogged: bool,
     next_poll: Instant,
 }
@@ -41,9 +41,9 @@ pub(super) struct BatchCollector {
 struct InFlightBatch {
     waiting: HashMap<String, QueuedItem>,
     since: Instant,
-    /// True if an earlier process submitted the batch.
+    /// True if the batch was found in a log of an earlier process.
     found: bool,
-    /// Start of the period in which the status has been unknown.
+    /// Time since which the status of the batch has been unavailable.
     unknown: Option<Instant>,
 }
 
@@ -69,7 +69,7 @@ impl BatchCollector {
         }
     }
 
-    /// Runs until all request channels are closed.
+    /// Runs until all senders to the request queue are dropped.
     pub(super) fn run(mut self) {
         loop {
             let received = match self.due() {
@@ -91,14 +91,14 @@ impl BatchCollector {
         }
     }
 
-    /// Returns the time of the next action if no request arrives.
+    /// Returns the time of the next submission or poll if no request arrives before.
     fn due(&self) -> Option<Instant> {
         let send = self.newest.filter(|_| !self.is_backlogged).map(|newest| newest + self.settings.batching.wait);
         let poll = (!self.in_flight.is_empty()).then_some(self.next_poll);
         send.into_iter().chain(poll).min()
     }
 
-    /// Accepts a request. It joins its existing batch, or waits for the next one.
+    /// Accepts a request: attaches it to the batch that already contains it, or queues it for the next batch.
     fn take(&mut self, queued: QueuedItem) {
         if let Some(folder) = &queued.item.folder
             && self.log_dirs.insert(folder.clone())
@@ -129,7 +129,7 @@ impl BatchCollector {
         self.unsent.push(queued);
     }
 
-    /// Submits full batches, and everything if no request has arrived for a while.
+    /// Submits full batches. If no request has arrived for the configured time, also submits the remaining requests.
     fn send(&mut self) {
         while !self.is_backlogged {
             let quiet = self.newest.is_some_and(|newest| newest + self.settings.batching.wait <= Instant::now());
@@ -148,7 +148,7 @@ impl BatchCollector {
         }
     }
 
-    /// Returns the number of requests in the next batch, and true if the batch is full.
+    /// Returns the number of requests that fit into the next batch, and true if that batch is full.
     fn next_batch(&self) -> (usize, bool) {
         let (mut n, mut bytes) = (0, 0);
         for queued in &self.unsent {
@@ -184,7 +184,7 @@ impl BatchCollector {
         }
     }
 
-    /// Polls every batch in flight.
+    /// Polls the status of every batch in flight.
     fn poll_batches(&mut self) {
         let all = std::mem::take(&mut self.in_flight);
         let mut left = all.len();
@@ -240,7 +240,7 @@ impl BatchCollector {
         }
     }
 
-    /// Ends a batch, with this result for the requests without their own result.
+    /// Ends a batch. Requests that are still waiting get `result`.
     fn end(&mut self, out: InFlightBatch, result: ItemResult) {
         self.is_backlogged = false;
         for (item, queued) in out.waiting {
@@ -249,7 +249,7 @@ impl BatchCollector {
         }
     }
 
-    /// Queues the requests of a rejected batch again.
+    /// Puts the requests of a rejected or lost batch back into the queue.
     fn requeue(&mut self, out: InFlightBatch) {
         for (item, queued) in out.waiting {
             self.batch_of.remove(&item);

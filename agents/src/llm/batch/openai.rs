@@ -1,4 +1,4 @@
-//! OpenAI's batch interface: a file of requests is uploaded and made into a batch; the replies are another file.
+//! OpenAI's batch interface: requests are uploaded as a file, from which a batch is created; results are another file.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -7,7 +7,7 @@ use super::batch_api::{BatchApi, BatchStatus};
 use super::{ItemResult, QueuedItem};
 use crate::llm::http::HttpResponse;
 
-/// Submits requests and returns the id of the batch.
+/// Submits a batch of requests and returns the batch id.
 pub(super) fn create(wire: &BatchApi, items: &[QueuedItem]) -> Result<String, ItemResult> {
     // Request bodies are JSON already.
     let line = |queued: &QueuedItem| {
@@ -22,7 +22,7 @@ pub(super) fn create(wire: &BatchApi, items: &[QueuedItem]) -> Result<String, It
     wire.post_for_id("/batches", "application/json", batch.to_string().as_bytes())
 }
 
-/// Returns a multipart form with the file of requests, and its content type.
+/// Returns a multipart form that contains the request file, and the form's content type.
 fn form(lines: &str) -> (String, String) {
     // A boundary that cannot occur in the text: the text cannot contain its own digest.
     let mark = format!("ludex-{}", hex::encode(&Sha256::digest(lines)[..16]));
@@ -62,7 +62,7 @@ fn failed(error: &Value) -> BatchStatus {
     }
 }
 
-/// Parses a line of a result or error file.
+/// Parses a line of a result or error file as a request id and its result.
 fn parse_result(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let response = &line["response"];

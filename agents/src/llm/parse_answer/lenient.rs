@@ -1,16 +1,16 @@
-//! Lenient parsing of moves: different spacing or case, or a move within a sentence.
+//! Lenient parsing of moves: with different spacing or case, or within a sentence.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{Action, MoveRequest};
 
-/// Words before a move that negate it. Only moves that are words themselves are parsed as part of a sentence.
+/// Words that negate a following move. They matter only for moves that consist of letters.
 const DENIALS: [&str; 6] = ["not", "no", "never", "don't", "won't", "can't"];
 
-/// Texts of the legal moves.
+/// Texts of the legal moves, prepared for lenient parsing.
 pub(super) struct LegalMoveTexts {
-    /// Each move with its text, without spaces.
+    /// Action id and text, without spaces, of each legal move.
     moves: Vec<(Action, Vec<char>)>,
-    /// True if case distinguishes moves, as in chess.
+    /// True if case is significant, as in chess.
     cased: bool,
 }
 
@@ -23,7 +23,8 @@ impl LegalMoveTexts {
         LegalMoveTexts { moves, cased }
     }
 
-    /// Returns the only legal move equal to `text`, ignoring spaces, and case if it is not significant.
+    /// Returns the legal move whose text equals `text`, if there is exactly one. Ignores spaces, and ignores case
+    /// unless it is significant.
     pub(super) fn find_lenient(&self, text: &str) -> Option<Action> {
         let wanted = squeezed(text);
         let mut able = self
@@ -34,7 +35,7 @@ impl LegalMoveTexts {
         able.next().is_none().then_some(found)
     }
 
-    /// Returns the legal move named in a line, if there is exactly one.
+    /// Returns the legal move that a line contains, if it contains exactly one.
     pub(super) fn only(&self, line: &str) -> Option<Action> {
         let line: Vec<char> = line.chars().collect();
         let mut found: Option<Action> = None;
@@ -60,7 +61,7 @@ impl LegalMoveTexts {
         found
     }
 
-    /// Returns the end of `text` if the line has it at `at` as a separate word.
+    /// Returns the end offset of `text` in the line if it occurs at offset `at` as a separate word.
     fn end(&self, line: &[char], at: usize, text: &[char]) -> Option<usize> {
         let mut next = at;
         for (k, &c) in text.iter().enumerate() {
@@ -81,7 +82,7 @@ impl LegalMoveTexts {
         (!text.is_empty() && !cut && !number).then_some(next)
     }
 
-    /// Returns true if a move that is a word ends its line and is not negated.
+    /// Returns true if the move at `at..end` is not negated and is the last word of its line.
     fn stands_alone(&self, line: &[char], at: usize, end: usize) -> bool {
         let before: String = line[..at].iter().collect::<String>().to_lowercase();
         let denied = before.split_whitespace().any(|word| {
@@ -96,7 +97,7 @@ impl LegalMoveTexts {
     }
 }
 
-/// Returns true for letters of scripts without spaces between words.
+/// Returns true for letters of scripts that do not separate words by spaces.
 fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{ac00}'..='\u{d7af}').contains(&c)
 }

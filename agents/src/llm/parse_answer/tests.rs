@@ -3,7 +3,7 @@ use ludex_games::load;
 
 use super::*;
 
-/// Returns the verdict and the parsed move of a reply in the first position of a game.
+/// Parses `answer` as a reply in the initial position of a game. Returns the verdict and the text of the move.
 fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
     let game = load(game).unwrap();
     let state = game.start();
@@ -16,7 +16,7 @@ fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
 }
 
 #[test]
-fn last_valid_move_counts() {
+fn last_valid_move_is_parsed() {
     let read = |answer| first("tic_tac_toe", answer).1;
     for answer in [
         "x(1,1)",
@@ -71,7 +71,7 @@ fn documents_and_free_text_are_moves_if_game_accepts_them() {
     }
 }
 
-/// A refused document reaches the rules unchanged, so that they can list its issues.
+/// Checks that a refused document reaches the rules unchanged, so that they can list its issues.
 #[test]
 fn invalid_document_is_submitted_whole() {
     let game = load("bargaining(talk=true)").unwrap();
@@ -95,7 +95,7 @@ fn invalid_document_is_submitted_whole() {
 }
 
 #[test]
-fn known_but_unavailable_move_is_illegal() {
+fn move_outside_the_legal_list_is_illegal() {
     let state = load("tic_tac_toe").unwrap().start();
     let view = state.view(Viewer::Seat(0));
     let ask = MoveRequest::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
@@ -103,7 +103,7 @@ fn known_but_unavailable_move_is_illegal() {
     assert_eq!((reading.verdict, reading.mv), ("illegal", None));
 }
 
-/// Malformed replies in every game: no panics, and no move that the rules would refuse.
+/// Checks malformed replies in every game: they cause no panic and yield no move that the rules would refuse.
 #[test]
 fn malformed_replies_are_not_moves() {
     let odd = [
@@ -173,14 +173,14 @@ fn vote_and_emotion_parsers_accept_common_forms() {
 }
 
 #[test]
-fn notes_beside_the_move_are_parsed() {
+fn notes_are_parsed_from_json_and_labels() {
     assert_eq!(note(r#"{"analysis": "fine", "move": "x"}"#, "analysis").as_deref(), Some("fine"));
     assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
 }
 
-/// Replies that a person understands, with their moves; tic-tac-toe unless they name another game.
+/// Checks replies that a person would understand. Replies without a game name are for tic-tac-toe.
 #[test]
-fn human_readable_replies_are_parsed() {
+fn readable_replies_are_parsed() {
     let board: &[(&str, &str)] = &[
         // Spaces and case.
         ("Answer: x(0, 0)", "x(0,0)"),

@@ -1,4 +1,4 @@
-//! One call in the conversation of the match, for reasoning and the move.
+//! One call per move in a conversation that spans the match; the reply contains reasoning and the move.
 
 use minijinja::context;
 

@@ -1,4 +1,4 @@
-//! Chain of thought: one call, for reasoning before the move.
+//! Chain of thought: one call, whose reply contains reasoning and then the move.
 
 use minijinja::context;
 
@@ -10,7 +10,7 @@ pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentE
     attempt.request_move("move", &task(attempt.llm.prompts.wording.variant))
 }
 
-/// Returns the prompt with one of the opening sentences.
+/// Returns the task whose prompt has the given variant of the opening sentence.
 pub(super) fn task(variant: usize) -> Task {
     Task { template: "cot.j2", wants: AnswerKind::Reasoned, more: context! { variant } }
 }

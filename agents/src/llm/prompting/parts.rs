@@ -1,4 +1,4 @@
-//! One call for three parts: situation, reasons, answer.
+//! One call, whose reply has three parts: situation, reasons and answer.
 
 use minijinja::context;
 

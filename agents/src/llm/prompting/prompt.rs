@@ -1,4 +1,4 @@
-//! One call for the move alone.
+//! One call, whose reply contains only the move.
 
 use minijinja::context;
 

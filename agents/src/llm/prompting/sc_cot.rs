@@ -1,11 +1,11 @@
-//! Self-consistency: several chains of thought and a majority vote.
+//! Self-consistency: a majority vote over several chains of thought.
 
 use super::cot;
 use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall, most};
 
-/// Samples without a legal move do not vote. Ties go to the first move. If no sample has a move, the last one is
-/// returned.
+/// Samples replies, and returns one with the most frequent legal move. The earliest move wins a tie. If no reply has a
+/// legal move, returns the last one.
 pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let task = cot::task(attempt.llm.prompts.wording.variant);
     let mut samples = vec![attempt.request_move("sample", &task)?];

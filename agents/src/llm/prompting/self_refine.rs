@@ -1,4 +1,4 @@
-//! Self-refinement: a draft, a critique of it, and a refined answer.
+//! Self-refinement: a draft, a critique of the draft, and a refined answer.
 
 use minijinja::context;
 
@@ -6,7 +6,7 @@ use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{AnswerKind, Task};
 
-/// If the refinement has no legal move, the draft is returned if it has one.
+/// Returns the refined answer. If only the draft has a legal move, returns the draft.
 pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let first = attempt.request_move("draft", &draft())?;
     let draft = first.call.answer.trim().to_owned();

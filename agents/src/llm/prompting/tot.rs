@@ -1,5 +1,5 @@
-//! Tree of thoughts, breadth first and two steps deep. Votes select one of several plans, then one of several moves for
-//! that plan.
+//! Tree of thoughts, searched breadth first over two steps. Votes select one of several plans, then one of several
+//! moves for that plan.
 
 use minijinja::context;
 
@@ -7,7 +7,8 @@ use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{AnswerKind, Task};
 
-/// Only legal moves are candidates. Without candidates, the last reply is returned.
+/// Returns the reply whose move won the vote. Only replies with a legal move are candidates; without candidates,
+/// returns the last reply.
 pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let (width, votes) = (attempt.llm.endpoint.settings.width, attempt.llm.endpoint.settings.votes);
     let mut thoughts = Vec::new();
@@ -28,12 +29,12 @@ pub(super) fn choose(attempt: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentE
     Ok(drafts.swap_remove(legal[best]))
 }
 
-/// Returns the task of the first step.
+/// Returns the task of the first step, which requests a plan.
 pub(super) fn thought() -> Task {
     Task { template: "thought.j2", wants: AnswerKind::Words, more: context! {} }
 }
 
-/// Returns the task of the second step.
+/// Returns the task of the second step, which requests a move for the plan `thought`.
 fn act(thought: &str) -> Task {
     Task { template: "act.j2", wants: AnswerKind::Reasoned, more: context! { thought } }
 }

@@ -1,15 +1,16 @@
 //! Bitboard of Connect Four with six rows and seven columns.
 //!
-//! Bits run column by column, each from the bottom, with one bit on top that stays empty: an addition drops a stone,
-//! and lines cannot continue into the next column. Source: Tromp's *Fhourstones*; Pons, *Solving Connect Four* (2019).
+//! Bits are numbered column by column, from the bottom up. One extra bit above each column stays empty, so that an
+//! addition drops a stone and lines do not continue into the next column. Source: Tromp's *Fhourstones*; Pons, *Solving
+//! Connect Four* (2019).
 
 pub(super) const ROWS: u32 = 6;
 pub(super) const COLUMNS: u32 = 7;
 pub(super) const CELLS: u32 = ROWS * COLUMNS;
 
-/// Bits from one column to the next.
+/// Number of bits per column.
 const STRIDE: u32 = ROWS + 1;
-/// Lowest cell of every column.
+/// Bit mask of the lowest cell of every column.
 const BOTTOM: u64 = {
     let (mut bits, mut column) = (0, 0);
     while column < COLUMNS {
@@ -20,17 +21,17 @@ const BOTTOM: u64 = {
 };
 const BOARD: u64 = BOTTOM * ((1 << ROWS) - 1);
 
-/// Position in which neither side has four in a row.
+/// Position in which neither side has four stones in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BitBoard {
-    /// Stones of the side to move.
+    /// Bit mask of the stones of the side to move.
     mine: u64,
-    /// Stones of both sides.
+    /// Bit mask of the stones of both sides.
     all: u64,
     pub(super) ply: u32,
 }
 
-/// Returns the empty cells, reachable or not, that would give `stones` four in a row.
+/// Returns the empty cells that would complete four in a row for `stones`, even if a stone cannot be dropped there yet.
 fn fours(stones: u64, all: u64) -> u64 {
     // Vertical: the three stones must be directly below.
     let mut cells = stones << 1 & stones << 2 & stones << 3;
@@ -45,7 +46,7 @@ fn fours(stones: u64, all: u64) -> u64 {
 }
 
 impl BitBoard {
-    /// Parses a position from rows of `.`, `x` and `o`, the top row first.
+    /// Parses a position from rows of `.`, `x` and `o`, with the top row first.
     pub(super) fn from_rows(board: &[String]) -> BitBoard {
         let (mut sides, mut all) = ([0u64; 2], 0u64);
         for (row, line) in (0..ROWS).zip(board.iter().rev()) {
@@ -62,7 +63,7 @@ impl BitBoard {
         BitBoard { mine: sides[all.count_ones() as usize & 1], all, ply: all.count_ones() }
     }
 
-    /// Returns the cells on which a stone can be dropped.
+    /// Returns the cells on which the next stone can be dropped.
     pub(super) fn open(self) -> u64 {
         (self.all + BOTTOM) & BOARD
     }
@@ -77,8 +78,8 @@ impl BitBoard {
         fours(self.mine, self.all) & self.open()
     }
 
-    /// Returns the open cells after which the other side cannot win immediately. Empty if the other side wins against
-    /// every move.
+    /// Returns the open cells after which the opponent cannot win immediately; empty if the opponent wins after every
+    /// move.
     pub(super) fn safe(self) -> u64 {
         let (open, theirs) = (self.open(), fours(self.all ^ self.mine, self.all));
         let forced = open & theirs;
@@ -91,27 +92,27 @@ impl BitBoard {
         open & !(theirs >> 1)
     }
 
-    /// Returns the open cells that would win immediately for the other side.
+    /// Returns the open cells that would win immediately for the opponent.
     pub(super) fn blocking_cells(self) -> u64 {
         fours(self.all ^ self.mine, self.all) & self.open()
     }
 
-    /// Returns the position after a stone of the side to move on an open cell that does not win.
+    /// Returns the position after the side to move drops a stone on an open cell. The move must not win.
     pub(super) fn after(self, cell: u64) -> BitBoard {
         BitBoard { mine: self.all ^ self.mine, all: self.all | cell, ply: self.ply + 1 }
     }
 
-    /// Returns the number of winning cells of the side to move after it plays `cell`, used for move ordering.
+    /// Returns the number of cells that would win for the side to move after it plays `cell`. Used for move ordering.
     pub(super) fn threats(self, cell: u64) -> u32 {
         fours(self.mine | cell, self.all | cell).count_ones()
     }
 
-    /// Returns a unique number of the position.
+    /// Returns a number that identifies the position.
     pub(super) fn key(self) -> u64 {
         self.mine + self.all
     }
 
-    /// Returns the mirror image.
+    /// Returns the position mirrored left to right.
     pub(super) fn mirrored(self) -> BitBoard {
         let flip = |bits: u64| {
             let file = |column: u32| bits >> (column * STRIDE) & ((1 << STRIDE) - 1);
@@ -120,8 +121,8 @@ impl BitBoard {
         BitBoard { mine: flip(self.mine), all: flip(self.all), ply: self.ply }
     }
 
-    /// Returns the columns as base-3 digits: stones from the bottom, 1 for the side to move and 2 for the other, and a
-    /// 0 after each column. Fits 29 bits up to ply 12.
+    /// Returns the position as a base-3 number. Each column contributes its stones from the bottom up, 1 for the side
+    /// to move and 2 for the opponent, then a 0 as separator. Up to ply 12, the number fits 29 bits.
     pub(super) fn ternary(self) -> u64 {
         let mut number = 0;
         for column in 0..COLUMNS {

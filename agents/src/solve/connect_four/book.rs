@@ -1,22 +1,23 @@
-//! Opening book: the solver's move in every early position that it can reach against any opponent.
+//! Opening book of the solver: one move for every early position that can occur when the solver plays, against any
+//! opponent.
 //!
 //! Created by `cargo run --release -p ludex-agents --example tables -- connect_four`. Entries are sorted and have four
-//! bytes, little-endian: eight times the position's base-3 number (`ternary`, the smaller of the position and its mirror
-//! image) plus the column to play.
+//! bytes, little-endian: eight times the position's number, plus the column to play. The number is the smaller base-3
+//! number (`ternary`) of the position and its mirror image.
 
 use std::collections::BTreeMap;
 
 use super::board::{BitBoard, COLUMNS, column};
 use super::search::{Search, first, ordered};
 
-/// Last ply in the book.
+/// Last ply that the book covers.
 pub(super) const LAST: u32 = 12;
-/// Table slots for the creation of the book: a prime, 1 GiB of memory.
+/// Number of table slots when the book is created: a prime, which takes 1 GiB of memory.
 const SLOTS: usize = 134_217_689;
 
 static BOOK: &[u8] = include_bytes!("book.bin");
 
-/// Returns the cell to play, if the position is in the book.
+/// Returns the cell of the book's move; `None` if the position is not in the book.
 pub(super) fn find(p: BitBoard) -> Option<u64> {
     if p.ply > LAST {
         return None;
@@ -33,13 +34,13 @@ pub(super) fn find(p: BitBoard) -> Option<u64> {
     Some(p.cell(if mirrored { COLUMNS - 1 - column } else { column }))
 }
 
-/// Returns the smaller number of the position and its mirror image. Returns true with it if that is the mirror image.
+/// Returns the smaller base-3 number of the position and its mirror image, and true if it belongs to the mirror image.
 fn number(p: BitBoard) -> (u32, bool) {
     let (straight, mirrored) = (p.ternary(), p.mirrored().ternary());
     (straight.min(mirrored) as u32, mirrored < straight)
 }
 
-/// Solves the opening, which takes about seven minutes on one core.
+/// Solves the opening and returns the book. Takes about seven minutes on one core.
 pub fn generate() -> Vec<u8> {
     let (mut search, mut book) = (Search::sized(SLOTS, u64::MAX), BTreeMap::new());
     for seat in [0, 1] {
@@ -48,7 +49,7 @@ pub fn generate() -> Vec<u8> {
     book.into_iter().flat_map(|(number, column)| (number << 3 | column).to_le_bytes()).collect()
 }
 
-/// Stores the solver's moves in the given seat from `p` on.
+/// Adds the solver's moves to the book for all positions that can follow `p` if the solver plays `seat`.
 fn walk(p: BitBoard, seat: u32, search: &mut Search, book: &mut BTreeMap<u32, u32>) {
     if p.ply > LAST || p.wins() != 0 || p.safe() == 0 {
         return;

@@ -1,23 +1,24 @@
 //! Alpha-beta search to the end of the game, with null windows, a transposition table and move ordering by threats.
 //!
-//! Scores are those of Pons: 0 for a draw; for a win, the number of stones that the winner has left after it, plus one;
-//! negative for a loss. Faster wins and slower losses score more, and the sign is the game's result.
+//! Scores follow Pons: 0 for a draw, positive for a win, negative for a loss. The score of a win is the number of
+//! stones that the winner has left, plus one. Faster wins and slower losses therefore have greater scores.
 
 use super::board::{BitBoard, CELLS, COLUMNS, column};
 
-/// Slots of the table: a prime, to spread the keys.
+/// Default number of table slots: a prime, which spreads the keys.
 const SMALL: usize = 1_048_573;
 
 /// Order of columns, center first.
 const ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 
-/// Number of stones below which mirror images share a table entry; later, mirroring costs more than it saves.
+/// Number of stones below which mirror images share a table entry. In later positions, mirroring costs more than it
+/// saves.
 const MIRRORED: u32 = 12;
 
-/// Search with its transposition table. The table is valid for all positions, so one search may serve many.
+/// Search with its transposition table. Table entries remain valid, so one search may be used for many positions.
 pub struct Search {
-    /// Key of the position above 8 bits of bound: 1 to `RANGE` is an upper bound, greater values are lower bounds; 0 is
-    /// empty.
+    /// Slots: the position's key, shifted left by 8 bits, plus a bound. Bounds from 1 to `RANGE` are upper bounds,
+    /// greater values are lower bounds, and 0 marks an empty slot.
     table: Vec<u64>,
     nodes: u64,
     most: u64,
@@ -28,17 +29,17 @@ const BEST: i32 = (CELLS as i32 + 1) / 2 - 3;
 const RANGE: i32 = BEST - WORST + 1;
 
 impl Search {
-    /// Creates a search for single moves that gives up after `most` nodes.
+    /// Creates a search for one move, which stops after `most` nodes.
     pub fn new(most: u64) -> Search {
         Search::sized(SMALL, most)
     }
 
-    /// Creates a search with this many table slots.
+    /// Creates a search with `slots` table slots, which stops after `most` nodes.
     pub fn sized(slots: usize, most: u64) -> Search {
         Search { table: vec![0; slots], nodes: 0, most }
     }
 
-    /// Returns the exact score; `None` if the search gave up.
+    /// Returns the exact score of a position; `None` if the search reached its node limit.
     pub fn score(&mut self, p: BitBoard) -> Option<i32> {
         let stones = |left: u32| (left as i32) / 2;
         if p.wins() != 0 {
@@ -63,13 +64,14 @@ impl Search {
         Some(low)
     }
 
-    /// Returns true if the side that is not to move has at least `score`; `None` if the search gave up. The side to
-    /// move must not have a win in one.
+    /// Returns true if the score of the side that just moved is at least `score`; `None` if the search reached its node
+    /// limit. The side to move must not be able to win immediately.
     pub fn holds(&mut self, p: BitBoard, score: i32) -> Option<bool> {
         Some(self.alpha_beta(p, -score, 1 - score)? <= -score)
     }
 
-    /// Returns the score of a position without a win in one if it lies between `alpha` and `beta`, otherwise a bound.
+    /// Returns the score of a position if it lies between `alpha` and `beta`, otherwise a bound; `None` at the node
+    /// limit. The side to move must not be able to win immediately.
     fn alpha_beta(&mut self, p: BitBoard, mut alpha: i32, mut beta: i32) -> Option<i32> {
         self.nodes += 1;
         if self.nodes > self.most {
@@ -127,7 +129,7 @@ impl Search {
     }
 }
 
-/// Returns the moves of `cells`, most threats first, then the most central, with their number.
+/// Returns the moves of `cells` and their number. Moves that create more threats come first, then more central moves.
 pub(super) fn ordered(p: BitBoard, cells: u64) -> ([u64; COLUMNS as usize], usize) {
     let (mut moves, mut threats, mut count) = ([0; COLUMNS as usize], [0; COLUMNS as usize], 0);
     for c in ORDER {
@@ -148,7 +150,8 @@ pub(super) fn ordered(p: BitBoard, cells: u64) -> ([u64; COLUMNS as usize], usiz
     (moves, count)
 }
 
-/// Returns the first move in search order that wins, otherwise one that draws; `Some(None)` if all lose.
+/// Returns the first move in search order that wins, otherwise the first that draws. Returns `Some(None)` if all moves
+/// lose, and `None` if the search reached its node limit.
 pub(super) fn first(p: BitBoard, search: &mut Search) -> Option<Option<u64>> {
     let (moves, count) = ordered(p, p.safe());
     for score in [1, 0] {

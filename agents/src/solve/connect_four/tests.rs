@@ -2,7 +2,7 @@ use ludex_env::{DynState, Stream, ToMove};
 
 use super::*;
 
-/// Plays this many random plies; `None` if the game ends or the side to move could end it.
+/// Plays `ply` random plies from the empty board; `None` if the game ends or the side to move could win immediately.
 fn random(ply: u32, rng: &mut Stream) -> Option<(BitBoard, Box<dyn DynState>)> {
     let mut state = ludex_games::load(GAME).unwrap().start();
     let mut p = BitBoard::default();
@@ -18,7 +18,7 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(BitBoard, Box<dyn DynState>)> {
     (state.turn() != ToMove::Over && p.wins() == 0).then_some((p, state))
 }
 
-/// Returns the score by plain alpha-beta with the game's own rules.
+/// Returns the score of a position by plain alpha-beta search with the game's own rules.
 fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
     let ToMove::Seat(seat) = state.turn() else {
         // Only the last mover can have won: the score counts its remaining stones and the winning stone.
@@ -62,7 +62,7 @@ fn score_matches_plain_alpha_beta() {
 }
 
 #[test]
-fn position_from_rows_matches_moves() {
+fn position_parsed_from_rows_matches_played_moves() {
     let mut rng = Stream::from_text("drawings");
     for ply in (0..30).cycle().take(300) {
         let Some((p, state)) = random(ply, &mut rng) else {
@@ -106,7 +106,7 @@ fn search_stops_at_node_limit() {
 }
 
 #[test]
-fn book_covers_replies_to_its_own_moves() {
+fn book_covers_every_reply_to_its_moves() {
     assert_eq!(book::find(BitBoard::default()).map(board::column), Some(3));
     let mut rng = Stream::from_text("book");
     let mut checked = 0;

@@ -15,7 +15,7 @@ pub(super) struct Bounds {
 /// Maximum number of search steps for simple cycles, to bound the search in graphs with many paths but few cycles.
 const STEPS: u64 = 20_000_000;
 
-/// Largest component that is searched for its longest cycle.
+/// Maximum number of nodes in a component for the search of the longest cycle.
 const SEARCHED: usize = 20;
 
 /// Results of the search.
@@ -33,7 +33,7 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// Measures a graph with at most one edge between two of its `n` nodes; edges are in order.
+    /// Measures a graph of `n` nodes with at most one edge between two nodes. Edges must be in ascending order.
     pub fn of(n: usize, edges: &[(usize, usize, u64)], bounds: &Bounds) -> Loops {
         let mut graph: DiGraphMap<usize, ()> = DiGraphMap::new();
         for node in 0..n {
@@ -66,7 +66,7 @@ impl Loops {
         }
     }
 
-    /// Returns each number with its name.
+    /// Returns the name and value of each measure.
     pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
         let count = |n: usize| Some(n as f64);
         vec![
@@ -83,8 +83,8 @@ impl Loops {
     }
 }
 
-/// Returns the number of back edges of a depth-first search from the nodes in order, neighbors in order, and the length
-/// of the longest cycle that one of them closes.
+/// Returns the number of back edges of a depth-first search, and the length of the longest cycle that a back edge
+/// closes. The search visits nodes and neighbors in ascending order.
 fn back_edges(n: usize, graph: &DiGraphMap<usize, ()>) -> (usize, usize) {
     let (mut depth, mut found, mut longest) = (vec![0; n], 0, 0);
     depth_first_search(graph, 0..n, |event| match event {
@@ -112,7 +112,7 @@ fn triangles(n: usize, graph: &DiGraphMap<usize, ()>) -> usize {
     found
 }
 
-/// Counts the simple cycles within components, each from its first node.
+/// Counts the simple cycles within a component. Each cycle is counted at its first node.
 fn simple_circles(n: usize, graph: &DiGraphMap<usize, ()>, component: &[usize], bounds: &Bounds) -> u64 {
     let (mut found, mut steps) = (0, 0);
     for first in 0..n {

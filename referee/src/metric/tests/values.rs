@@ -1,4 +1,4 @@
-//! Small cases compared with other programs; referee/tests/data/values.py computed the numbers.
+//! Small cases compared with external programs, with numbers computed by `referee/tests/data/values.py`.
 
 use ndarray::Array2;
 use serde_json::Value as Json;

@@ -5,18 +5,18 @@
 //! `V = H^-1 (G / (G - 1) sum of g_b g_b^T) H^-1` for `G` blocks (K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986).
 //! The prior's half win and half loss vary as in the bootstrap: Gamma(1/2), with the variance 1/2.
 //!
-//! A run that stops when this error is small stops too early if its first blocks are alike by chance. Chow and Robbins
-//! therefore add `1/n` to the observed variance (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width
-//! sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965). Here one more block is
-//! added, with the model's variance for independent games: `H^-1 / G`.
+//! A run that stops when this error is small stops too early if its first blocks happen to have similar results. Chow
+//! and Robbins therefore add `1/n` to the observed variance (Y. S. Chow and H. Robbins, "On the asymptotic theory of
+//! fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965). Instead,
+//! this module adds one block with the model's variance for independent games: `H^-1 / G`.
 
 use ndarray::Array1;
 
 use super::{Problem, of_one, substitute};
 
 impl Problem {
-    /// Returns the number of blocks of each of `players`, and the error of its theta; `times` is the number of units of
-    /// each kind. The error needs two blocks. `players` are the free players, ascending.
+    /// Returns, for each of the free `players` (ascending), the number of blocks and the standard error of theta; the
+    /// error is `None` for fewer than two blocks. `times` is the number of units of each kind.
     pub(super) fn errors(&self, times: &[u32], nu: f64, theta: &[f64], players: &[usize]) -> Vec<(usize, Option<f64>)> {
         let mut place = vec![None; theta.len()];
         players.iter().enumerate().for_each(|(i, &p)| place[p] = Some(i));

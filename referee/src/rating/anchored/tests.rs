@@ -18,7 +18,7 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn two_players_match_hand_values() {
+fn two_players_match_hand_computed_values() {
     // 30 : 10 with half a win and half a loss more: 400 log10(30.5 / 10.5), which is 185.2.
     let games = [repeat(1, 0, 1.0, 30), repeat(1, 0, 0.0, 10)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
@@ -30,7 +30,7 @@ fn two_players_match_hand_values() {
 }
 
 #[test]
-fn two_players_with_draws_match_hand_values() {
+fn two_players_with_draws_match_hand_computed_values() {
     // The model fits three counts exactly: theta = ln(w / l), nu = d / sqrt(w l).
     let games = [repeat(1, 0, 1.0, 50), repeat(1, 0, 0.5, 25), repeat(1, 0, 0.0, 25)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
@@ -96,7 +96,7 @@ fn estimates_recover_known_strengths() {
 }
 
 #[test]
-fn several_anchors_remain_fixed() {
+fn ratings_of_anchors_remain_fixed() {
     let truth = [0.0, 200.0, 400.0, 300.0];
     let games = simulate(&truth, 0.4, 600, 9);
     let r = anchored(4, &games, &quick(&[(0, 0.0), (2, 400.0)]));
@@ -151,7 +151,7 @@ fn resampling_preserves_pairs() {
 }
 
 #[test]
-fn groups_without_an_anchor_are_relative() {
+fn groups_without_an_anchor_have_relative_ratings() {
     // 0 (fixed) and 1 meet; 2 and 3 meet only each other; 4 has no games.
     let games = [repeat(0, 1, 0.5, 4), repeat(2, 3, 1.0, 3), repeat(2, 3, 0.0, 1)].concat();
     let r = anchored(5, &games, &quick(&[(0, 0.0)]));
@@ -184,7 +184,7 @@ fn equal_points_against_the_same_field_give_equal_ratings() {
 }
 
 #[test]
-fn rating_does_not_change_when_others_are_added() {
+fn rating_does_not_change_when_players_are_added() {
     // One agent against a constant; later another agent that draws every game against it, and a pair of others.
     let own = [repeat(1, 0, 1.0, 12), repeat(1, 0, 0.5, 3), repeat(1, 0, 0.0, 5)].concat();
     let others = [repeat(2, 0, 0.5, 40), repeat(3, 4, 1.0, 7), repeat(4, 0, 0.0, 9)].concat();
@@ -198,7 +198,7 @@ fn rating_does_not_change_when_others_are_added() {
     assert!(together.players[3].unwrap().anchored && alone.players[3].is_none());
 }
 
-/// Returns games of one player against a constant, block by block.
+/// Returns games of one player against a constant; each element of `blocks` holds the two scores of a block.
 fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
     let game = |(k, scores): (usize, &[f64; 2])| {
         scores.map(|score| PlayedGame { pair: Some(k), ..PlayedGame::two(1, 0, score) })
@@ -207,7 +207,7 @@ fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
 }
 
 #[test]
-fn errors_match_hand_values() {
+fn standard_errors_match_hand_computed_values() {
     let blocks = [vec![[1.0, 1.0]; 10], vec![[1.0, 0.0]; 20], vec![[0.0, 0.0]; 10]].concat();
     let got = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[(0, 0.0)]) });
     let rating = got.players[1].unwrap();
@@ -227,7 +227,7 @@ fn errors_match_hand_values() {
 }
 
 #[test]
-fn errors_agree_with_the_bootstrap() {
+fn standard_errors_agree_with_the_bootstrap() {
     let truth = [0.0, 150.0, 310.0, 200.0];
     for (draws, seed) in [(0.0, 11), (0.4, 12)] {
         let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(draws), resamples: 2000, seed };

@@ -33,8 +33,8 @@ fn name(block: &Block) -> String {
     key("p", &block.pairing, block.index, block.matches[0].turn)
 }
 
-/// Plays a plan to its end; `keep` selects the matches of each wave. Returns the blocks by number and the size of the
-/// largest wave.
+/// Plays a plan to its end in waves of due matches, of which `keep` selects the matches to play. Returns the blocks by
+/// number, and the size of the largest wave.
 fn played(
     plan: &Plan,
     result: impl Fn(&Block) -> MatchScore,
@@ -56,7 +56,8 @@ fn played(
     }
 }
 
-/// Returns true if the ratings after these matches have converged by the rule in the reference.
+/// Returns true if the ratings after these matches meet the convergence criterion, computed as the suite reference
+/// describes.
 fn settled(candidates: usize, blocks: &[Block]) -> bool {
     let points = |block: &Block| if let MatchScore::Points(points) = result(block) { points } else { 0.0 };
     let games: Vec<PlayedGame> =
@@ -111,7 +112,7 @@ fn scale_changes_minimum_and_maximum_of_matches() {
 }
 
 #[test]
-fn one_shard_has_the_whole_part() {
+fn part_with_random_pairs_belongs_to_one_shard() {
     let mut plan = plan(3, STOP, 1.0);
     let shares = [1, 2].map(|number| {
         plan.shard = Some(format!("{number}/2").parse().unwrap());

@@ -17,7 +17,7 @@ pub struct Entrant {
 }
 
 impl Plan {
-    /// Returns the candidates of a part, or their variants in it.
+    /// Returns the candidates of a part, or the variants that replace them in the part.
     pub(super) fn varied(&mut self, part: &PartSpec, candidates: usize) -> Vec<usize> {
         let mut who: Vec<usize> = (0..candidates).collect();
         let axis = self.suite.variants_in(&part.id);
@@ -55,7 +55,7 @@ impl Plan {
         self.entrant(Entrant { name: name.clone(), spec: spec.clone(), variant: None, candidate: false })
     }
 
-    /// Returns the index of an agent, and adds the agent if it is new.
+    /// Returns the index of an agent in the plan. A new agent is added first.
     fn entrant(&mut self, entrant: Entrant) -> usize {
         let known = self.agents.iter().position(|e| *e == entrant);
         known.unwrap_or_else(|| {

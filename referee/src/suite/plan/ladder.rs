@@ -26,7 +26,7 @@ impl PlannedPart {
         levels
     }
 
-    /// Returns the result of candidate `a` against a level, if all its matches are complete.
+    /// Returns the result of candidate `a` against a level, if all matches at the level are complete.
     pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
@@ -41,8 +41,8 @@ impl PlannedPart {
         Some(tally)
     }
 
-    /// Returns true if a level is passed: at least half of the decided matches are won. If no match was decided, the
-    /// level is passed only in a part whose best result is a draw.
+    /// Returns true if a level is passed: at least half of the decided matches are won. Without decided matches, a
+    /// level is passed only if a draw is the best possible result in the part.
     pub(super) fn passed(&self, tally: &Tally) -> bool {
         passes(tally, self.part.drawn)
     }

@@ -11,7 +11,7 @@ fn plan(parts: &str, scale: f64) -> Plan {
     Plan::new(Suite::parse(&text, &games).unwrap(), &[("me".into(), "random".into())], scale, &games).unwrap()
 }
 
-/// Plays a plan to its end by a rule: the points of the first side by (level or none, index, turn).
+/// Plays a plan to its end. `rule` returns the score of a match by part, level, block number and turn.
 fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> MatchScore) -> (Results, Vec<String>) {
     let (mut done, mut order) = (Results::new(), Vec::new());
     loop {
@@ -40,7 +40,7 @@ const LADDER: &str =
     "[[part]]\nid = \"p\"\ngame = \"connect_four\"\nschedule = \"SCHEDULE\"\nblocks = 8\nblocks_of_random = 2\n";
 
 #[test]
-fn bisection_finds_the_level_that_climbing_finds() {
+fn bisection_and_climbing_find_the_same_level() {
     let levels = ludex_games::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
     for strength in 0..=levels + 1 {
         // Wins everything below its level and loses everything else.
@@ -94,7 +94,7 @@ fn half_of_decided_matches_passes_a_level() {
 }
 
 #[test]
-fn unbeatable_top_is_passed_by_draws_alone() {
+fn unbeatable_top_level_is_passed_by_draws() {
     let text = "[[part]]\nid = \"p\"\ngame = \"tic_tac_toe\"\nschedule = \"climb\"\nblocks = 16\ndrawn = true\n";
     let plan = plan(text, 1.0);
     let top = *plan.parts[0].levels().last().unwrap();
@@ -113,13 +113,13 @@ fn unbeatable_top_is_passed_by_draws_alone() {
 }
 
 #[test]
-fn first_blocks_precede_second_blocks() {
+fn first_blocks_of_all_pairings_precede_second_blocks() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=5\"]\nblocks = 3\n";
     let (_, order) = play(&plan(text, 1.0), |_, _, _, _| MatchScore::Points(1.0));
     let expected: Vec<String> =
         (0..3).flat_map(|i| [[0, 1], [0, 2]].map(|p| [key("p", &p, i, 0), key("p", &p, i, 1)]).concat()).collect();
     assert_eq!(order, expected);
-    assert_eq!(play(&plan(text, 0.01), |_, _, _, _| MatchScore::Discarded).1.len(), 4, "a taste is a block of each");
+    assert_eq!(play(&plan(text, 0.01), |_, _, _, _| MatchScore::Discarded).1.len(), 4, "one block of each");
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn invalid_matches_are_replayed_up_to_the_limit() {
     assert_eq!(play(&plan, |_, _, _, _| MatchScore::Invalid).1.len(), 40);
 }
 
-/// Returns the blocks that candidates play among themselves, or against the opponents of a part.
+/// Returns the due blocks of a mahjong part with this many candidates. `part` holds the other fields of the part as
+/// TOML.
 fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
     let text =
         format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\n{part}");
@@ -149,7 +150,7 @@ fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
 }
 
 #[test]
-fn four_entrants_sit_in_every_order() {
+fn four_entrants_are_seated_in_every_order() {
     let due = blocks_of(5, "schedule = \"round_robin\"\nseats = \"permutations\"\nblocks = 2\n");
     // Five ways to choose four of five, on two seeds each.
     assert_eq!(due.len(), 10);
@@ -209,7 +210,7 @@ fn plan_resumes_from_any_point() {
 }
 
 #[test]
-fn seeds_differ_by_part_and_follow_from_the_secret() {
+fn seeds_depend_on_the_part_and_the_secret() {
     let all = |secret: Option<&[u8]>| ["a", "b"].map(|part| seeds("s", 1, part, secret).of(0));
     let [a, b] = all(None);
     assert!(a != b && [a, b] == all(None) && seeds("s", 2, "a", None).of(0) != a);
@@ -217,7 +218,7 @@ fn seeds_differ_by_part_and_follow_from_the_secret() {
     assert!(c != d && c != a && all(Some(b"y")) != [c, d]);
 }
 
-/// Part of each kind: plain blocks, blocks of one match, ladders, and replays of invalid matches.
+/// Parts of a suite, one of each kind: plain blocks, blocks of one match, ladders, and replays of invalid matches.
 const MIXED: &str = "\
 [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nblocks = 11\n\
 [[part]]\nid = \"pig\"\ngame = \"pig\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 5\norder = \"halves\"\n\
@@ -237,7 +238,7 @@ fn mixed() -> Plan {
     Plan::new(Suite::parse(&text, &games).unwrap(), &three, 1.0, &games).unwrap()
 }
 
-/// Rule with some lost matches, and some invalid ones of kuhn.
+/// Returns scores that include lost matches and, in the part `kuhn`, invalid matches.
 fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> MatchScore {
     match (part, index % 3) {
         (4, 0) => MatchScore::Invalid,
@@ -283,7 +284,7 @@ fn shards_cover_the_plan_evenly_without_overlap() {
 }
 
 #[test]
-fn matches_with_separate_seeds_have_unique_seeds() {
+fn separate_seeds_are_unique_in_a_plan() {
     let plan = mixed();
     let (_, order) = play(&plan, mixed_rule);
     for (at, part) in plan.parts.iter().enumerate() {

@@ -22,7 +22,7 @@ fn render(game: &str, excerpt: &Excerpt) -> String {
 }
 
 #[test]
-fn block_uses_its_line_with_each_side_on_each_seat() {
+fn block_plays_its_start_with_swapped_seats() {
     let part = "game = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nmoves = 2\nblocks = 2";
     let lines = "{\"moves\": [4, \"o(0,0)\"]}\n\n{\"moves\": [0], \"about\": \"A corner\"}\n{}\n";
     let all = excerpts(part, lines);
@@ -42,7 +42,7 @@ fn block_uses_its_line_with_each_side_on_each_seat() {
 }
 
 #[test]
-fn starts_hold_chance_and_joint_moves() {
+fn starts_may_contain_chance_and_joint_moves() {
     let poker = "game = \"kuhn_poker\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nmoves = 1\nblocks = 1";
     let all = excerpts(poker, "{\"chance\": [2, 0], \"moves\": [\"pass\"]}");
     let start = all.of(0, 0);
@@ -56,7 +56,7 @@ fn starts_hold_chance_and_joint_moves() {
 }
 
 #[test]
-fn unplayable_start_reports_its_line() {
+fn error_for_an_unplayable_start_has_its_line() {
     let suite = |game: &str, lines: &str, more: &str| {
         let part = format!("game = \"{game}\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nblocks = 1\n{more}");
         Suite::parse(&text(&part, &[("s.jsonl", lines)]), &ludex_games::builtin()).map_err(|e| e.to_string())
@@ -66,16 +66,16 @@ fn unplayable_start_reports_its_line() {
         ("tic_tac_toe", "{\"moves\": [\"x9\"]}", "s.jsonl line 1: moves[0] \"x9\":"),
         ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2]}", "s.jsonl line 1: the game ends before the first move request"),
         ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2, 5]}", "the game ends before the first move request"),
-        ("tic_tac_toe", "{\"moves\": [0], \"chance\": [1]}", "chance[0] 1: nothing is drawn here"),
-        ("kuhn_poker", "{\"chance\": [2], \"moves\": [0]}", "moves[0] 0: chance is to draw before it"),
+        ("tic_tac_toe", "{\"moves\": [0], \"chance\": [1]}", "chance[0] 1: expected a move of a seat"),
+        ("kuhn_poker", "{\"chance\": [2], \"moves\": [0]}", "moves[0] 0: expected a chance outcome before this move"),
         ("kuhn_poker", "{\"chance\": [2, 2]}", "chance[1] 2:"),
         (
             "iterated_prisoners_dilemma",
             "{\"moves\": [0, 1, 1], \"chance\": [0]}",
-            "moves[2]: 2 seats move together here",
+            "moves[2]: expected 2 simultaneous moves, got 1",
         ),
         ("tic_tac_toe", "{\"move\": [0]}", "s.jsonl line 1: unknown field `move`"),
-        ("tic_tac_toe", "\n", "s.jsonl holds no start"),
+        ("tic_tac_toe", "\n", "s.jsonl: expected at least one start"),
     ] {
         let error = suite(game, lines, "").unwrap_err();
         assert!(error.contains(why), "{lines}: {error}");
@@ -84,13 +84,13 @@ fn unplayable_start_reports_its_line() {
 }
 
 #[test]
-fn suite_text_carries_its_files() {
+fn suite_text_includes_its_files() {
     let bare = "name = \"s\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"self_play\"\n\
         starts = \"a.jsonl\"\nblocks = 1\n[[part]]\nid = \"q\"\ngame = \"connect_four\"\nschedule = \"self_play\"\n\
         starts = \"reference-starts.jsonl\"\nblocks = 1\n";
     assert_eq!(missing(bare), BTreeSet::from(["a.jsonl".to_owned()]));
     let error = Suite::parse(bare, &ludex_games::builtin()).unwrap_err().to_string();
-    assert!(error.contains("starts = \"a.jsonl\": the suite does not carry this file"), "{error}");
+    assert!(error.contains("starts = \"a.jsonl\": this file is neither in [files] nor built in"), "{error}");
     let lines = "{\"moves\": [], \"about\": \"it's '''all''' \\\"quoted\\\"\"}\n";
     let whole = carrying(bare, &BTreeMap::from([("a.jsonl".to_owned(), lines.to_owned())])).unwrap();
     let suite = Suite::parse(&whole, &ludex_games::builtin()).unwrap();

@@ -80,7 +80,7 @@ fn heads(grid: &Grid) -> Vec<String> {
     grid.columns.iter().map(GridColumn::full).collect()
 }
 
-/// Returns a number computed without figures.
+/// Returns a number computed directly by the metric.
 fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measurement> {
     MetricQuery::parse(metric).unwrap().number(&rows.of_part(part).of_agent(agent))
 }
@@ -96,10 +96,10 @@ fn table_has_agents_parts_and_margins() {
                 assert_eq!(grid.at(agent, part), number(rows, "length", agent, part), "{agent} {part}");
             }
         }
-        assert_eq!(grid.at(2, 1), None, "it was not played");
+        assert_eq!(grid.at(2, 1), None, "the agent did not play this part");
         let [ttt, kuhn] = [0, 1].map(|part| grid.at(0, part).unwrap().value);
         assert_eq!(grid.at(0, 2).unwrap().value, (ttt + kuhn) / 2.0);
-        assert_eq!(grid.at(2, 2).unwrap().value, grid.at(2, 0).unwrap().value, "the mean of what there is");
+        assert_eq!(grid.at(2, 2).unwrap().value, grid.at(2, 0).unwrap().value, "the mean ignores missing numbers");
         let column: f64 = (0..3).map(|agent| grid.at(agent, 0).unwrap().value).sum();
         assert_eq!(grid.at(3, 0).unwrap().value, column / 3.0);
         assert_eq!((grid.margin_rows, grid.margin_columns, grid.corner.as_str()), (1, 1, "Agent"));
@@ -107,7 +107,7 @@ fn table_has_agents_parts_and_margins() {
 }
 
 #[test]
-fn several_metrics_have_own_columns_and_one_part_has_intervals() {
+fn each_metric_has_a_column() {
     with_rows(|rows| {
         let text =
             "kind = \"table\"\npart = \"ttt\"\ncell = [\"score_rate\", { metric = \"length\", title = \"Moves\" }]";
@@ -127,16 +127,16 @@ fn variants_opponents_levels_and_groups_are_axes() {
             (&["one".to_owned(), "two".to_owned()][..], vec!["plain".to_owned(), "cot".to_owned()])
         );
         assert_eq!(variants.at(0, 1), number(rows, "length", 1, 0));
-        assert_eq!(variants.at(1, 1), None, "it has no such variant");
+        assert_eq!(variants.at(1, 1), None, "the agent has no such variant");
         assert_eq!(split_variant(rows, "a (b) / cot (kuhn: hint)"), ("a (b)".to_owned(), "cot, hint".to_owned()));
         assert_eq!(
             split_variant(rows, "a (chess: b)"),
             ("a (chess: b)".to_owned(), String::new()),
-            "not of a part here"
+            "the suite has no such part"
         );
         let opponents = grid(rows, "kind = \"matrix\"\npart = \"ttt\"\ncolumns = \"opponent\"\ncell = \"score_rate\"");
         assert_eq!(heads(&opponents), ["rival"]);
-        assert_eq!(opponents.at(0, 0), number(rows, "score_rate", 0, 0), "it met no other agent");
+        assert_eq!(opponents.at(0, 0), number(rows, "score_rate", 0, 0), "the agent met one opponent only");
         let levels =
             grid(rows, "kind = \"table\"\npart = \"ttt\"\nrows = \"level\"\ncolumns = \"agent\"\ncell = \"length\"");
         assert_eq!(levels.rows, ["level 0", "level 1"]);
@@ -150,7 +150,7 @@ fn variants_opponents_levels_and_groups_are_axes() {
 }
 
 #[test]
-fn pages_are_separate_and_empty_ones_are_omitted() {
+fn empty_pages_are_omitted() {
     with_rows(|rows| {
         let all = pages(rows, "kind = \"bars\"\npages = \"part\"\ncell = \"length\"");
         assert_eq!(all.iter().map(|page| page.name.as_str()).collect::<Vec<_>>(), ["ttt", "kuhn"]);
@@ -158,13 +158,13 @@ fn pages_are_separate_and_empty_ones_are_omitted() {
         assert_eq!(kuhn.rows, ["one", "one / cot"], "agents without a number have no row");
         let each =
             pages(rows, "kind = \"table\"\nrows = \"opponent\"\npages = [\"part\", \"agent\"]\ncell = \"length\"");
-        assert_eq!(each.len(), 5, "not kuhn of the third");
+        assert_eq!(each.len(), 5, "the third agent did not play kuhn");
         assert_eq!(each[1].name, "ttt, one / cot");
     });
 }
 
 #[test]
-fn points_and_strips_resolve() {
+fn scatter_plots_and_strips_resolve_to_data() {
     with_rows(|rows| {
         let scatter =
             pages(rows, "kind = \"scatter\"\npart = \"ttt\"\nx = \"length\"\ny = \"score_rate\"").remove(0).data;
@@ -174,7 +174,7 @@ fn points_and_strips_resolve() {
         assert_eq!((first.label.as_str(), Some(first.x)), ("one", number(rows, "length", 0, 0).map(|m| m.value)));
         let pairs: Vec<(f64, f64)> = points.groups[0].points.iter().map(|p| (p.x, p.y)).collect();
         let r = ludex_referee::relation::pearson(&pairs);
-        assert_eq!(points.fit.map(|fit| (fit.n, fit.r)), r.map(|r| (3, r)), "how the two go together");
+        assert_eq!(points.fit.map(|fit| (fit.n, fit.r)), r.map(|r| (3, r)), "correlation of both metrics");
         let strips = pages(rows, "kind = \"strip\"\npages = \"part\"");
         let names: Vec<&str> = strips.iter().map(|page| page.name.as_str()).collect();
         assert_eq!(
@@ -188,7 +188,7 @@ fn points_and_strips_resolve() {
 }
 
 #[test]
-fn metric_is_subtracted_and_limited_to_its_parts() {
+fn metric_may_be_subtracted_and_limited_to_parts() {
     with_rows(|rows| {
         let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
         let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());

@@ -4,7 +4,7 @@ use ludex_referee::metric::{Measurement, MetricQuery, Value};
 
 use super::super::{Import, ImportFormat};
 
-/// Returns a metric's value for an agent of a table; for "all", of the whole table.
+/// Returns a metric's value for an agent of a table, or for the whole table if `agent` is "all".
 #[track_caller]
 fn value(table: &str, ask: &str, agent: &str) -> Option<Value> {
     let import = Import::read(table, ImportFormat::Csv, false).unwrap();
@@ -40,7 +40,7 @@ gomoku,B,anchor 1,0,32,0,1,32
 ";
 
 #[test]
-fn result_tables_give_hand_values() {
+fn metrics_of_result_tables_match_hand_computed_values() {
     // Level 2 is not passed: 200 * 5 / 30; corrected (5 + 1) / 32 of 200.
     shares(RESULTS, "level", "A", &[("level", 2.0), ("progress", 100.0 / 3.0)]);
     shares(RESULTS, "level form=corrected", "A", &[("level", 2.0), ("progress", 37.5)]);
@@ -55,7 +55,8 @@ fn result_tables_give_hand_values() {
     shares(RESULTS, "wdl", "A", &[("wins", 41.0), ("draws", 2.0), ("losses", 37.0)]);
 }
 
-/// Three players in two cycles: A beats B beats C beats A in the first; A wins twice and B beats C in the second.
+/// Three players in two cycles. In the first, A beats B, B beats C and C beats A. In the second, A wins both its
+/// matches and B beats C.
 const MATCHES: &str = "part,cycle,order,a,b,score_a,return_a,return_b,first
 duel,0,1,A,B,1,5,1,a
 duel,0,2,B,C,1,2,2,b
@@ -66,7 +67,7 @@ duel,1,3,C,A,0,0,6,b
 ";
 
 #[test]
-fn match_tables_give_hand_values() {
+fn metrics_of_match_tables_match_hand_computed_values() {
     // First cycle: A 1516 after B; B 1484 beats C 1500; C beats A.
     let expected = |a: f64, b: f64| 1.0 / (1.0 + 10f64.powf((b - a) / 400.0));
     let b = 1484.0 + 32.0 * (1.0 - expected(1484.0, 1500.0));
@@ -99,7 +100,7 @@ fn match_tables_give_hand_values() {
 }
 
 #[test]
-fn pair_tables_give_hand_values() {
+fn metrics_of_pair_tables_match_hand_computed_values() {
     let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "all") else { panic!("no matrix") };
     assert_eq!((&all.rows, &all.columns), (&["A", "B", "C"].map(str::to_owned).to_vec(), &all.rows));
     let score = |a: usize, b: usize| all.cells[a][b].map(|m| (m.value, m.n));
@@ -119,7 +120,7 @@ fn pair_tables_give_hand_values() {
 }
 
 #[test]
-fn win_graphs_match_hand_values() {
+fn win_graphs_match_hand_computed_values() {
     let Some(Value::Graph(best)) = value(MATCHES, "plg", "all") else { panic!("no graph") };
     let edges: Vec<(usize, usize, f64)> = best.edges.iter().map(|e| (e.from, e.to, e.weight)).collect();
     // A and C are equal over both cycles: no edge.
@@ -156,7 +157,7 @@ fn win_graphs_match_hand_values() {
 }
 
 #[test]
-fn glicko_treats_a_cycle_as_rating_period() {
+fn glicko_uses_cycles_as_rating_periods() {
     use ludex_referee::rating::glicko::GlickoSkill;
     let start = GlickoSkill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
     let once = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,A,1\np,1,1,A,B,1\n";
@@ -187,7 +188,7 @@ m3,bid,0.4
 ";
 
 #[test]
-fn score_tables_give_hand_values() {
+fn metrics_of_score_tables_match_hand_computed_values() {
     let skill = |ask: &str, agent: &str| {
         let import = Import::read(SCORES, ImportFormat::Csv, false).unwrap();
         let rows = import.rows().of_part(0);
@@ -219,7 +220,7 @@ A,poker,0,2,1,loss,could,1
 ";
 
 #[test]
-fn emotions_match_hand_values() {
+fn emotion_metrics_match_hand_computed_values() {
     // First cycle (-2 + 2 + 1) / 3, second 0.
     near(DECISIONS, "pss", "A", 1.0 / 6.0);
     near(DECISIONS, "pss form=pooled", "A", 0.25);
@@ -232,7 +233,7 @@ fn emotions_match_hand_values() {
 }
 
 #[test]
-fn mark_metrics_match_hand_values() {
+fn mark_metrics_match_hand_computed_values() {
     shares(DECISIONS, "mean of=equity by=action", "A", &[("fold", 0.3), ("raise", 0.7)]);
     near(DECISIONS, "mean of=equity", "A", 1.3 / 3.0);
     // 0.9 in the first match, 0.4 in the second.
@@ -252,7 +253,8 @@ fn mark_metrics_match_hand_values() {
     assert_eq!(value(DECISIONS, "mean of=regret", "A"), None);
 }
 
-/// One match in which A revises first, before rounds 2, 4 and 6, and one round of another.
+/// Rounds of two matches. In the first match, A revises first, before rounds 2, 4 and 6; the second match has one
+/// round.
 const ROUNDS: &str = "game,agent,opponent,side,first,match,round,won,cost,budget,violations,changed,kept,value
 td,A,O,human,1,1,1,0,90,100,0,0,0,-0.5
 td,A,O,human,1,1,2,0,120,100,1,1,0,-1
@@ -264,7 +266,7 @@ td,A,O,demon,0,2,1,1,80,100,0,0,0,1
 ";
 
 #[test]
-fn round_metrics_match_hand_values() {
+fn round_metrics_match_hand_computed_values() {
     near(ROUNDS, "wr", "A", 4.0 / 7.0);
     near(ROUNDS, "wr scope=decided", "A", 2.0 / 3.0);
     let Some(Value::Series(steps)) = value(ROUNDS, "wr scope=decided by=step", "A") else { panic!("no series") };
@@ -290,7 +292,7 @@ fn round_metrics_match_hand_values() {
 }
 
 #[test]
-fn similarity_matches_hand_values() {
+fn similarity_matches_hand_computed_values() {
     // Marks of a record in the format of a decisions table.
     let mut table = "agent,part,cycle,match,ply,result,name,value\n".to_owned();
     for (name, value) in [("round", 2.0), ("revised", 1.0), ("structural", 0.5), ("semantic", 0.9), ("functional", 0.7)]

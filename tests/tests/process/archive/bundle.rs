@@ -95,7 +95,7 @@ fn verify_reports_changed_bundle() {
     files.get_mut("suite.toml").unwrap().push(b'#');
     packed(&at.path().join("changed.tar.gz"), &files);
     let found = wrong(at.path(), "changed.tar.gz");
-    assert_eq!(found[0], "changed.tar.gz/suite.toml:0: was changed: its sum is not the one in SHA256SUMS");
+    assert_eq!(found[0], "changed.tar.gz/suite.toml:0: was changed: its checksum differs from SHA256SUMS");
     assert!(found.len() == 2 && found[1].contains("run.json:0: the digest of suite.toml is"), "{found:?}");
     files.remove("SHA256SUMS");
     packed(&at.path().join("none.tar.gz"), &files);
@@ -136,7 +136,7 @@ fn bundle_records_must_match_settings() {
     let has = |line: usize, what: &str| {
         found.iter().any(|w| w.contains(&format!("episodes.jsonl:{line}: ")) && w.contains(what))
     };
-    assert!(has(13, "the same episode as") && has(13, "the match is there twice"), "{found:?}");
+    assert!(has(13, "duplicate of the record at") && has(13, "the match is there twice"), "{found:?}");
     assert!(has(3, "it is not a match of one"), "{found:?}");
     assert!(found.iter().any(|w| w.contains("a call of a match without a record")), "{found:?}");
 }

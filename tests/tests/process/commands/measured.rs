@@ -39,7 +39,7 @@ fn rate_metric_prints_values_of_imported_tables() {
         (&["ladder.csv", "--metric", "levl"], "unknown metric \"levl\"; did you mean level?"),
         (
             &["ladder.csv", "--metric", "level", "--metric-arg", "form=new"],
-            "form = \"new\" is not one of paper, corrected",
+            "form: expected one of paper, corrected, got \"new\"",
         ),
         (&["ladder.csv", "--metric", "level", "--metric-arg", "form"], "--metric-arg: expected NAME=VALUE"),
         (&["ladder.txt", "--metric", "level"], "ladder.txt: expected a table in .csv or .json"),

@@ -36,7 +36,7 @@ fn prompt_is_printed_completely() {
         (&["tic_tac_toe", "--moves", "b2", "b2"], "; legal moves: o(0,0), o(0,1), o(0,2), o(1,0), o(1,2)"),
         (&["chess", "--moves", "e4", "--seat", "1"], "seat 1 is not to move"),
         (&["iterated_prisoners_dilemma", "--moves", "COOPERATE"], "a move for each of 2 seats"),
-        (&["tic_tac_toe", "--random-moves", "99"], "the game ends before these moves"),
+        (&["tic_tac_toe", "--random-moves", "99"], "the game ends before all moves are played"),
     ] {
         let ran = ludex(at.path(), &[&["games", "prompt"][..], args].concat());
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);

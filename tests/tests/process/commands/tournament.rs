@@ -178,7 +178,7 @@ fn multiplayer_tournament_rotates_seats_in_sets() {
     let first: Value = serde_json::from_str(&records(at)[0]).unwrap();
     assert_eq!(first["episode"].as_str().unwrap().split('.').nth(2).unwrap().split('-').count(), 3);
     let err = ludex(at, &args("swiss")).fails();
-    assert!(err.contains("a swiss needs a game of two seats, not 3"), "{err}");
+    assert!(err.contains("swiss: expected a game of 2 seats, got 3"), "{err}");
 }
 
 #[test]

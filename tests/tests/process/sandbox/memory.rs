@@ -62,5 +62,5 @@ fn delegated_cgroup_bounds_memory() {
         "full",
         "import mmap\nm = mmap.mmap(-1, 400 << 20)\nfor i in range(0, len(m), 4096): m[i] = 1\nprint('{}')",
     );
-    assert!(said.contains("held more than 256 MiB of memory"), "{said}");
+    assert!(said.contains("used more than 256 MiB of memory"), "{said}");
 }

@@ -24,7 +24,7 @@ blocks = 1
 async fn start_moves_of_suite_are_played_without_requests() {
     // A suite text without its file of starts is refused.
     let error = Suites::default().with(SUITE).err().expect("no file").to_string();
-    assert!(error.contains("\"spots.jsonl\": the suite does not carry this file"), "{error}");
+    assert!(error.contains("\"spots.jsonl\": this file is neither in [files] nor built in"), "{error}");
     let text = format!("{SUITE}\n[files]\n\"spots.jsonl\" = '{{\"moves\": [3, 2]}}'\n");
     let server = Server::start(|config| config.suites = Suites::default().with(&text).expect("a suite")).await;
     let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);

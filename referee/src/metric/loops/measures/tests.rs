@@ -9,7 +9,7 @@ fn of(n: usize, edges: &[(usize, usize)]) -> Loops {
     Loops::of(n, &edges, &BOUNDS)
 }
 
-/// The numbers come from referee/tests/data/values.py.
+/// Compares with values that `referee/tests/data/values.py` computed.
 #[test]
 fn measures_match_networkx() {
     let all: Json = serde_json::from_str(include_str!("../../../../tests/data/values.json")).unwrap();
@@ -28,7 +28,7 @@ fn measures_match_networkx() {
 }
 
 #[test]
-fn cycle_of_three_matches_hand_values() {
+fn cycle_of_three_matches_hand_computed_values() {
     let found = of(4, &[(0, 1), (0, 3), (1, 2), (2, 0)]);
     let want = Loops {
         dfs: 1,
@@ -47,7 +47,7 @@ fn cycle_of_three_matches_hand_values() {
 }
 
 #[test]
-fn counts_stop_at_bounds_and_long_searches_are_skipped() {
+fn searches_stop_at_their_bounds() {
     // In a tournament of 21 the cycle through all nodes follows without a search.
     let beats = |a: usize, b: usize| (b + 21 - a) % 21 <= 10;
     let pairs = (0..21).flat_map(|a| (0..21).map(move |b| (a, b))).filter(|&(a, b)| a != b && beats(a, b));

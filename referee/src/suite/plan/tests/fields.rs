@@ -9,7 +9,7 @@ fn suite(text: &str) -> Suite {
     Suite::parse(&format!("{HEAD}{text}"), &ludex_games::builtin()).unwrap()
 }
 
-/// Returns the plan of a suite for candidates with these names, each with its name as spec.
+/// Returns the plan of a suite for these candidates, where each name is also the agent's spec.
 fn plan_of(suite: &Suite, candidates: &[&str]) -> Result<Plan, SuiteError> {
     let candidates: Vec<_> = candidates.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
     Plan::new(suite.clone(), &candidates, 1.0, &ludex_games::builtin())
@@ -35,7 +35,7 @@ fn matches(plan: &Plan) -> Vec<(String, Vec<usize>)> {
 }
 
 #[test]
-fn roles_are_filled_by_the_run_or_the_suite() {
+fn agents_of_a_run_replace_default_agents_of_a_role() {
     let against = part("schedule = \"against\"\nopponents = [\"random\", \"@reference\"]\n");
     let mut open = suite(&format!("[[role]]\nname = \"reference\"\ncount = 2\n{against}"));
     let why = plan_of(&open, &["me"]).err().unwrap().to_string();
@@ -45,8 +45,8 @@ fn roles_are_filled_by_the_run_or_the_suite() {
     );
     for (wrong, why) in [
         (assign("refrence", &["x", "y"]), "t has no role \"refrence\"; its roles: reference"),
-        (assign("reference", &["x"]), "role \"reference\" takes 2 agents, not 1"),
-        (assign("reference", &["x", "y", "z"]), "role \"reference\" takes 2 agents, not 3"),
+        (assign("reference", &["x"]), "role \"reference\": expected 2 agents, got 1"),
+        (assign("reference", &["x", "y", "z"]), "role \"reference\": expected 2 agents, got 3"),
     ] {
         assert_eq!(open.fill(&wrong).unwrap_err().to_string(), why);
     }
@@ -72,7 +72,7 @@ fn roles_are_filled_by_the_run_or_the_suite() {
 }
 
 #[test]
-fn agent_named_four_times_by_a_role_has_four_seats() {
+fn role_may_seat_one_agent_four_times() {
     let five = |table: &str| {
         let text = format!(
             "[[role]]\nname = \"civilian\"\ncount = 4\n[[part]]\nid = \"p\"\ngame = \"undercover\"\nschedule = \"against\"\nopponents = [\"@civilian\"]\ntables = [\"{table}\"]\nblocks = 3\n"
@@ -118,7 +118,7 @@ fn suite_variants_replace_their_candidates() {
 }
 
 #[test]
-fn candidate_among_the_opponents_meets_itself() {
+fn candidate_listed_as_opponent_meets_itself() {
     let text = |itself: &str| {
         part(&format!("schedule = \"against\"\nopponents = [\"b\", \"c\"]\n{itself}"))
             .replace("blocks = 2", "blocks = 1")
@@ -136,7 +136,7 @@ fn candidate_among_the_opponents_meets_itself() {
 }
 
 #[test]
-fn drawn_seats_are_balanced_and_follow_from_the_seed() {
+fn drawn_seats_are_balanced_and_reproducible() {
     let seats = |seed: u64, schedule: &str| -> Vec<(String, Vec<usize>)> {
         let text = part(&format!("seats = \"drawn\"\n{schedule}")).replace("blocks = 2", "blocks = 20");
         matches(&plan_of(&suite(&format!("seed = {seed}\n{text}")), &["a", "b"]).unwrap())
@@ -171,7 +171,7 @@ fn drawn_seats_are_balanced_and_follow_from_the_seed() {
 }
 
 #[test]
-fn shuffled_order_stays_within_cycles_and_survives_a_stop() {
+fn shuffled_order_is_stable_and_preserves_cycles() {
     let plan = |seed: u64, order: &str| {
         let text = part(&format!("schedule = \"round_robin\"\ncycles = 3\nseats = \"drawn\"\n{order}"));
         plan_of(&suite(&format!("seed = {seed}\n{text}")), &["a", "b", "c", "d"]).unwrap()
@@ -200,7 +200,7 @@ fn shuffled_order_stays_within_cycles_and_survives_a_stop() {
 }
 
 #[test]
-fn sweep_adds_a_match_per_seating() {
+fn each_swept_value_adds_a_match_per_seating() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nsweep = { pile_sizes = [\"1;2\", \"3\"], is_misere = [true, false] }\nblocks = 2\n";
     let plan = plan_of(&suite(text), &["a"]).unwrap();
     let part = &plan.parts[0];
@@ -212,7 +212,7 @@ fn sweep_adds_a_match_per_seating() {
     assert_eq!(
         part.game.spec().string,
         ludex_games::load("nim").unwrap().spec().string,
-        "the part's game stays its own"
+        "the sweep does not change the part's game"
     );
     let all = matches(&plan);
     assert_eq!((all.len(), plan.matches_at_most()), (2 * 2 * 4, 16));
@@ -240,9 +240,9 @@ fn part_reports_missing_candidates() {
     assert!(short(&four, &["a", "b", "c"]).unwrap().starts_with("needs 4 candidates"));
 }
 
-/// Suites in the shapes of five published evaluations.
+/// Parses suites with the protocols of five published evaluations.
 #[test]
-fn published_evaluations_can_be_expressed() {
+fn suites_express_published_evaluations() {
     let gtbench = "[policy]\ntries = 1\ninvalid = \"replay\"\nreplay_factor = 2\n[llm]\ntemperature = 0.2\nmax_tokens = 1024\n\
         [[role]]\nname = \"reference\"\n[[variant]]\nname = \"prompt\"\n[[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n\
         [[summary]]\nid = \"without_breakthrough\"\nmetric = \"score_rate\"\nover = \"part\"\nexcept = [\"breakthrough\"]\n\
