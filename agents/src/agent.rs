@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use ludex_env::draw::{Key, key};
-use ludex_env::{Action, AgentKey, Budget, DynState, MoveRequest, Policy, Seat};
+use ludex_env::{Action, AgentKey, DynState, MoveRequest, Policy, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::record::Notes;
 
@@ -63,7 +63,7 @@ impl MoveReply {
 /// the clock or on a person. A reply that a deadline cut short has the note `cut: true`.
 pub trait Agent: Send + Sync {
     /// Chooses a move for this request. Returns by the deadline of [`MoveRequest::budget`], if there is one, with a
-    /// reply or an error; only a person may exceed it. A search checks [`Budget::is_spent`] every few milliseconds, so
+    /// reply or an error; only a person may exceed it. A search checks [`Budget::is_spent`](ludex_env::Budget::is_spent) every few milliseconds, so
     /// that its host can give others a turn or stop it.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Catalogue {
         game: &str,
         params: &Params,
     ) -> Result<GameRef, Box<Refusal>> {
-        if params.is_empty() && self.games.get(game).is_some() {
+        if params.is_empty() && self.usual.contains_key(game) {
             return self.load(game, params);
         }
         let (catalogue, game, params) = (self.clone(), game.to_owned(), params.clone());

@@ -43,7 +43,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::{Action, Budget, DynState, GameRef, MoveRequest, Seat, Stream};
+use ludex_env::{Budget, DynState, GameRef, MoveRequest, Stream};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 

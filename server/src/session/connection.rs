@@ -600,7 +600,7 @@ mod tests {
                 serving.await.unwrap();
             })
             .await;
-        assert!(busy.await.unwrap().unwrap());
+        assert!(busy.await.unwrap());
         drop(shared);
         store.close().await.unwrap();
     }

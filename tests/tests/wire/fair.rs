@@ -275,7 +275,7 @@ const HOLD: Duration = Duration::from_secs(5);
 struct Blocker;
 
 impl Agent for Blocker {
-    fn act(&self, ask: &MoveRequest<'_>, _: Option<Instant>) -> Result<MoveReply, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         Ok(MoveReply::id(ask.legal[0]))
     }
 

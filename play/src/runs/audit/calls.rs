@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm};
 use ludex_env::{GameRef, Journal, MoveRequest};
