@@ -122,5 +122,5 @@ fn run_without_field_is_paired() {
     fs::write(&path, paired).unwrap();
     let refused = place.ludex(&["verify", "new"]);
     let told = [refused.out.as_str(), refused.err.as_str()].concat();
-    assert!(!refused.ok && told.contains("but the run's seeds give") && told.contains("its pair is \"\""), "{told}");
+    assert!(!refused.ok && told.contains("from the run's seeds") && told.contains("deals, got \"\""), "{told}");
 }

@@ -98,12 +98,12 @@ fn block_starts_at_its_line_for_given_decisions() {
     let kept = fs::read_to_string(&path).unwrap();
     fs::write(&path, kept.replace("[3, 3]", "[3, 2]")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
-    assert!(!verified.ok && verified.out.contains("does not begin at the start"), "{}{}", verified.out, verified.err);
+    assert!(!verified.ok && verified.out.contains("start: expected the start"), "{}{}", verified.out, verified.err);
     // Fewer decisions than were played do not either.
     fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(
-        verified.out.contains("it ended after 3 decisions of the candidate, by the suite it ends after 2"),
+        verified.out.contains("end: expected 2 decisions of the candidate by the suite, got 3 decisions"),
         "{}",
         verified.out
     );
