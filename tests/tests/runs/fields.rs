@@ -83,7 +83,7 @@ fn roles_are_stored_with_run() {
         (&[][..], "role \"reference\" has no agents: expected 1 agent; set them with --role reference=AGENT"),
         (&["--role", "referee=random"], "fields has no role \"referee\"; its roles: reference"),
         (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\" takes 1 agent, not 2"),
-        (&["--role", "random"], "is not written as ROLE=AGENT"),
+        (&["--role", "random"], "role: expected ROLE=AGENT"),
         (&["--role", "reference=randon"], "did you mean random?"),
     ] {
         let ran = evaluate(&place, "r", more);
@@ -208,7 +208,7 @@ fn part_for_two_candidates_requires_both() {
     assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
     // Without matches no run is created.
     let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
-    assert!(none.fails().contains("fields plays nothing here. cup: needs 2 candidates"), "{}", none.err);
+    assert!(none.fails().contains("for at least one part; cup: needs 2 candidates"), "{}", none.err);
     assert!(!place.of_run("none", "").exists());
 }
 

@@ -214,7 +214,7 @@ fn changed_settings_are_refused_by_name() {
     ] {
         let ran = place.evaluate(agent, "r", more);
         assert!(ran.fails().contains(what), "{}", ran.err);
-        assert!(ran.err.contains("run r was begun with other settings; --run with another name"), "{}", ran.err);
+        assert!(ran.err.contains("run r has other settings; use --run with another name"), "{}", ran.err);
     }
     fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
     assert!(place.evaluate("mcts sims=5", "r", &[]).fails().contains("suite: was small version 1"));

@@ -96,7 +96,7 @@ fn verify_names_changed_bundle() {
     packed(&at.path().join("changed.tar.gz"), &files);
     let found = wrong(at.path(), "changed.tar.gz");
     assert_eq!(found[0], "changed.tar.gz/suite.toml:0: was changed: its sum is not the one in SHA256SUMS");
-    assert!(found.len() == 2 && found[1].contains("run.json:0: the digest of suite.toml is"), "{found:?}");
+    assert!(found.len() == 2 && found[1].contains("run.json:0: digest of suite.toml: expected"), "{found:?}");
     files.remove("SHA256SUMS");
     packed(&at.path().join("none.tar.gz"), &files);
     assert!(

@@ -214,7 +214,7 @@ fn invalid_tournament_errors_name_reason() {
     ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
     assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;
-    assert!(err.contains("begun with other settings") && err.contains("--run with another name"), "{err}");
+    assert!(err.contains("has other settings") && err.contains("--run with another name"), "{err}");
 }
 
 #[test]
