@@ -88,7 +88,7 @@ fn deals_are_unique_and_seats_alternate() {
     play("paired", &["--seed-sharing", "paired"]);
     assert!(records(&place, "paired").iter().all(|record| record["pair"].is_string()));
     let refused = place.ludex(&["compare", "first", "paired"]);
-    let why = "expected equal seed sharing, got first with once and paired with paired";
+    let why = "expected runs with equal seed sharing, got first with once and paired with paired";
     assert!(refused.fails().contains(why), "{}", refused.err);
 
     // Deals are a setting of the run.
