@@ -57,7 +57,7 @@ fn name_is_added_listed_and_removed() {
 
     ludex(at, &["agents", "remove", "little"]).well();
     let again = ludex(at, &["agents", "remove", "little"]);
-    assert!(again.code == 2 && again.err.contains("there are: searcher"), "{}", again.err);
+    assert!(again.code == 2 && again.err.contains("agents: searcher"), "{}", again.err);
     let names: Vec<String> =
         fs::read_dir(at.join("ludex-data")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(names, ["agents.toml"], "no temporary file remains");
@@ -273,8 +273,8 @@ fn agents_file_errors_name_line() {
         let why = fault(here.path(), &format!("{one}{more}"));
         assert!(why.contains("agents.toml") && why.contains(said), "{more}\n{why}\n{said}");
     }
-    assert!(fault(here.path(), "agents = 7").contains("line 1: agents: tables [agents.NAME] are needed"));
-    assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: a table is needed"));
+    assert!(fault(here.path(), "agents = 7").contains("line 1: agents: expected tables [agents.NAME]"));
+    assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: expected a table"));
     // The error for a repeated name says what to do.
     let twice = fault(here.path(), &format!("{one}{one}"));
     assert!(twice.contains("rename or remove one"), "{twice}");
