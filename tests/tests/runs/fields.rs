@@ -268,7 +268,7 @@ fn suites_are_listed_and_explained() {
     for text in [
         "at most 79 matches of 2 candidates",
         "nim: sweeps nim(",
-        "itself: candidates among the opponents meet themselves",
+        "itself: candidates among the opponents also play themselves",
         "cup: seats drawn; order shuffled; 3 cycles",
         "role reference: 1 agent: open: --role reference=AGENT",
         "variants: plain in nim, brief (rules=short) in nim",
