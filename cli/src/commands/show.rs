@@ -12,7 +12,8 @@ pub(super) use transcripts::page_of_all;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Run (name in DATA/runs, folder or bundle), file of records, record in a file (FILE:LINE), or episode in the store
+    /// Run (name in DATA/runs, folder or bundle), file of records, record in a file (FILE:LINE), or episode of the
+/// store
     #[arg(value_name = "RUN|FILE|EPISODE")]
     subject: String,
     /// Show positions as seen by this seat, or decisions of this seat in a run [default: spectator view; decisions of

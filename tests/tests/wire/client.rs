@@ -247,7 +247,7 @@ async fn tls_accepts_own_certificate() {
     let url = format!("wss://localhost:{}", plain.address.port());
     assert!(why(url, forever()).await.contains("use ws:// instead of wss://"));
     let none = forever().ca(folder.join("key.pem")).err().unwrap();
-    assert!(none.to_string().contains("no certificate in PEM"), "{none}");
+    assert!(none.to_string().contains("certificate in PEM, found none"), "{none}");
     plain.stop().stopped().await;
     server.stop().stopped().await;
 }
