@@ -148,7 +148,7 @@ def test_seeded_clone_has_new_chance_events(alone: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["u1", "bits", "ids", "none"])
-def test_mask_encodings_list_same_actions_for_each_seat(alone: ludex.Client, mask: MaskForm) -> None:
+def test_mask_encodings_list_same_actions_per_seat(alone: ludex.Client, mask: MaskForm) -> None:
     game, count = "iterated_prisoners_dilemma", 3
     vec = alone.open_vec(game, count, observer="all", mask=mask)
     batch = vec.reset(seed=1)
