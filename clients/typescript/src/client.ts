@@ -185,7 +185,7 @@ export class Env {
   }
 
   /**
-   * Copies environments into a new handle with the same states. Without `seed`, future chance outcomes are the same too.
+   * Copies environments into a new handle with the same states and, without `seed`, the same future chance outcomes.
    * @throws LudexError `limit`, `unknown_env`, ...
    */
   async clone(how: { envs?: ArrayLike<number>; seed?: Seed } = {}): Promise<Env> {
