@@ -244,7 +244,7 @@ fn estimates_matches_and_tournaments_accept_batches() {
         assert_eq!(gathered["total"][name], plain["total"][name], "{name}");
     }
     assert_eq!(gathered["usd"], plain["usd"]);
-    assert!(gathered["guesses"].to_string().contains("without the time of batches"), "{gathered}");
+    assert!(gathered["guesses"].to_string().contains("hours: without the batches"), "{gathered}");
     assert!(!plain["guesses"].to_string().contains("batches"), "{plain}");
     assert!(batches(&stub, "openai").is_empty(), "an estimate asks nothing");
 

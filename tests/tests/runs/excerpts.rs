@@ -123,7 +123,7 @@ fn block_starts_at_its_line_for_given_decisions() {
     fs::remove_file(place.path("cards.jsonl")).unwrap();
     assert!(evaluate("wrong", &[]).fails().contains("cards.jsonl cannot be read"));
     fs::write(place.path("spots.toml"), SPOTS.replace("cards.jsonl", "../cards.jsonl")).unwrap();
-    assert!(evaluate("wrong", &[]).fails().contains("without a folder"));
+    assert!(evaluate("wrong", &[]).fails().contains("expected the name of a file in the suite's folder"));
     assert!(!place.of_run("wrong", "run.json").exists());
 }
 

@@ -282,7 +282,7 @@ fn unplayable_agents_are_reported_before_start() {
     let place = Place::new();
     for (agent, why) in [
         ("rndom", "did you mean random?"),
-        ("remote", "it enrols on a server"),
+        ("remote", "which is remote and enrolls on a server"),
         ("tit_for_tat", "tit_for_tat in part nim"),
     ] {
         let ran = place.evaluate(agent, "never", &[]);
