@@ -54,7 +54,7 @@ struct SeatState {
     open: bool,
     /// True while an in-process agent's move request is pending.
     asked: bool,
-    /// This seat's part of a joint move, buffered until all acting seats have moved.
+    /// Part of a joint move by the seat, buffered until all acting seats have moved.
     pending: Option<AcceptedMove>,
     tries: Vec<RefusedMove>,
     /// The refused attempts in `tries`, in the form passed to an in-process agent.

@@ -41,7 +41,7 @@
 //!
 //! # Environments
 //!
-//! This program steps a thousand environments in parallel:
+//! The following program steps a thousand environments in parallel:
 //!
 //! ```no_run
 //! use ludex_client::protocol::message::{Autoreset, Open};
