@@ -323,7 +323,8 @@ pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
         };
         if value.starts_with('"') {
             let open = key.len() + 2;
-            let (value, end) = quoted(&rest[open..]).ok_or_else(|| wrong("expected a closing quotation mark".into()))?;
+            let (value, end) =
+                quoted(&rest[open..]).ok_or_else(|| wrong("expected a closing quotation mark".into()))?;
             let after = &rest[open + end..];
             if !after.is_empty() && !after.starts_with(char::is_whitespace) {
                 return Err(wrong(format!("expected a space after the quoted value of {key}")));

@@ -146,7 +146,8 @@ impl NamedAgent {
             AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
             AgentSource::Program(bot) => {
                 let folder = into.join(&self.name);
-                fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+                fs::create_dir_all(&folder)
+                    .with_context(|| format!("cannot create the folder {}", folder.display()))?;
                 let line = bot.build(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;
                 Ok(AgentSpec::parse(&program(&line))?)
             }

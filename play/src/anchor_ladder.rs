@@ -30,7 +30,7 @@ pub struct AnchorRunSettings {
     /// Number of parallel matches; 0: one per core.
     pub jobs: usize,
     /// Data folder. Finished units are stored in its subfolder `ladders`; a call with equal settings and the same build
-/// resumes from there.
+    /// resumes from there.
     pub data: PathBuf,
 }
 

@@ -99,9 +99,9 @@ impl RemoteAgent {
                 if game.spec().hash != start.hash {
                     let (game, version) = (&start.game, crate::PROGRAM);
                     return Err(format!(
-    "the server's rules of {game} differ from those of {version}; use the version of the server"
-)
-.into());
+                        "the server's rules of {game} differ from those of {version}; use the version of the server"
+                    )
+                    .into());
                 }
                 let built = (game.clone(), self.spec.build(&game)?);
                 tables.agents.insert(name, built.clone());

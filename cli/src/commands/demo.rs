@@ -56,7 +56,8 @@ ludex.evaluate(sys.argv[1], None, play, run=sys.argv[2], name=sys.argv[3], progr
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     log_warnings();
     block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot bind a port on the loopback interface")?;
+        let listener =
+            TcpListener::bind("127.0.0.1:0").await.context("cannot bind a port on the loopback interface")?;
         let url = format!("ws://{}", listener.local_addr()?);
         ludex_server::run_while(listener, Config::new(&args.data), |hub| async {
             let hub = hub;

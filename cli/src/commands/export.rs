@@ -25,14 +25,14 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = ExportTable::Episodes)]
     table: ExportTable,
     /// Write JSON Lines, Parquet (for a table of a run), PGN (for verified chess games), or SGF (for verified games of
-/// Go, gomoku and reversi)
+    /// Go, gomoku and reversi)
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
     /// Export only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
     /// Write to this file, replacing an existing one, and for a run also the data card FILE.card.md [default: standard
-/// output]
+    /// output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the whole run with report and checksums to this .tar.gz file, for `ludex verify`

@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SEAT")]
     seat: Option<String>,
     /// Play against this agent of the server; give one agent for all other seats, or one per seat in order [default:
-/// other clients]
+    /// other clients]
     #[arg(long, value_name = "AGENT")]
     against: Vec<String>,
     /// Join this queue; clients in the same queue play each other
@@ -92,10 +92,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let spec = AgentSpec::parse(&args.agent)?;
-    anyhow::ensure!(
-        !(args.json && spec.class() == AgentClass::Person),
-        "--json: expected an agent other than human"
-    );
+    anyhow::ensure!(!(args.json && spec.class() == AgentClass::Person), "--json: expected an agent other than human");
     anyhow::ensure!(
         !llm::uses_batching(&spec),
         "--agent: expected an agent without batch=true, since matches on a server have clocks"

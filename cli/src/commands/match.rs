@@ -156,7 +156,7 @@ impl MatchTest {
     }
 
     /// Adds a match and, once its block is complete, updates the test. A block is skipped if one of its matches does
-/// not count.
+    /// not count.
     fn add(&mut self, seats: &[usize], record: &Record) -> ControlFlow<()> {
         let own = seats.iter().position(|&player| player == 0).and_then(|seat| record.footer.outcome.get(seat));
         let score = match own {

@@ -96,7 +96,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 impl Args {
     /// Returns the row for blocks with this standard deviation and this number of matches. `correlation` is the
-/// correlation between two agents in the same blocks, or 0.
+    /// correlation between two agents in the same blocks, or 0.
     fn row(
         &self,
         of: Option<(Option<String>, String, MeasuredSpread)>,

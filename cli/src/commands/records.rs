@@ -149,7 +149,7 @@ impl RecordSource {
     }
 
     /// Returns, by episode, the position in the run's plan and true if a rematch replaces the episode. Without runs,
-/// the map is empty.
+    /// the map is empty.
     fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
         folders.flat_map(report_files::order).collect()

@@ -51,15 +51,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// Let clients seat this agent by name, even if the agent starts a program, e.g. house="uci cmd=stockfish"; may be
-/// repeated
+    /// repeated
     #[arg(long = "agent", value_name = "NAME=SPEC")]
     agents: Vec<String>,
     /// Accept connections from web pages of this origin, e.g. https://example.org, or * for all; may be repeated
-/// [default: pages from this machine]
+    /// [default: pages from this machine]
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
     /// Accept requests to this host name if the server listens on loopback, e.g. behind a proxy; may be repeated
-/// [default: localhost]
+    /// [default: localhost]
     #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
     /// Set a limit on clients, e.g. window=64; may be repeated

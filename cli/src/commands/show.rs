@@ -13,11 +13,11 @@ pub(super) use transcripts::page_of_all;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Run (name in DATA/runs, folder or bundle), file of records, record in a file (FILE:LINE), or episode of the
-/// store
+    /// store
     #[arg(value_name = "RUN|FILE|EPISODE")]
     subject: String,
     /// Show positions as seen by this seat, or decisions of this seat in a run [default: spectator view; decisions of
-/// language models]
+    /// language models]
     #[arg(long, value_name = "N")]
     seat: Option<Seat>,
     /// Write an HTML page instead, to this file [default: RUN.html or EPISODE.html]

@@ -142,7 +142,7 @@ impl Client {
     }
 
     /// Returns the spec of a game. `game` is an id or a game string with parameters. With `text`, the spec includes the
-/// rules page.
+    /// rules page.
     ///
     /// # Errors
     /// Same as [`request`](Self::request).
@@ -152,7 +152,7 @@ impl Client {
     }
 
     /// Requests seats in matches and returns the id of the join. To also play the matches, use
-/// [`Player`](crate::Player).
+    /// [`Player`](crate::Player).
     ///
     /// # Errors
     /// Same as [`request`](Self::request).

@@ -75,7 +75,7 @@ impl Env {
     }
 
     /// Acts in every environment. `actions` has one action id per environment (in games with joint moves, one per
-/// seat); -1 is no action.
+    /// seat); -1 is no action.
     ///
     /// # Errors
     /// Same as [`Client::request`].
@@ -145,7 +145,7 @@ impl Env {
     }
 
     /// Opens a new handle whose environments have the same states. Without `seed`, future chance outcomes are the same
-/// in both handles.
+    /// in both handles.
     ///
     /// # Errors
     /// Same as [`Client::request`].

@@ -43,7 +43,7 @@ pub(crate) enum Incoming {
     /// A message, with its `re` if it is a reply.
     Message(Option<Id>, ServerMessage),
     /// A message that cannot be decoded, because the server is newer or faulty. The error has the message's `re`; the
-/// position is present for frames of a match.
+    /// position is present for frames of a match.
     Unread(DecodeError, Option<FramePosition>),
     /// A frame without a message, such as a pong, which shows that the server is alive.
     Alive,

@@ -20,8 +20,8 @@ impl FightTheLandlord {
         if !text.starts_with('[') {
             return cards::read(text);
         }
-        let list: Vec<u8> = serde_json::from_str(text)
-            .map_err(|e| format!("expected a list of card numbers, got {text:?}: {e}"))?;
+        let list: Vec<u8> =
+            serde_json::from_str(text).map_err(|e| format!("expected a list of card numbers, got {text:?}: {e}"))?;
         let set = cards::set(&list);
         if set.count_ones() as usize != list.len() {
             return Err(format!("expected different card numbers from 0 to 53, got {text:?}"));
@@ -49,9 +49,7 @@ fn text<'a>(question: &'a Value, field: &str) -> Result<&'a str, String> {
 /// The optional field `"rules"` names the variant. Default: `dou_dizhu` in OpenSpiel's game, otherwise `botzone2`.
 pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String> {
     let Some(fields) = question.as_object() else {
-        return Err(format!(
-            "expected an object such as {{\"hand\": \"359K2\", \"previous\": \"\"}}, got {question}"
-        ));
+        return Err(format!("expected an object such as {{\"hand\": \"359K2\", \"previous\": \"\"}}, got {question}"));
     };
     if let Some(odd) = fields.keys().find(|k| !["hand", "previous", "rules"].contains(&k.as_str())) {
         return Err(format!("unknown field {odd:?}; allowed: \"hand\", \"previous\", \"rules\""));

@@ -130,7 +130,12 @@ fn question(value: &Value) -> Result<Question, Issue> {
     }
     let pack = array(q, "pack")?;
     if pack.len() > MELDS {
-        return Err(issue("/pack", None, "0 to 4 melds", format!("expected at most {MELDS} melds, got {}", pack.len())));
+        return Err(issue(
+            "/pack",
+            None,
+            "0 to 4 melds",
+            format!("expected at most {MELDS} melds, got {}", pack.len()),
+        ));
     }
     let melds = pack.iter().enumerate().map(|(k, v)| meld(k, v)).collect::<Result<Vec<_>, _>>()?;
     if !q.contains_key("hand") {

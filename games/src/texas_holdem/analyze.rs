@@ -32,7 +32,8 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
         return Err(format!("board: expected at most {BOARD} cards, got {}", board.len()));
     }
     let list = q.get("hands").ok_or("hands: expected a list of texts such as \"Kh Kc\", got nothing")?;
-    let list = list.as_array().ok_or_else(|| format!("hands: expected a list of texts such as \"Kh Kc\", got {list}"))?;
+    let list =
+        list.as_array().ok_or_else(|| format!("hands: expected a list of texts such as \"Kh Kc\", got {list}"))?;
     if list.is_empty() || list.len() > HANDS {
         return Err(format!("hands: expected 1 to {HANDS} hands, got {}", list.len()));
     }

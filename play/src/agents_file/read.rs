@@ -60,8 +60,7 @@ pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<
         if entries.iter().any(|entry| entry.source == source) {
             continue;
         }
-        let twice =
-            entries.iter().any(|entry| entry.name == bot.name).then(|| format!("duplicate name {}", bot.name));
+        let twice = entries.iter().any(|entry| entry.name == bot.name).then(|| format!("duplicate name {}", bot.name));
         if let Some(why) = fault_of_name(&bot.name).or(twice) {
             let path = folder.join(&bot.name);
             anyhow::bail!(

@@ -17,14 +17,14 @@ use super::{MatchMachine, SeatState, Watcher};
 /// Reply to an earlier act, for a client that repeats an act with the same turn and attempt.
 pub(super) struct EarlierReply {
     /// True if the repeated act has the same move. Refused moves must be literally equal; accepted moves may differ in
-/// notation.
+    /// notation.
     pub(super) is_same: bool,
     pub(super) message: ServerMessage,
 }
 
 impl MatchMachine {
     /// Returns the reply that `seat` received for the act with key (`turn`, `attempt`). `chosen` is the move of the
-/// repeated act.
+    /// repeated act.
     pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
         self.with_log(|log| {
             let place = &self.places[seat];

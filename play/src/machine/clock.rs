@@ -124,7 +124,7 @@ impl Clocks {
     }
 
     /// Returns the next deadline in ms and the seat that it applies to; for the deadline of the episode, the seat is
-/// `None`.
+    /// `None`.
     pub fn next(&self) -> Option<(u64, Option<usize>)> {
         let runs = |r: &Option<Running>| r.filter(|r| !r.paused);
         let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some((runs(r)?.until?, Some(seat))));

@@ -32,7 +32,7 @@ pub struct MatchSetup {
     /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
     /// Milliseconds to wait for a disconnected client. `None`: no limit, and the seat's clock is paused until the
-/// client reconnects.
+    /// client reconnects.
     pub grace_ms: Option<u64>,
     /// Name of the run that the match belongs to; only copied to the record.
     pub run: Option<String>,
@@ -48,7 +48,7 @@ pub struct MatchSetup {
 
 impl MatchSetup {
     /// Creates the setup of a complete match between in-process agents. If the header has no seed commitment, one is
-/// added.
+    /// added.
     pub fn new(game: GameRef, mut header: Header, seed: u64, salt: [u8; 16]) -> Self {
         header.seed_commit.get_or_insert_with(|| seed_commit(&salt, seed));
         MatchSetup {

@@ -150,8 +150,8 @@ pub fn of(
     }
     if plays_for_models && like.is_none() {
         guesses.push(
-    "length of the matches: between random and the middle anchor; set --stand-in to a similar agent".into(),
-);
+            "length of the matches: between random and the middle anchor; set --stand-in to a similar agent".into(),
+        );
     }
     if total.batched > 0.0 {
         // A batch has one request of each match in progress.
@@ -291,24 +291,23 @@ fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) ->
     for due in &block.matches {
         let name = key(&table.id, &block.pairing, block.index, due.turn);
         let seen: Arc<Mutex<Cost>> = Arc::default();
-        let players: Vec<Participant> = due
-            .seats
-            .iter()
-            .map(|who| {
-                let player = table
-                    .room(due.turn)
-                    .players
-                    .get(who)
-                    .with_context(|| format!("expected agent {who} among the players of this game, found none"))?;
-                let candidate = small.agents[*who].candidate;
-                let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
-                    Some(substitute) => substitute.metered(seen.clone())?,
-                    None if candidate => count_moves(player.agent.clone(), seen.clone()),
-                    None => return Ok(player.clone()),
-                };
-                Ok(Participant { agent, ..player.clone() })
-            })
-            .collect::<anyhow::Result<_>>()?;
+        let players: Vec<Participant> =
+            due.seats
+                .iter()
+                .map(|who| {
+                    let player =
+                        table.room(due.turn).players.get(who).with_context(|| {
+                            format!("expected agent {who} among the players of this game, found none")
+                        })?;
+                    let candidate = small.agents[*who].candidate;
+                    let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
+                        Some(substitute) => substitute.metered(seen.clone())?,
+                        None if candidate => count_moves(player.agent.clone(), seen.clone()),
+                        None => return Ok(player.clone()),
+                    };
+                    Ok(Participant { agent, ..player.clone() })
+                })
+                .collect::<anyhow::Result<_>>()?;
         let players: Vec<&Participant> = players.iter().collect();
         let asking = HostOptions { skip_forced: table.policy.skip_forced, ..HostOptions::default() };
         let begun = Instant::now();

@@ -61,7 +61,7 @@ pub struct EvaluationRequest {
     /// Shard of the plan to play; each shard has its own run folder. `None`: the whole plan.
     pub shard: Option<Shard>,
     /// Number of parallel matches. By default, 1,024 with batched calls, 8 with other language models, otherwise one
-/// per core.
+    /// per core.
     pub jobs: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ impl Candidates {
             );
             let name = name_of(name, &spec);
             let is_new = out.list.iter().all(|(other, _)| *other != name);
-anyhow::ensure!(is_new, "expected distinct agents, got {name} twice");
+            anyhow::ensure!(is_new, "expected distinct agents, got {name} twice");
             if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
                 out.known.insert(out.list.len(), measured);
             }

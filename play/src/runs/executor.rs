@@ -18,7 +18,7 @@ pub struct MatchJob<'a> {
 /// Execution backend for the matches of a run.
 pub trait Executor: Sync {
     /// Plays a match to its end. Returns `None` if the match cannot be played at present; the run then stops and can be
-/// resumed later.
+    /// resumed later.
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch>;
 }
 

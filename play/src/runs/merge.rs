@@ -101,7 +101,7 @@ impl MergedRun {
     /// Returns an error if the folder already contains a run or cannot be written.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let place = folder.display();
-ensure!(!folder.join(RUN).exists(), "{place} contains a run; remove the run or use another folder");
+        ensure!(!folder.join(RUN).exists(), "{place} contains a run; remove the run or use another folder");
         let write = || {
             std::fs::create_dir_all(folder)?;
             self.files.iter().try_for_each(|(name, bytes)| write_whole(folder, name, bytes))?;
@@ -170,9 +170,8 @@ fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<Strin
     }
     // Discarded matches count as finished; the merged run lists them as the shard does.
     let complete = found.whole.state == RunState::Done && found.whole.missing.is_empty();
-    (!complete).then(|| {
-        format!("{name} is not complete: {}; repeat `ludex evaluate` to continue", found.whole.why.join("; "))
-    })
+    (!complete)
+        .then(|| format!("{name} is not complete: {}; repeat `ludex evaluate` to continue", found.whole.why.join("; ")))
 }
 
 /// Returns the lines of a run's file.

@@ -234,7 +234,8 @@ impl<'de> Deserialize<'de> for FigureMetric {
                     Some(other) => Err(D::Error::custom(format!("{name}: expected a text, got {other}"))),
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
-                let id = metric.ok_or_else(|| D::Error::custom("expected metric = ID in a metric's table, got none"))?;
+                let id =
+                    metric.ok_or_else(|| D::Error::custom("expected metric = ID in a metric's table, got none"))?;
                 let from =
                     args.remove("from").map(toml::Value::try_into::<f64>).transpose().map_err(D::Error::custom)?;
                 let parts = args

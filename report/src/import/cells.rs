@@ -91,8 +91,8 @@ fn csv(text: &str) -> Result<Cells, ImportError> {
 }
 
 fn json(text: &str) -> Result<Cells, ImportError> {
-    let list: Vec<Value> = serde_json::from_str(text)
-        .map_err(|e| ImportError::whole(format!("expected a JSON list of objects: {e}")))?;
+    let list: Vec<Value> =
+        serde_json::from_str(text).map_err(|e| ImportError::whole(format!("expected a JSON list of objects: {e}")))?;
     let mut columns: Vec<String> = Vec::new();
     let mut objects = Vec::new();
     for (number, value) in (1..).zip(&list) {

@@ -34,10 +34,7 @@ pub static LAYOUTS: [TableLayout; 5] = [
         optional: &["level", "planned", "bots"],
         about: "wins, draws and losses of an agent against an opponent",
         cells: &[
-            (
-                "agent",
-                "the evaluated agent; metrics have no row for an agent that appears only in `opponent`",
-            ),
+            ("agent", "the evaluated agent; metrics have no row for an agent that appears only in `opponent`"),
             ("wins, draws, losses", "numbers of matches that the agent won, drew and lost"),
             ("level", "level of the opponent on a ladder, an integer from 0 (the lowest)"),
             (

@@ -32,14 +32,8 @@ fn columns_determine_the_layout() {
         assert_eq!((import.layout().name, import.matches.len()), (name, matches));
         assert_eq!(import.rows().agents()[0].name, "A");
     }
-    assert_refused(
-        "agent,wins\nA,3\n",
-        "expected the columns of a table; results lacks part, opponent, draws, losses",
-    );
-    assert_refused(
-        "agent,part,value,colour\nA,p,1,red\n",
-        "row 1, column colour: unknown column in a table of scores",
-    );
+    assert_refused("agent,wins\nA,3\n", "expected the columns of a table; results lacks part, opponent, draws, losses");
+    assert_refused("agent,part,value,colour\nA,p,1,red\n", "row 1, column colour: unknown column in a table of scores");
     assert_refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: expected a unique column name");
     assert_refused("agent,part,value\n", "expected at least one row, got none");
     assert_refused("agent,part,value\nA,p\n", "row 2, expected 3 cells as in the header, got 2");

@@ -29,7 +29,7 @@ pub(super) struct MatchFilterArgs {
     #[arg(long)]
     won: bool,
     /// Show only matches of this agent; --lost and --won refer to it [default: all agents; for --lost and --won, the
-/// first candidate]
+    /// first candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Show only this game; parameters, if given, must match exactly [default: all games]

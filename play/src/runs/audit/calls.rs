@@ -154,8 +154,7 @@ pub(super) fn replayed(
         );
     }
     let older = run.about.wording != llm::PROMPT_VERSION;
-    let note =
-        older.then(|| "prompts were not checked: the run uses the prompt wording of an older build".to_owned());
+    let note = older.then(|| "prompts were not checked: the run uses the prompt wording of an older build".to_owned());
     (wrong, note)
 }
 

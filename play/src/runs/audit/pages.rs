@@ -16,7 +16,10 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     }
     if run.about.ludex != crate::PROGRAM || !run.about.calls_bound {
         let by = if run.about.ludex.is_empty() { "another version" } else { &run.about.ludex };
-        return (Vec::new(), Some(format!("the report was not checked: the run was created by {by} or an older build")));
+        return (
+            Vec::new(),
+            Some(format!("the report was not checked: the run was created by {by} or an older build")),
+        );
     }
     let (again, refused) = report_files::pages(run);
     let mut wrong = Vec::new();

@@ -25,7 +25,7 @@ pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     let mut wrong = Vec::new();
     if record.footer.run.as_deref() != Some(&about.run) {
         let named = record.footer.run.as_deref().unwrap_or_default();
-wrong.push(format!("run: expected {:?}, got {named:?}", about.run));
+        wrong.push(format!("run: expected {:?}, got {named:?}", about.run));
     }
     if !about.ludex.is_empty() && record.header.server != about.ludex {
         wrong.push(format!("server: expected {}, got {}", about.ludex, record.header.server));
@@ -36,8 +36,8 @@ wrong.push(format!("run: expected {:?}, got {named:?}", about.run));
                 wrong.push(format!("hash of the rules: expected {hash}, got {}", record.header.hash));
             }
             None if !about.games.is_empty() => {
-    wrong.push(format!("expected a game of the run, got {}", game.spec().string));
-}
+                wrong.push(format!("expected a game of the run, got {}", game.spec().string));
+            }
             _ => {}
         }
     }

@@ -342,7 +342,11 @@ impl<'a> ScriptServer<'a> {
             return Err(CheckFault::new(2, "sent no token", "the token in LUDEX_TOKEN").into());
         }
         match &hello.agent {
-            None => return Err(CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the name of the client").into()),
+            None => {
+                return Err(
+                    CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the name of the client").into()
+                );
+            }
             Some(agent) if !ludex_protocol::is_agent_name(&agent.name) => {
                 let did = format!("sent the agent name {:?}", agent.name);
                 return Err(CheckFault::new(2, did, "1 to 40 of A-Za-z0-9._-").into());

@@ -67,8 +67,9 @@ impl ScriptSocket {
     /// Sends a message; with `extras`, unknown fields are added to all maps. A disconnected client is detected at the
     /// next read.
     pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), CheckFault> {
-        let internal =
-            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error");
+        let internal = |e: &dyn std::fmt::Display| {
+            CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error")
+        };
         if !extras {
             let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
             return self.frame(frame).await;
@@ -85,7 +86,8 @@ impl ScriptSocket {
             Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
             Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
         };
-        let frame = frame.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error"))?;
+        let frame =
+            frame.map_err(|e| CheckFault::new(0, format!("internal error of the check: {e}"), "no internal error"))?;
         self.frame(frame).await
     }
 
@@ -153,7 +155,9 @@ impl ScriptSocket {
                 "UTF-8 in text frames, MessagePack in binary ones",
             ),
             Error::Protocol(error) => CheckFault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
-            Error::Capacity(error) => CheckFault::new(1, format!("sent an oversized message: {error}"), "shorter messages"),
+            Error::Capacity(error) => {
+                CheckFault::new(1, format!("sent an oversized message: {error}"), "shorter messages")
+            }
             _ => return None,
         })
     }

@@ -131,7 +131,8 @@ impl Stub {
         self.admit(headers)?;
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let mark = kind.strip_prefix("multipart/form-data").and_then(|rest| rest.split_once("boundary="));
-        let (_, mark) = mark.ok_or_else(|| StubError::bad("expected a multipart/form-data body with the input file"))?;
+        let (_, mark) =
+            mark.ok_or_else(|| StubError::bad("expected a multipart/form-data body with the input file"))?;
         let text = std::str::from_utf8(body).map_err(|_| StubError::bad("form: expected UTF-8 text"))?;
         let part = |name: &str| field(text, mark.trim_matches('"'), name);
         if part("purpose") != Some("batch") {

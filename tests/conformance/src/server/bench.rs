@@ -148,8 +148,9 @@ impl LawContext {
             let plain = spec.dynamics == Dynamics::Sequential && spec.proposals.is_none();
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
-        fits.min_by_key(|spec| spec.max_length)
-            .ok_or_else(|| LawFailure::Skip("the server lists no sequential game of perfect information for two players".into()))
+        fits.min_by_key(|spec| spec.max_length).ok_or_else(|| {
+            LawFailure::Skip("the server lists no sequential game of perfect information for two players".into())
+        })
     }
 
     /// Runs a law on every game of the list. Skips the law if every game skips it.

@@ -61,11 +61,18 @@ async fn listed(b: &LawContext) -> LawResult {
         same(&spec.game, &entry.game, || "spec.game".into()).map_err(of)?;
         same(&spec.rules, &entry.rules, || "spec.rules, compared with the list".into()).map_err(of)?;
         let kinds = (spec.dynamics, spec.chance, spec.information);
-        same(&kinds, &(entry.dynamics, entry.chance, entry.information), || "dynamics, chance and information of the spec, compared with the list".into()).map_err(of)?;
+        same(&kinds, &(entry.dynamics, entry.chance, entry.information), || {
+            "dynamics, chance and information of the spec, compared with the list".into()
+        })
+        .map_err(of)?;
         let [low, high] = entry.players;
         let within = (low..=high).contains(&spec.players) && low > 0;
-        law_holds(within, || format!("the spec has {} players, but the list has {low} to {high}", spec.players), "a number within the listed range")
-            .map_err(of)?;
+        law_holds(
+            within,
+            || format!("the spec has {} players, but the list has {low} to {high}", spec.players),
+            "a number within the listed range",
+        )
+        .map_err(of)?;
         let (told, described): (BTreeSet<_>, BTreeSet<_>) =
             (entry.presets.iter().collect(), spec.presets.keys().collect());
         same(&described, &told, || "presets of the spec, compared with the list".into()).map_err(of)?;
@@ -96,12 +103,20 @@ fn sane(spec: &Spec) -> LawResult {
         || format!("the spec's returns are {}..{}", spec.min_return, spec.max_return),
         "a range with minimum <= maximum",
     )?;
-    law_holds(spec.actions > 0 || spec.proposals.is_some(), || "the spec has no actions".into(), "actions or proposals")?;
+    law_holds(
+        spec.actions > 0 || spec.proposals.is_some(),
+        || "the spec has no actions".into(),
+        "actions or proposals",
+    )?;
     law_holds(spec.max_length > 0, || "spec.max_length is 0".into(), "a maximum number of moves")?;
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
     law_holds(hex(&spec.hash), || format!("spec.hash is {:?}", spec.hash), "lower-case hex")?;
     let chance = spec.chance != ChanceMode::Deterministic;
-    law_holds(chance || spec.max_chance == 0, || format!("spec.max_chance is {}", spec.max_chance), "0 in a game without chance")?;
+    law_holds(
+        chance || spec.max_chance == 0,
+        || format!("spec.max_chance is {}", spec.max_chance),
+        "0 in a game without chance",
+    )?;
     let arrays = [&spec.views.tensor, &spec.views.info].into_iter().flatten().flatten();
     for (name, array) in arrays {
         law_holds(array.low <= array.high, || format!("{name}: {}..{}", array.low, array.high), "low <= high")?;
@@ -155,7 +170,11 @@ async fn filters(b: &LawContext) -> LawResult {
     }
     let name = &b.a_game().await?.game;
     let found = list(&mut link, GameFilter { text: Some(name.clone()), ..none() }).await?;
-    law_holds(found.iter().any(|e| e.game == *name), || format!("listed no game with the name filter {name}"), "that game")
+    law_holds(
+        found.iter().any(|e| e.game == *name),
+        || format!("listed no game with the name filter {name}"),
+        "that game",
+    )
 }
 
 async fn describe(link: &mut Link, game: &str, params: &Params) -> LawResult<Spec> {
@@ -198,7 +217,11 @@ async fn pages(link: &mut Link, spec: &Spec) -> LawResult {
 fn instead(error: &Refusal, got: &str, nearest: &str) -> LawResult {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
-    law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list that contains {nearest:?}"))?;
+    law_holds(
+        allowed,
+        || format!("`allowed` is {}", json!(error.allowed)),
+        &format!("a list that contains {nearest:?}"),
+    )?;
     // Several names may be equally similar.
     let edits = |word: &str| strsim::osa_distance(got, word);
     let near = error.nearest.as_deref().is_some_and(|word| edits(word) <= edits(nearest));
@@ -235,7 +258,12 @@ async fn wrong_params(b: &LawContext) -> LawResult {
             let error = link.demand(beyond).await?.error_at(ErrorCode::BadParams, &format!("params.{name}"));
             let error = error.map_err(of)?;
             same(&error.got.as_deref(), &Some(&json!(most + 1)), || format!("`got` of {name}")).map_err(of)?;
-            law_holds(error.allowed.is_some(), || format!("the error about {name} has no `allowed`"), "`allowed` with the valid values").map_err(of)?;
+            law_holds(
+                error.allowed.is_some(),
+                || format!("the error about {name} has no `allowed`"),
+                "`allowed` with the valid values",
+            )
+            .map_err(of)?;
         }
     }
     if tried > 0 { Ok(()) } else { Err(LawFailure::Skip("no game has parameters".into())) }

@@ -72,7 +72,11 @@ fn explained(issues: &[Issue]) -> LawResult {
     let pointers = paths.iter().all(|path| path.is_empty() || path.starts_with('/'));
     let good = !issues.is_empty() && issues.len() <= 64 && paths.is_sorted() && pointers;
     law_holds(good, || format!("sent issues with the paths {paths:?}"), "1 to 64 JSON pointers in ascending order")?;
-    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "sent an issue without `message`".into(), "a message")
+    law_holds(
+        issues.iter().all(|issue| !issue.message.is_empty()),
+        || "sent an issue without `message`".into(),
+        "a message",
+    )
 }
 
 /// Returns the schema that a turn names by `key`.
@@ -138,7 +142,9 @@ impl Room<'_> {
             same(&self.h.rows(&restored), &self.h.rows(&before), || "the state restored from a snapshot".into())?;
             self.restore(said).await?;
             let again = self.h.look(self.link).await?;
-            same(&self.h.rows(&again), &self.h.rows(&played), || "the state restored from a snapshot after a document".into())?;
+            same(&self.h.rows(&again), &self.h.rows(&played), || {
+                "the state restored from a snapshot after a document".into()
+            })?;
             return Ok(true);
         }
         if !spoken {
@@ -180,7 +186,11 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
             }
         }
     }
-    law_holds(tried, || format!("requested no document in {TURNS} turns"), "a turn with `schema`, since the spec has `proposals`")?;
+    law_holds(
+        tried,
+        || format!("requested no document in {TURNS} turns"),
+        "a turn with `schema`, since the spec has `proposals`",
+    )?;
     let Room { link, h } = room;
     h.close(link).await
 }
@@ -218,7 +228,11 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
         let refused = answer.refusal()?;
         let codes = [ErrorCode::Unparsed, ErrorCode::IllegalAction];
-        law_holds(codes.contains(&refused.code), || format!("refused a text with the code {}", refused.code), "`unparsed`")?;
+        law_holds(
+            codes.contains(&refused.code),
+            || format!("refused a text with the code {}", refused.code),
+            "`unparsed`",
+        )?;
         same(&refused.tries_left, &1, || "refused.tries_left".into())?;
         if smallest.is_none() {
             let turn = ludex_protocol::message::TurnFrame { attempt: 2, ..turn };

@@ -145,7 +145,11 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> LawResu
         let [x, y] = &batches;
         let (mut x, mut y) = (x.clone(), y.clone());
         (x.env, y.env) = (0, 0);
-        law_holds(x == y, || format!("a batch in MessagePack is {}, but in JSON {}", short(&y), short(&x)), "equal batches")?;
+        law_holds(
+            x == y,
+            || format!("a batch in MessagePack is {}, but in JSON {}", short(&y), short(&x)),
+            "equal batches",
+        )?;
         let Some(actions) = a.choose(&batches[0], 9) else { break };
         if ply == 3 {
             let bad = vec![i32::MAX; actions.len()];

@@ -23,7 +23,9 @@ pub(super) const LAWS: &[Law] = &[
     of_gym("sends the same legal actions in every form of the mask", |b| b.each(steps::masks).boxed_local()),
     of_gym("refuses an illegal action and changes nothing", |b| b.each(steps::illegal).boxed_local()),
     of_gym("refuses wrong numbers of actions and wrong environments", |b| b.each(steps::wrong_calls).boxed_local()),
-    of_gym("plays environment i of seed s like a single environment of seed s + i", |b| b.each(steps::seeds).boxed_local()),
+    of_gym("plays environment i of seed s like a single environment of seed s + i", |b| {
+        b.each(steps::seeds).boxed_local()
+    }),
     of_gym("shows the same transitions in all autoreset modes", |b| b.each(episodes::modes).boxed_local()),
     of_gym("sends rewards that sum to returns", |b| b.each(episodes::rewards).boxed_local()),
     of_gym("truncates at max_steps", |b| b.each(episodes::truncation).boxed_local()),

@@ -12,7 +12,9 @@ use super::link::LinkEnd;
 use super::{Law, LawFailure, LawResult, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(2, "sends welcome in both encodings, and in JSON if the client offers none", None, |b| welcome(b).boxed_local()),
+    law(2, "sends welcome in both encodings, and in JSON if the client offers none", None, |b| {
+        welcome(b).boxed_local()
+    }),
     law(1, "opens its WebSocket at /ws and at /", None, |b| paths(b).boxed_local()),
     law(2, "announces every limit", None, |b| limits(b).boxed_local()),
     law(2, "gives every session a unique name and key", None, |b| own_names(b).boxed_local()),
@@ -72,12 +74,20 @@ async fn limits(b: &LawContext) -> LawResult {
         law_holds(fits, || format!("limits.{name} is {}", announced[name]), "a number of at least 1")?;
     }
     let (kept, window) = (limits.replies_kept, limits.window);
-    law_holds(kept >= window, || format!("stores {kept} replies with a window of {window} requests"), "at least `window` replies")
+    law_holds(
+        kept >= window,
+        || format!("stores {kept} replies with a window of {window} requests"),
+        "at least `window` replies",
+    )
 }
 
 async fn own_names(b: &LawContext) -> LawResult {
     let ((_a, one), (_b, two)) = (b.link_in(Encoding::Json).await?, b.link_in(Encoding::Json).await?);
-    law_holds(one.session != two.session, || format!("two sessions have the name {:?}", one.session), "a unique name for each")?;
+    law_holds(
+        one.session != two.session,
+        || format!("two sessions have the name {:?}", one.session),
+        "a unique name for each",
+    )?;
     law_holds(one.key != two.key, || "two sessions have the same key".into(), "a unique key for each session")
 }
 

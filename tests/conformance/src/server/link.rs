@@ -167,7 +167,10 @@ impl Link {
     /// Waits for the reply to a request.
     pub async fn reply(&mut self, id: Id) -> LawResult<IncomingMessage> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
-            return self.early.remove(at).ok_or_else(|| wrong("sent no reply to a request", "a reply to every request"));
+            return self
+                .early
+                .remove(at)
+                .ok_or_else(|| wrong("sent no reply to a request", "a reply to every request"));
         }
         loop {
             let heard = self.read().await?;

@@ -84,7 +84,9 @@ async fn suites(b: &LawContext) -> LawResult {
         same(&parts.len(), &suite.parts.len(), || of("number of distinct part names"))?;
         law_holds(!parts.is_empty(), || format!("listed no parts of the suite {:?}", suite.suite), "at least one")?;
         let alone: u64 = suite.parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
-        same(&suite.matches, &alone, || format!("{}, compared with the sum over its parts for one agent", of("matches")))?;
+        same(&suite.matches, &alone, || {
+            format!("{}, compared with the sum over its parts for one agent", of("matches"))
+        })?;
         for part in &suite.parts {
             law_holds(part.candidates >= 1, || of("candidates of a part"), "at least one")?;
             let describe = Describe { game: part.game.clone(), ..Describe::default() };
@@ -132,7 +134,9 @@ async fn settings(b: &LawContext) -> LawResult {
     let mut seat = RunSeat::new(b, &run).await?;
     let (join, due) = (seat.join.clone(), seat.due);
     let again = seat.enrol(&run).await?;
-    same(&(again.run, again.join), &(run.run.clone(), join), || "run and join in the reply to a repeated `enrol`".into())?;
+    same(&(again.run, again.join), &(run.run.clone(), join), || {
+        "run and join in the reply to a repeated `enrol`".into()
+    })?;
     same(&(again.due, again.done), &(due, 0), || "due and done in the reply to a repeated `enrol`".into())?;
     let suites = listed(b).await?;
     let another = suites.iter().find(|suite| suite.suite != run.suite);
@@ -190,9 +194,7 @@ async fn to_the_end(b: &LawContext) -> LawResult {
     let heard = seat.link.hear().await?;
     law_holds(heard.re == Some(ping), || format!("sent {} after `run_end`", heard.raw), "nothing")?;
     let mut again = RunSeat::new(b, &run).await?;
-    same(&(&again.join, again.due, again.done), &(&None, 0, due), || {
-        "join, due and done of a finished run".into()
-    })?;
+    same(&(&again.join, again.due, again.done), &(&None, 0, due), || "join, due and done of a finished run".into())?;
     same(&again.play().await?, &over, || "the repeated `run_end`".into())?;
     if let Ok((status, _)) = b.page(&over.report).await {
         same(&status, &200, || format!("status of GET {}", over.report))?;

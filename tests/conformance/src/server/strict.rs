@@ -37,9 +37,9 @@ pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Va
 fn plain(encoding: Encoding, frame: &[u8]) -> Result<Value, String> {
     match encoding {
         Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("the frame is not JSON: {e}")),
-        Encoding::MsgPack => {
-            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("the frame is not MessagePack: {e}"))
-        }
+        Encoding::MsgPack => rmp_serde::from_slice(frame)
+            .map(|Marked(value)| value)
+            .map_err(|e| format!("the frame is not MessagePack: {e}")),
     }
 }
 

@@ -167,10 +167,7 @@ fn edits_preserve_comments() {
     agents_file::remove(&path, "three.1").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
     assert!(
-        agents_file::keep_measured(&path, "three.1", &measured)
-            .unwrap_err()
-            .to_string()
-            .contains("agents: one, two")
+        agents_file::keep_measured(&path, "three.1", &measured).unwrap_err().to_string().contains("agents: one, two")
     );
 }
 

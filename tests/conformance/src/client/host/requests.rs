@@ -28,7 +28,11 @@ impl ScriptServer<'_> {
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(CheckFault::new(1, did, "each request once per connection, since it gets exactly one reply"));
+                return Err(CheckFault::new(
+                    1,
+                    did,
+                    "each request once per connection, since it gets exactly one reply",
+                ));
             }
             known.connection = self.connection;
             return Ok(false);
@@ -139,8 +143,7 @@ impl ScriptServer<'_> {
                 Err(error) => ServerMessage::Error(Box::new(error.into())),
             },
             other => {
-                let text =
-                    format!("this check supports only {}, not `{}`", self.script.game, kind(&other));
+                let text = format!("this check supports only {}, not `{}`", self.script.game, kind(&other));
                 Refusal::new(ErrorCode::Forbidden, text).into()
             }
         })
@@ -203,7 +206,11 @@ impl ScriptServer<'_> {
             Some(said) if flawed => return Ok(table.refuse_document(said)),
             _ => {}
         }
-        match act.as_move().ok_or_else(|| "expected exactly one move in an act".to_owned()).and_then(|given| table.read(&given)) {
+        match act
+            .as_move()
+            .ok_or_else(|| "expected exactly one move in an act".to_owned())
+            .and_then(|given| table.read(&given))
+        {
             Ok(action) if legal && table.was_refused(action) => {
                 let did = format!("sent the refused move {} again for turn {}", act_text(act), act.turn);
                 Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")

@@ -130,7 +130,9 @@ impl ScriptServer<'_> {
         self.matches += 1;
         let table = ScriptMatch::new(&join, "j_kit1", seat, self.matches, self.has(Disturbance::Extras));
         self.table =
-            Some(table.map_err(|why| CheckFault::new(0, format!("internal error of the check: {why}"), "no internal error"))?);
+            Some(table.map_err(|why| {
+                CheckFault::new(0, format!("internal error of the check: {why}"), "no internal error")
+            })?);
         (self.acts, self.told) = Default::default();
         self.frames(wire, 0).await
     }

@@ -120,7 +120,11 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
             )?;
         }
         let after = h.look(link).await?;
-        law_holds(after.reward.iter().all(|r| r == 0.0), || "sent a nonzero reward for a step without a move".into(), "0")?;
+        law_holds(
+            after.reward.iter().all(|r| r == 0.0),
+            || "sent a nonzero reward for a step without a move".into(),
+            "0",
+        )?;
         let after: Vec<_> = h.rows(&after).into_iter().map(|row| row.state()).collect();
         same(&after, &before, || format!("the state after refused actions at step {ply}"))?;
         batch = h.step(link, &actions).await?;
@@ -182,7 +186,9 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> LawResult {
         let single = CheckedHandle::open(link, of(1)).await?;
         let first = single.reset(link, seed.wrapping_add(row)).await?;
         let wanted = many.row(&batch, row as usize);
-        same(&single.row(&first, 0), &wanted, || format!("a single environment, compared with row {row} after the reset"))?;
+        same(&single.row(&first, 0), &wanted, || {
+            format!("a single environment, compared with row {row} after the reset")
+        })?;
         singles.push(single);
     }
     for ply in 0..plies(spec) {

@@ -52,7 +52,9 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
         let step = StepEnvs { env: twin.env, moves: Some(moves), ..StepEnvs::default() };
         let heard = link.call(ClientMessage::Step(step)).await?;
         let other = twin.batch(heard, None)?;
-        same(&twin.rows(&other), &h.rows(&batch), || format!("a step by names, compared with a step by ids, at step {ply}"))?;
+        same(&twin.rows(&other), &h.rows(&batch), || {
+            format!("a step by names, compared with a step by ids, at step {ply}")
+        })?;
     }
     h.close(link).await?;
     twin.close(link).await
@@ -68,7 +70,8 @@ pub(super) async fn views(link: &mut Link, spec: &Spec) -> LawResult {
             let view =
                 ViewEnv { env: h.env, i: 1, seat: Some(seat as u32), views: wanted.clone(), ..ViewEnv::default() };
             let seen = link.call(ClientMessage::View(view)).await?.viewed()?;
-            let (row, at) = (h.row(&batch, 1), || format!("view of seat {seat} at step {ply}, compared with the batch"));
+            let (row, at) =
+                (h.row(&batch, 1), || format!("view of seat {seat} at step {ply}, compared with the batch"));
             same(&seen.structure.as_ref(), &row.structure.get(seat), at)?;
             same(&seen.text.as_ref(), &row.text.get(seat), at)?;
             for (tensors, of_batch) in [(&seen.tensor, &row.obs), (&seen.info, &row.info)] {

@@ -36,7 +36,9 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
     let (legal, names) = (turn.legal.iter().collect::<Vec<_>>(), turn.names.clone().unwrap_or_default());
-    let [first, second, ..] = legal[..] else { return Err(wrong("the first turn has only one legal action", "at least two legal actions")) };
+    let [first, second, ..] = legal[..] else {
+        return Err(wrong("the first turn has only one legal action", "at least two legal actions"));
+    };
     let match_id = table.id.clone();
     let at = |turn, attempt, action: u32| Act {
         match_id: match_id.clone(),
@@ -76,7 +78,9 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     table.act(&other).await?.expect_error(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
     let next = table.due().await?;
     same(&table.act(&named).await?.accepted()?, &accepted, || "the reply to a repeated act of an older turn".into())?;
-    same(&*table.act(&bad).await?.refusal()?, &*told, || "the reply to a repeated illegal act of an older turn".into())?;
+    same(&*table.act(&bad).await?.refusal()?, &*told, || {
+        "the reply to a repeated illegal act of an older turn".into()
+    })?;
     for act in [&other, &at(0, 7, first)] {
         table.act(act).await?.error(ErrorCode::StaleTurn)?;
     }

@@ -58,7 +58,9 @@ async fn wait(b: &LawContext, end: &MatchEnd) -> LawResult<(Value, String)> {
     loop {
         let late = match page(b, &end.record).await {
             Ok((record, body)) if record["digest"].is_string() => return Ok((record, body)),
-            Ok(_) => wrong(format!("GET {}: the record has no digest after the match", end.record), "the released record"),
+            Ok(_) => {
+                wrong(format!("GET {}: the record has no digest after the match", end.record), "the released record")
+            }
             Err(skip @ LawFailure::Skip(_)) => return Err(skip),
             Err(late) => late,
         };
@@ -92,7 +94,10 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
             let end = table.play().await?;
             let early = || table.told.iter();
             if let Some((frame, name)) = early().find_map(|frame| Some((frame, field(frame, &RELEASED)?))) {
-                return Err(wrong(format!("sent `{name}` in {}", short(&frame.to_string())), "this value only in `match_end`"));
+                return Err(wrong(
+                    format!("sent `{name}` in {}", short(&frame.to_string())),
+                    "this value only in `match_end`",
+                ));
             }
             for (what, secret) in [("seed", &end.seed), ("salt", &end.salt), ("digest", &end.digest)] {
                 let Some(secret) = secret.as_ref().filter(|secret| secret.len() > 8) else { continue };
@@ -113,7 +118,10 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
 /// Checks that the commitment of the match is the hash of its salt and seed.
 fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> LawResult {
     let (Some(commit), Some(seed), Some(salt)) = (commit, seed, salt) else {
-        return Err(wrong(format!("the commitment is {commit:?}, the seed {seed:?}, the salt {salt:?}"), "all three values"));
+        return Err(wrong(
+            format!("the commitment is {commit:?}, the seed {seed:?}, the salt {salt:?}"),
+            "all three values",
+        ));
     };
     let mut bytes = [0; 16];
     let salted = hex::decode_to_slice(salt, &mut bytes).is_ok();
@@ -147,7 +155,9 @@ pub(super) async fn released(b: &LawContext) -> LawResult {
             let parts = RecordParts::parse(&body)
                 .map_err(|e| wrong(format!("an invalid record: {e}"), "a record as in section 10"))?;
             let made = digest(&parts).map_err(|e| wrong(e.to_string(), "canonical JSON"))?;
-            same(&record["digest"].as_str(), &Some(&*made), || "digest of the record, compared with its hash chain".into())?;
+            same(&record["digest"].as_str(), &Some(&*made), || {
+                "digest of the record, compared with its hash chain".into()
+            })?;
             let typed = parts
                 .clone()
                 .record()
@@ -170,6 +180,8 @@ fn again(parts: &RecordParts) -> LawResult {
     match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
-        Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same events and results as in a replay")),
+        Err(fault) => {
+            Err(wrong(format!("the record does not verify: {fault}"), "the same events and results as in a replay"))
+        }
     }
 }

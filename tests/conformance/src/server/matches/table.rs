@@ -132,7 +132,9 @@ impl CheckedSeat {
         if self.is_of_another(&heard) {
             return Ok(());
         }
-        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only");
+        let numbered = |id: &str| {
+            law_holds(id == self.id, || format!("sent a frame of {id}"), "frames of the client's match only")
+        };
         match heard.message.clone() {
             ServerMessage::Turn(turn) => {
                 numbered(&turn.match_id)?;

@@ -87,7 +87,11 @@ fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> LawRes
 fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> LawResult {
     let list = at.to_vec();
     let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
-    law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "ascending row numbers")
+    law_holds(
+        rises && list.iter().all(|&at| (at as usize) < rows),
+        || format!("{name} is {list:?}"),
+        "ascending row numbers",
+    )
 }
 
 fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
@@ -106,7 +110,11 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
         "-4 after the end of an episode, and only then",
     )?;
     if h.open.chance == ChanceBy::Server {
-        law_holds(mover != Some(to_move::CHANCE), || "left the chance outcomes to the client".into(), "outcomes drawn by the server")?;
+        law_holds(
+            mover != Some(to_move::CHANCE),
+            || "left the chance outcomes to the client".into(),
+            "outcomes drawn by the server",
+        )?;
     }
     if h.mask_form() == MaskForm::None {
         return Ok(());
@@ -157,7 +165,11 @@ fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize)
     let apart: Vec<u32> = [&[(views / seen.max(1)) as u32, seen as u32], &spec.s[..]].concat();
     let fits = got.s == flat || seen > 1 && got.s == apart;
     law_holds(fits, || format!("shape of the array {name}: {:?}", got.s), &format!("{flat:?}"))?;
-    law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "the number of bytes of its shape")?;
+    law_holds(
+        got.is_whole(),
+        || format!("the array {name} has {} bytes", got.b.len()),
+        "the number of bytes of its shape",
+    )?;
     let inside = |value: f64| (spec.low..=spec.high).contains(&value);
     let all = match got.d {
         Dtype::U1 => all_inside(got.to_vec::<u8>(), inside),
