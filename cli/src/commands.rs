@@ -1,4 +1,4 @@
-//! Command line: one file and one line of [`commands`] per command.
+//! Command line. Each command has its own file and a line in [`commands`].
 
 mod admin;
 mod agents;
@@ -34,9 +34,9 @@ use tracing_subscriber::EnvFilter;
 /// Returns the commands in the order of `ludex --help`.
 fn commands() -> Vec<Command> {
     vec![
-        command("demo", "Run a tournament of agents on a server and rate them; start here", demo::run),
+        command("demo", "Run a demo tournament on a local server and rate the agents; start here", demo::run),
         command("serve", "Run the server", serve::run),
-        command("join", "Play on a server, with an agent of this program or yourself", join::run),
+        command("join", "Play on a server, with a built-in agent or as a human", join::run),
         command("games", "List games, explain one, analyze positions, or print prompts", games::run),
         command("agents", "List, name and check agents", agents::run),
         command("suites", "List suites, or explain one", suites::run),
@@ -46,18 +46,18 @@ fn commands() -> Vec<Command> {
         command("evaluate", "Evaluate agents with a suite; repeat the command to continue a run", evaluate::run),
         command("status", "List runs, or print the progress and results of one", status::run),
         command("show", "Print episodes board by board, or matches of a run with prompts and answers", show::run),
-        command("compare", "Compare two runs, or two agents of one run, match by match", compare::run),
+        command("compare", "Compare two runs, or two agents in one run, match by match", compare::run),
         command("rate", "Verify episodes and rate the agents, measure a metric, or write a report", rate::run),
         command("verify", "Replay the episodes of files, a run or a bundle and print every fault", verify::run),
         command("export", "Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle", export::run),
-        command("power", "Compute the matches needed for a rating, or to tell two agents apart", power::run),
+        command("power", "Compute the matches needed to rate an agent, or to distinguish two agents", power::run),
         command("measure-anchors", "Measure the ratings of the games' anchors", measure_anchors::run),
-        command("check", "Check a client or server against the protocol, or run a stub endpoint", check::run),
+        command("check", "Test a client or server against the protocol, or run a stub endpoint", check::run),
         command("admin", "Manage the tokens of a server", admin::run),
     ]
 }
 
-/// Name and arguments of a command with its function.
+/// Command with its name, arguments and function.
 struct Command {
     line: clap::Command,
     run: Box<dyn Fn(&ArgMatches) -> ExitCode>,
@@ -74,7 +74,7 @@ fn command<A: Args + 'static, E: CommandResult + 'static>(
     Command { line, run: Box::new(run) }
 }
 
-/// Result of a command, with its exit code.
+/// Result of a command that maps to an exit code.
 trait CommandResult {
     fn code(self) -> ExitCode;
 }
@@ -91,7 +91,7 @@ impl CommandResult for anyhow::Result<()> {
     }
 }
 
-/// Result of a check. Exit code 0: passed, 1: failed, 2: could not be made.
+/// Result of a check. Exit code 0: the check passed, 1: it failed, 2: it could not be run.
 struct CheckResult(anyhow::Result<bool>);
 
 impl CommandResult for CheckResult {
@@ -105,7 +105,7 @@ impl CommandResult for CheckResult {
     }
 }
 
-/// Prints an error. Returns false if the reader of the output has only closed it (`ludex games | head`).
+/// Prints an error. Returns false for a closed output pipe (`ludex games | head`), which is not an error.
 fn report_error(e: &anyhow::Error) -> bool {
     let mut io_errors = e.chain().filter_map(|e| e.downcast_ref::<io::Error>());
     if io_errors.any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
@@ -134,17 +134,17 @@ pub fn main() -> ExitCode {
     chosen.unwrap_or(ExitCode::FAILURE)
 }
 
-/// Returns the token from the environment, which unlike an argument is not visible in process lists.
+/// Returns the token from the environment. Process lists show arguments, but not the environment.
 fn environment_token() -> Option<String> {
     std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
 }
 
-/// Logs warnings to standard error; `LUDEX_LOG` sets another filter.
+/// Starts logging warnings to standard error; `LUDEX_LOG` sets a different filter.
 fn log_warnings() {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
@@ -153,7 +153,7 @@ fn log_warnings() {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn arguments_of_all_commands_are_consistent() {
+    fn clap_definitions_of_all_commands_are_valid() {
         super::commands().into_iter().for_each(|command| command.line.debug_assert());
     }
 }

@@ -1,4 +1,4 @@
-//! The program `ludex`: arguments in, one library call, printing out.
+//! The program `ludex`: each command parses arguments, makes one library call, and prints the result.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 

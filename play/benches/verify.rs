@@ -1,7 +1,8 @@
-//! How fast records are verified, for each game: random matches as JSON lines, read and played again on all cores, as
-//! `ludex verify` does it.
+//! Benchmark of record verification, per game: records of random matches, in JSON Lines, are parsed and replayed on
+//! all cores, as in `ludex verify`.
 //!
-//! `cargo bench -p ludex-play --bench verify [-- GAME...]`. Each game takes about `LUDEX_BENCH_SECONDS` [1].
+//! `cargo bench -p ludex-play --bench verify [-- GAME...]`. Each game takes about `LUDEX_BENCH_SECONDS` seconds
+//! (default: 1).
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use ludex_referee::Verifier;
 use ludex_referee::read::{RawLine, Source};
 use ludex_referee::schedule::{Seeds, blocks};
 
-/// Records of a game at most, and how long they are made.
+/// Maximum number of records per game.
 const RECORDS: usize = 2_000;
 const MADE: Duration = Duration::from_millis(500);
 
@@ -20,7 +21,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let seconds = std::env::var("LUDEX_BENCH_SECONDS").ok().map_or(1.0, |text| text.parse().expect("seconds"));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("{cores} cores; a step is a move or an outcome of chance");
+    println!("{cores} cores; a step is a move or a chance outcome");
     println!("{:<28}{:>14}{:>16}{:>14}{:>12}", "game", "steps/episode", "bytes/episode", "episodes/s", "steps/s");
     for entry in games().iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|id| id == entry.info.id)) {
         let Records { lines, steps } = records(entry.info.id);
@@ -33,7 +34,7 @@ fn main() {
             verifier.verify_stream(again, |_, _| true, |judged| good += usize::from(judged.is_ok()));
             spent += from.elapsed();
             rounds += 1;
-            assert_eq!(good, lines.len(), "{}: a record is not true", entry.info.id);
+            assert_eq!(good, lines.len(), "{}: a record failed verification", entry.info.id);
         }
         let (each, all) = (lines.len() as f64, f64::from(rounds) / spent.as_secs_f64());
         let (length, size) = (steps as f64 / each, bytes as f64 / each);
@@ -46,7 +47,7 @@ struct Records {
     steps: usize,
 }
 
-/// Records of random play.
+/// Plays random matches and returns their records.
 fn records(id: &str) -> Records {
     let game = load(id).expect("a built-in game");
     let seat = || Participant::new("random", &game).expect("random plays every game");

@@ -1,12 +1,12 @@
-//! Named agents with prices and measurements: `agents.toml` in the data folder, and files of the same format that
-//! list the entrants of a tournament.
+//! Named agents with prices and measurements. They are read from `agents.toml` in the data folder, or from a file of
+//! the same format that lists the entrants of a tournament.
 //!
 //! ```toml
-//! folder = "bots"                   # every program in it enters, under the name of its file
+//! folder = "bots"                   # adds every program in this folder, named after its file
 //!
 //! [agents.little]
 //! spec = "llm model=small base_url=http://127.0.0.1:8000/v1"
-//! price_in = 0.5                    # USD for a million tokens
+//! price_in = 0.5                    # USD per million tokens
 //! price_out = 1.5
 //! note = "runs under the desk"
 //!
@@ -29,22 +29,22 @@ use ludex_protocol::{ErrorCode, Refusal};
 pub use edit::{add, keep_measured, remove};
 pub use read::BOTS;
 
-/// File name in the data folder.
+/// Name of the agents file in the data folder.
 pub const FILE: &str = "agents.toml";
 
-/// Agents of one file.
+/// Agents listed in one file.
 #[derive(Clone, Debug, Default)]
 pub struct Agents {
     pub path: PathBuf,
-    /// Entries in the order of the file, then the programs of its folder by name.
+    /// Entries in file order, followed by the programs of the file's `folder`, sorted by name.
     pub entries: Vec<NamedAgent>,
 }
 
-/// Agent with a name.
+/// Entry of an agents file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedAgent {
     pub name: String,
-    /// Spec or program of the agent.
+    /// Spec or program that implements the agent.
     pub source: AgentSource,
     /// USD per million input tokens, if known.
     pub price_in: Option<f64>,
@@ -60,33 +60,33 @@ pub struct NamedAgent {
 pub enum AgentSource {
     /// Built-in agent by its spec.
     Spec(AgentSpec),
-    /// Program that uses Botzone's JSON protocol, compiled on first use.
+    /// Program that speaks Botzone's JSON protocol, compiled on first use.
     Program(BotProgram),
 }
 
-/// Measurements of an endpoint for cost estimates: means over calls.
+/// Measurements of a language model endpoint, for cost estimates. Numbers are means over calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCalls {
-    /// Tokens of a prompt.
+    /// Mean number of prompt tokens per call.
     pub tokens_in: f64,
-    /// Tokens of a reply.
+    /// Mean number of reply tokens per call.
     pub tokens_out: f64,
-    /// Duration of a call in seconds.
+    /// Mean duration of a call, in seconds.
     pub seconds: f64,
     /// True if the endpoint accepts JSON schemas.
     pub schema: bool,
-    /// Time of the measurement in RFC 3339.
+    /// Time of the measurement, in RFC 3339.
     pub at: String,
 }
 
 /// Reads the agents of a file such as `agents.toml`, or the programs of a folder.
 ///
 /// # Errors
-/// Returns an error with line and remedy for a file that cannot be read or is invalid.
+/// Returns an error if the file cannot be read or is invalid; the message names the line and the remedy.
 pub fn read(path: &Path) -> anyhow::Result<Agents> {
     let entries = if path.is_dir() {
         let entries = read::programs(path, &[])?;
-        anyhow::ensure!(!entries.is_empty(), "{} holds no bots: {}", path.display(), BOTS);
+        anyhow::ensure!(!entries.is_empty(), "{}: expected at least one bot, found none: {}", path.display(), BOTS);
         entries
     } else {
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
@@ -95,7 +95,7 @@ pub fn read(path: &Path) -> anyhow::Result<Agents> {
     Ok(Agents { path: path.to_owned(), entries })
 }
 
-/// Reads the agents of a data folder; empty without an agents file.
+/// Reads the agents of a data folder. Without an agents file, the list is empty.
 ///
 /// # Errors
 /// Same as [`read`].
@@ -105,16 +105,16 @@ pub fn of_data(data: &Path) -> anyhow::Result<Agents> {
 }
 
 impl Agents {
-    /// Returns the agent of this name.
+    /// Returns the agent named `name`.
     pub fn find(&self, name: &str) -> Option<&NamedAgent> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// Resolves a name or a spec to the name of the agent (for a spec, its canonical text) and its spec. A program is
-    /// compiled into its own folder below `into`.
+    /// Resolves a name or a spec to the agent's name and spec. An agent given by spec is named by the canonical text of
+    /// that spec. A program is compiled into a subfolder of `into`.
     ///
     /// # Errors
-    /// Returns an error for a text that is neither a name nor a spec, or a program that cannot be compiled.
+    /// Returns an error if `text` is neither a name nor a spec, or if the program cannot be compiled.
     pub fn resolve(&self, text: &str, into: &Path) -> anyhow::Result<(String, AgentSpec)> {
         let text = text.trim();
         if let Some(entry) = self.find(text) {
@@ -129,7 +129,7 @@ impl Agents {
                 let hint = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let path = self.path.display();
-                anyhow::bail!("{:?} is neither a name in {path} ({names}) nor an agent of `ludex agents`{hint}", first)
+                anyhow::bail!("expected an agent of {path} ({names}) or of `ludex agents`, got {:?}{hint}", first)
             }
             Err(e) => Err(e.into()),
         }
@@ -137,16 +137,17 @@ impl Agents {
 }
 
 impl NamedAgent {
-    /// Returns the spec with prices. A program is compiled into its own folder below `into`.
+    /// Returns the agent's spec, with its prices. A program is compiled into a subfolder of `into`.
     ///
     /// # Errors
-    /// Returns an error with the compiler output, or with the missing tool, if the program cannot be compiled.
+    /// Returns an error if the program cannot be compiled; the message has the compiler output or the missing tool.
     pub fn spec(&self, into: &Path) -> anyhow::Result<AgentSpec> {
         match &self.source {
             AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
             AgentSource::Program(bot) => {
                 let folder = into.join(&self.name);
-                fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+                fs::create_dir_all(&folder)
+                    .with_context(|| format!("cannot create the folder {}", folder.display()))?;
                 let line = bot.build(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;
                 Ok(AgentSpec::parse(&program(&line))?)
             }
@@ -154,7 +155,7 @@ impl NamedAgent {
     }
 }
 
-/// Returns the spec of an agent that a command line starts.
+/// Returns the spec of a Botzone agent started by the command line `line`.
 pub fn program(line: &str) -> String {
     format!("botzone cmd=\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -166,10 +167,10 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
     for (name, price) in [("price_in", price_in), ("price_out", price_out)] {
         let Some(price) = price else { continue };
         if spec.class() != AgentClass::Model {
-            return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
+            return wrong(format!("prices: expected a language model, got {}; remove the prices", spec.name()));
         }
         if spec.has_arg(name) {
-            return wrong(format!("{name} is given twice: in the spec and as a field; remove one"));
+            return wrong(format!("{name}: expected one value, got two (in the spec and as a field); remove one"));
         }
         spec = spec.set(name, &price.to_string())?;
     }
@@ -179,8 +180,8 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
 /// Returns the problem with an agent name and its remedy; `None` for a valid name.
 fn fault_of_name(name: &str) -> Option<String> {
     if !ludex_protocol::is_agent_name(name) {
-        return Some(format!("{name:?} is not a valid agent name: 1 to 40 of A-Za-z0-9._- are allowed"));
+        return Some(format!("expected a name of 1 to 40 characters of A-Za-z0-9._-, got {name:?}"));
     }
     let taken = Roster::builtin().get(name).is_some();
-    taken.then(|| format!("{name} is an agent of this program already; take another name"))
+    taken.then(|| format!("{name} is a built-in agent; choose another name"))
 }

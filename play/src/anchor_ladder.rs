@@ -1,4 +1,4 @@
-//! Measurement of an anchor ladder: its anchors play each other, and finished units are stored on disk.
+//! Measurement of an anchor ladder: the anchors play each other, and finished units of play are stored on disk.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -20,16 +20,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::local::{Participant, Series};
 
-/// Settings of a measurement.
+/// Settings of an anchor ladder measurement.
 #[derive(Clone, Debug)]
 pub struct AnchorRunSettings {
     /// Units of play per pairing.
     pub units: u64,
-    /// Seed of the matches; the same seed gives the same ratings.
+    /// Seed of the matches; equal seeds give equal ratings.
     pub seed: u64,
-    /// Parallel matches; 0: one per core.
+    /// Number of parallel matches; 0: one per core.
     pub jobs: usize,
-    /// Data folder; finished units are stored in its folder `ladders`, where the same settings and build resume.
+    /// Data folder. Finished units are stored in its subfolder `ladders`; a call with equal settings and the same build
+    /// resumes from there.
     pub data: PathBuf,
 }
 
@@ -40,22 +41,22 @@ pub struct MeasuredLadder {
     pub rows: Vec<AnchorRow>,
     /// Share of draws between agents of equal strength.
     pub draws: f64,
-    /// Mean and maximum time per move of each rung in microseconds, over the matches of this call.
+    /// Mean and maximum time per move of each rung, in microseconds, over the matches played by this call.
     pub times: Vec<Option<[f64; 2]>>,
 }
 
-/// Plays the missing units and rates the ladder of a game. `progress` receives the number of units played and their
-/// total.
+/// Plays the missing units and rates the anchors of a game. `progress` receives the number of units played and the
+/// total number of units.
 ///
 /// # Errors
-/// Returns an error for a game whose only level is random, an agent that fails, or a folder that cannot be written.
+/// Returns an error if the game has no level above `random`, if an agent fails, or if the folder cannot be written.
 pub fn measure(
     game: &GameRef,
     settings: &AnchorRunSettings,
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<MeasuredLadder> {
     let spec = game.spec();
-    anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
+    anyhow::ensure!(spec.anchors.len() > 1, "expected a game with an anchor level above random, got {}", spec.game);
     let ladder = AnchorLadder::new(spec, game.info().unit);
     let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
     let players: Vec<Participant> = ladder
@@ -65,7 +66,7 @@ pub fn measure(
         .map(|(text, watch)| Ok(watch.time(Participant::new(text, game).with_context(|| text.clone())?)))
         .collect::<anyhow::Result<_>>()?;
     let mut file = UnitFile::open(game, &ladder, settings)?;
-    // Unit by unit across all pairings, so that an interrupted measurement is balanced.
+    // Play unit k of all pairings before unit k + 1, so that an interrupted measurement is balanced.
     let due: Vec<(u64, usize)> = (0..settings.units)
         .flat_map(|u| (0..ladder.pairings()).map(move |k| (u, k)))
         .filter(|at| !file.units.contains_key(at))
@@ -124,7 +125,7 @@ impl Stopwatch {
     }
 }
 
-/// Returns eight hex digits that identify the build of this program, from size and modification time of its file.
+/// Returns eight hex digits that identify the build of this program: a hash of its file's size and modification time.
 fn build() -> anyhow::Result<String> {
     let about = std::env::current_exe().and_then(fs::metadata).context("cannot find the executable of this program")?;
     let time = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -135,7 +136,7 @@ fn stamp(bytes: u64, time: Duration) -> String {
     hex::encode(&Sha256::digest(format!("{bytes} {}", time.as_nanos()))[..4])
 }
 
-/// Line of the file: one unit.
+/// Line of a [`UnitFile`]: one unit of play.
 #[derive(Serialize, Deserialize)]
 struct Line {
     agents: [String; 2],
@@ -143,12 +144,12 @@ struct Line {
     returns: Returns,
 }
 
-/// Finished units, on disk as JSON Lines. Each game, rules hash, unit of play, seed and build has its own file, since
-/// another build may play differently under the same name.
+/// File of finished units, as JSON Lines. There is one file per game, rules hash, unit of play, seed and build, since
+/// agents of the same name may play differently in another build.
 struct UnitFile {
     file: File,
     path: PathBuf,
-    /// Returns by unit and pairing.
+    /// Returns of the matches, by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 
@@ -171,7 +172,7 @@ impl UnitFile {
                 let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
                 whole += text.len() as u64;
                 let place = places.get(&line.agents.each_ref().map(String::as_str));
-                // Lines of unknown agents predate a change of the ladder.
+                // Lines with unknown agents were written before a change of the ladder.
                 if let Some(&k) = place.filter(|_| line.returns.len() == ladder.episodes()) {
                     units.insert((line.unit, k), line.returns);
                 }
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamp_differs_between_builds() {
+    fn build_id_depends_on_file_size_and_time() {
         let [one, other] = [1, 2].map(Duration::from_nanos);
         assert_eq!(stamp(7, one), stamp(7, one));
         assert!(stamp(7, one) != stamp(7, other) && stamp(7, one) != stamp(8, one));

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Replaces a file atomically: a reader sees the old file or the new one, never a part of it.
+/// Replaces a file atomically: a reader sees either the complete old file or the complete new file.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.

@@ -1,5 +1,5 @@
-//! Matches without a network: the match machine with its clocks, series of matches in one process, agents that play
-//! on a remote server, and resumable runs of suites and tournaments.
+//! Matches without a network: the match machine with its clocks, series of matches in one process, and resumable runs
+//! of suites and tournaments. Agents can also play on a remote server.
 //!
 //! ```
 //! # fn main() -> anyhow::Result<()> {
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Invariants:
-//! - The crate opens no socket and uses no store. A [remote agent](remote_agent) plays over a client supplied by the
-//!   caller.
+//! - The crate opens no socket and uses no store. A [remote agent](remote_agent) uses a client that the caller
+//!   supplies.
 //! - A [machine] does no IO: time is an argument, chance comes from the seed, and the driver executes outputs in
 //!   order.
 //! - The same game, agents and seed give the same moves on any number of threads.

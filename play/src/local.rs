@@ -1,8 +1,8 @@
 //! Matches between in-process agents, without sockets, store or waiting: the server's match machine, driven in
 //! virtual time.
 //!
-//! A match is a function of its game, players and seed; records of two runs differ only in `started` and `ended`. The
-//! match clock advances only while an agent computes whose replies are not reproducible.
+//! A match is a function of its game, players and seed: records of repeated matches differ only in `started` and
+//! `ended`. The match clock advances only while an agent with irreproducible replies computes.
 
 mod check;
 mod compute_slots;
@@ -31,15 +31,15 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Default number of parallel matches with a batched agent; more matches need fewer batches.
+/// Default number of parallel matches with a batched agent. With more parallel matches, fewer batches are needed.
 pub const GATHERED_JOBS: usize = 1024;
 
-/// Agent argument of [`play`].
+/// Agent as an argument of [`play`].
 #[derive(Clone)]
 pub enum AgentInput {
     /// Built-in agent by its spec.
     Spec(String),
-    /// Agent of the caller; records name it `agent`.
+    /// Agent implemented by the caller, named `agent` in records.
     Own(Arc<dyn Agent>),
 }
 
@@ -55,8 +55,8 @@ impl From<Arc<dyn Agent>> for AgentInput {
     }
 }
 
-/// Plays one match of `game` between `agents`, one per seat in order. The same agents and the same seed give the same
-/// moves. The footer of the record holds the returns and the reason for the end.
+/// Plays one match of `game` between `agents`, one per seat, in seat order. Equal agents and equal seeds give equal
+/// moves. The footer of the record has the returns and the reason for the end.
 ///
 /// # Errors
 /// Returns an error for an unknown spec or a wrong number of agents. An agent that fails during the match is not an

@@ -1,13 +1,13 @@
 //! One match as a state machine without IO: timed inputs go in, ordered outputs come out.
 //!
 //! The server, `ludex match`, session resume, crash recovery and tests all drive this machine. The machine has no
-//! task, timer or random generator: time is an argument and chance is drawn from the episode's seed.
+//! task, timer or random number generator: time is an argument, and chance is drawn from the episode's seed.
 //!
-//! Outputs are in order of effect: in a rated match, nothing after an [`Output::Persist`] may be sent before that row
-//! is durable. The driver waits for the write; the machine does not.
+//! Outputs must take effect in order. In a rated match, the outputs after an [`Output::Persist`] may be sent only once
+//! its row is durable. The driver waits for the write; the machine does not.
 //!
-//! The machine owns rules, clocks, attempts and the match log. Frames are built as events happen for subscribed
-//! watchers ([`MatchMachine::add_watcher`]), and rebuilt from the log for later ones.
+//! The machine owns rules, clocks, attempts and the match log. Frames for subscribed watchers
+//! ([`MatchMachine::add_watcher`]) are built as events happen. Frames of earlier events are rebuilt from the log.
 
 mod act_replies;
 mod advance;
@@ -43,31 +43,31 @@ use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
 
-/// Offset between the frame numbers of two restarts, so that a stale `seen` is never mistaken for a current one.
+/// Offset added to frame numbers at each restart, so that a `seen` from before a restart is recognized as stale.
 pub const RESTART_STEP: u64 = 1_000_000;
 
 #[derive(Default)]
 struct SeatState {
-    /// Turns issued so far; the open turn is `issued - 1`.
+    /// Number of turns issued so far; the open turn has number `issued - 1`.
     issued: u32,
     /// True while a client's move request is pending.
     open: bool,
     /// True while an in-process agent's move request is pending.
     asked: bool,
-    /// Part of a joint move, until all acting seats have moved.
+    /// Part of a joint move by the seat, buffered until all acting seats have moved.
     pending: Option<AcceptedMove>,
     tries: Vec<RefusedMove>,
-    /// Refusals in `tries`, in the form sent to an in-process agent.
+    /// The refused attempts in `tries`, in the form passed to an in-process agent.
     attempts: Vec<PriorAttempt>,
     /// Legal actions of the pending request to an in-process agent.
     legal: Vec<Action>,
-    /// Observed history for an in-process agent that needs it.
+    /// Observed history, if an in-process agent needs one.
     memory: Option<SeatHistory>,
     online: bool,
     away_since: Option<u64>,
-    /// True after the first move, refused or not, and after resigning.
+    /// True once the seat has submitted a move (even a refused one) or resigned.
     acted: bool,
-    /// True after a restart until the client reconnects; the clock does not start meanwhile.
+    /// True from a restart until the client reconnects; the seat's clock does not start before.
     waits: bool,
     /// Milliseconds during which the host could not read from this seat.
     stalled: u64,
@@ -82,22 +82,22 @@ pub struct MatchMachine {
     outcomes: Outcomes,
     log: MatchLog,
     time: Since,
-    /// Log of a match that has ended, compressed by [`MatchMachine::pack`].
+    /// Compressed log of a match that has ended, see [`MatchMachine::pack`].
     packed: Option<Box<[u8]>>,
     places: Vec<SeatState>,
     clocks: Clocks,
     narrator: Option<Narrator>,
     /// True if the machine emits [`Output::Persist`].
     keeps: bool,
-    /// Decisions by the seats that the excerpt counts.
+    /// Number of decisions so far by the seats whose decisions the excerpt counts.
     decisions: u32,
-    /// Record of a match that had ended before a restart.
+    /// Record of a match that ended before a restart.
     recalled: Option<Box<Record>>,
     out: Vec<Output>,
 }
 
 impl MatchMachine {
-    /// Creates a match that has not started. Its clients are subscribed; add others with
+    /// Creates a match that has not started. The match's clients are subscribed; add other watchers with
     /// [`MatchMachine::add_watcher`].
     pub fn new(setup: MatchSetup, now: u64) -> Self {
         let seats = setup.seats.len();
@@ -131,7 +131,7 @@ impl MatchMachine {
         self
     }
 
-    /// Emits frames for `to` from now on. Earlier frames are available from [`MatchMachine::replay_frames`].
+    /// Subscribes `to` to the frames of later events. [`MatchMachine::replay_frames`] returns the earlier frames.
     pub fn add_watcher(&mut self, to: Watcher) {
         if self.narrator.as_ref().is_some_and(|n| n.has_subscriber(to)) || self.packed.is_some() {
             return;
@@ -160,8 +160,7 @@ impl MatchMachine {
         &self.setup
     }
 
-    /// Returns the complete record of a match that has ended and is not packed. The caller decides who may see which
-    /// part.
+    /// Returns the complete record, including hidden parts, of a match that has ended and is not packed.
     pub fn record(&self) -> Option<&Record> {
         self.log.record().filter(|_| self.packed.is_none())
     }
@@ -171,7 +170,7 @@ impl MatchMachine {
         if self.packed.is_some() { None } else { self.log.into_record() }
     }
 
-    /// Returns the events so far as spectators may see them, for the match page of a running match.
+    /// Returns the events so far with public information only, for the page of a running match.
     pub fn public_events(&self) -> Vec<MatchFrame> {
         let mut frames = self.replay_frames(Watcher::Public, &[]);
         frames.retain(|f| matches!(f, MatchFrame::Event(_)));
@@ -183,7 +182,7 @@ impl MatchMachine {
         self.log.record().is_some()
     }
 
-    /// Returns the time at which [`Input::Tick`] is due, in milliseconds of the host's clock.
+    /// Returns the time at which the next [`Input::Tick`] is due, in milliseconds of the host's clock.
     pub fn next_deadline(&self) -> Option<u64> {
         if self.is_over() {
             return None;
@@ -202,16 +201,16 @@ impl MatchMachine {
         }
     }
 
-    /// Starts the clock of an in-process agent's turn, for a driver that requests the move at once. The clock runs on
-    /// through refused attempts.
+    /// Starts the clock of an in-process agent's turn, for a driver that requests the move at once. Refused attempts do
+    /// not restart the clock.
     pub fn start_agent_clock(&mut self, now: u64, seat: Seat) {
         if let Some(place) = self.places.get(seat).filter(|p| p.asked) {
             self.clocks.start(seat, place.issued == 1, now);
         }
     }
 
-    /// Returns the pending move request of an in-process agent, for a driver without clocks that calls the agent at
-    /// once.
+    /// Returns the pending move request to an in-process agent, for a driver without clocks that calls the agent on
+    /// this thread.
     pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<MoveRequest<'_>> {
         let place = self.places.get_mut(seat).filter(|p| p.asked)?;
         place.legal.clear();
@@ -227,8 +226,8 @@ impl MatchMachine {
         Some(if agent.needs_full_state() && !self.setup.header.rated { ask.with_peek() } else { ask })
     }
 
-    /// Returns the pending move request of an in-process agent, for use on another thread, and starts the agent's
-    /// clock. Without a clock rule, the agent has `limit_ms` milliseconds for the turn.
+    /// Returns the pending move request to an in-process agent, in a form that can be sent to another thread, and
+    /// starts the agent's clock. Without a clock rule, the agent has `limit_ms` milliseconds for the turn.
     pub fn agent_request(
         &mut self,
         now: u64,
@@ -253,15 +252,15 @@ impl MatchMachine {
         })
     }
 
-    /// Returns the entry of `welcome` for a resumed seat.
+    /// Returns the entry of this match in the `welcome` of a client that resumes `seat`.
     pub fn resume_entry(&self, seat: Seat) -> ResumedMatch {
         let to = Watcher::Seat(seat);
         let seq = self.replay_frames(to, &[]).last().map_or(0, MatchFrame::seq);
         ResumedMatch { match_id: self.id().to_owned(), seat: Some(seat as u32), seq }
     }
 
-    /// Returns the frames after `seen`, or a single `resync` if `seen` is unknown. An open turn is sent again under
-    /// its old number, even if `seen` covers it.
+    /// Returns the frames after frame number `seen`, or a single `resync` if `seen` is unknown. An open turn is
+    /// repeated with its original number, even if the number is not above `seen`.
     pub fn catch_up(&self, to: Watcher, seen: Option<u64>) -> Vec<ServerMessage> {
         let base = u64::from(self.setup.restarts) * RESTART_STEP;
         let mut frames = self.replay_frames(to, &[]);
@@ -296,7 +295,7 @@ impl MatchMachine {
         ServerMessage::Resync(Box::new(Resync { seq, match_id, start, events, turn, end }))
     }
 
-    /// Returns the open turn of a seat, found as the last turn in `frames`, with the current number of tries.
+    /// Returns the open turn of a seat (the last turn in `frames`) with the current attempt number.
     fn open_turn(&self, to: Watcher, frames: &[MatchFrame]) -> Option<Box<TurnFrame>> {
         let Watcher::Seat(seat) = to else { return None };
         let place = self.places.get(seat).filter(|p| p.open)?;
@@ -306,9 +305,9 @@ impl MatchMachine {
         Some(turn)
     }
 
-    /// Returns all frames of a watcher so far, each event with the requested views. Only the last event has a
-    /// picture, since all pictures of a long match would overflow a mailbox; use [`MatchMachine::picture_after`] for
-    /// the others.
+    /// Returns all frames of a watcher so far, with the requested views in each event. Only the last event has a
+    /// picture, since the pictures of a long match would overflow a mailbox. For other pictures, use
+    /// [`MatchMachine::picture_after`].
     pub fn replay_frames(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
@@ -325,8 +324,8 @@ impl MatchMachine {
         frames
     }
 
-    /// Returns the picture for `to` after `seen` visible moves and outcomes, or after all of them if there are
-    /// fewer.
+    /// Returns the picture for `to` after the first `seen` moves and chance outcomes that `to` can see. If there are
+    /// fewer, returns the picture after the last of them.
     pub fn picture_after(&self, to: Watcher, seen: usize) -> Option<PictureView> {
         let mut left = seen;
         let mut drawn = None;
@@ -377,13 +376,12 @@ impl MatchMachine {
         view
     }
 
-    /// Returns the current position for `to` as text for people.
+    /// Returns the current position, as seen by `to`, as human-readable text.
     pub fn drawing(&self, to: Watcher) -> String {
         self.state.view(to.viewer()).drawing(to.viewer())
     }
 
-    /// Compresses the log of a match that has ended to the few kilobytes that replays need. Afterwards the record is
-    /// unavailable.
+    /// Compresses the log of a match that has ended to the few kilobytes that replays need. The record is discarded.
     pub fn pack(&mut self) {
         if !self.is_over() || self.packed.is_some() {
             return;
@@ -443,8 +441,8 @@ impl MatchMachine {
         std::mem::take(&mut self.out)
     }
 
-    /// Credits a host stall: `lost[seat]` is the additional number of milliseconds in which that seat could not be
-    /// read. The seat's clock and reconnect deadline are extended, and the record states the stall.
+    /// Credits a host stall. `lost[seat]` is the time, in milliseconds, during which the host could not read from that
+    /// seat. The seat's clock and reconnect deadline are extended, and the stall is recorded.
     pub fn credit_stall(&mut self, lost: &[u64]) {
         if self.is_over() {
             return;
@@ -473,7 +471,7 @@ impl MatchMachine {
         }
     }
 
-    /// Returns the earliest reconnect deadline and its seat.
+    /// Returns the earliest reconnect deadline and the seat that it applies to.
     fn reconnect_deadline(&self) -> Option<(u64, Seat)> {
         let grace = self.setup.grace_ms?;
         let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
@@ -535,7 +533,7 @@ impl MatchMachine {
         self.out.push(Output::Reply { seat, re, message: Box::new(message) });
     }
 
-    /// Emits a row unless rows are disabled.
+    /// Emits a row of the match log, unless rows are disabled.
     fn keep(&mut self, row: impl FnOnce() -> LogRow) {
         if self.keeps {
             self.out.push(Output::Persist(Box::new(row())));

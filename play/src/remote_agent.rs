@@ -1,7 +1,7 @@
-//! Built-in agents as clients of a remote server: a turn becomes a move request, the reply becomes an act.
+//! Built-in agents as clients of a remote server: each turn becomes a move request, each reply becomes an act.
 //!
-//! Remote and in-process agents receive the same requests: view, turn and key. The key of the agent's n-th match, from 0,
-//! is that of `seed = base + n` in its spec.
+//! Remote agents receive the same requests as in-process agents: view, turn and random key. In its n-th match, counted
+//! from 0, the agent has the key for `seed = base + n`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,18 +20,19 @@ use serde_json::Value;
 use crate::local::kind_of;
 use crate::machine::seat_history::append;
 
-/// Maximum time reserved for sending an act; a tenth of the budget if that is less.
+/// Time reserved for sending an act, at most a tenth of the turn's budget.
 const WIRE: Duration = Duration::from_millis(200);
 
 /// Callback for ended matches of a [`RemoteAgent`].
 pub type OnMatchEnd = dyn Fn(&MatchResult) + Send + Sync;
 
-/// Agent as the handler of a [`ludex_client::Player`]. It computes on separate threads, so the socket is not blocked.
+/// Built-in agent as the handler of a [`ludex_client::Player`]. The agent computes on separate threads, so the socket
+/// is not blocked.
 pub struct RemoteAgent {
     spec: AgentSpec,
     seed: u64,
     on_end: Box<OnMatchEnd>,
-    /// True if a seat's only legal action is played without a request, as in runs in process.
+    /// True if a seat's only legal action is played without a request to the agent, as in local runs.
     skips_forced: bool,
     tables: Mutex<Tables>,
 }
@@ -44,11 +45,11 @@ struct Tables {
     past: HashMap<String, Vec<ObservedMove>>,
     /// Open turn of each match.
     open: HashMap<String, Open>,
-    /// Agents by game and parameters.
+    /// Agents built so far, by game and parameters.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
 }
 
-/// Turn with the replies so far.
+/// Open turn with the agent's replies so far.
 #[derive(Default)]
 struct Open {
     turn: u32,
@@ -64,27 +65,27 @@ struct Table {
 }
 
 impl RemoteAgent {
-    /// Creates an agent whose n-th match uses the randomness of `seed + n`. `on_end` is called for every ended match.
+    /// Creates an agent whose n-th match uses seed `seed + n`. `on_end` is called after every match.
     ///
     /// # Errors
-    /// Returns an error for an agent that needs the full state, since clients do not receive it.
+    /// Returns an error if the agent needs the full state, which clients do not receive.
     pub fn new(spec: AgentSpec, seed: u64, on_end: Box<OnMatchEnd>) -> anyhow::Result<Self> {
-        anyhow::ensure!(!spec.peeks(), "{spec} looks at the true state, which no client sees; leave peek out");
+        anyhow::ensure!(!spec.peeks(), "expected an agent without peek, got {spec}: clients get no full state");
         Ok(RemoteAgent { spec, seed, on_end, skips_forced: false, tables: Mutex::default() })
     }
 
-    /// Plays a seat's only legal action without a request, as in runs in process.
+    /// Enables playing a seat's only legal action without a request to the agent, as in local runs.
     pub fn skipping_forced(mut self) -> Self {
         self.skips_forced = true;
         self
     }
 
-    /// Returns the kind of the agent for `hello`.
+    /// Returns the agent kind to send in `hello`.
     pub fn kind(&self) -> AgentKind {
         kind_of(&self.spec)
     }
 
-    /// Returns the agent of a match, building it at the first turn.
+    /// Returns the game and agent of a match; the agent is built at the first turn.
     fn table(&self, start: &MatchStart) -> Result<Table, Failure> {
         let mut tables = self.tables.lock();
         if let Some(table) = tables.running.get(&start.match_id) {
@@ -97,7 +98,10 @@ impl RemoteAgent {
                 let game = ludex_games::load_with(&start.game, &start.params)?;
                 if game.spec().hash != start.hash {
                     let (game, version) = (&start.game, crate::PROGRAM);
-                    return Err(format!("the server has other rules of {game} than {version}; use one version").into());
+                    return Err(format!(
+                        "the server's rules of {game} differ from those of {version}; use the version of the server"
+                    )
+                    .into());
                 }
                 let built = (game.clone(), self.spec.build(&game)?);
                 tables.agents.insert(name, built.clone());
@@ -112,7 +116,7 @@ impl RemoteAgent {
         Ok(table)
     }
 
-    /// Returns the refused replies of this turn; those from before a reconnect are unknown.
+    /// Returns the refused replies of this turn, except those from before a reconnect.
     fn attempts(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
         let mut tables = self.tables.lock();
         let open = tables.open.entry(ask.start.match_id.clone()).or_default();
@@ -184,8 +188,8 @@ fn think(
     past: &[ObservedMove],
     refused: &[PriorAttempt],
 ) -> Result<MoveReply, Failure> {
-    let view = ask.view.structure.as_ref().ok_or("the turn shows no `struct` view")?;
-    let view = table.game.read_view(view).map_err(|why| format!("the view is not understood: {why}"))?;
+    let view = ask.view.structure.as_ref().ok_or("expected a turn with the view `struct`, got none")?;
+    let view = table.game.read_view(view).map_err(|why| format!("the view cannot be read: {why}"))?;
     let legal: Vec<u32> = ask.legal.iter().collect();
     let question =
         ludex_env::MoveRequest::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));

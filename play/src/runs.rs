@@ -1,7 +1,7 @@
 //! Runs: suites and tournaments that can be interrupted and resumed at any time.
 //!
-//! A run is a folder. Matches recorded in the files of the folder are done, and a resumed run continues after them.
-//! No decision depends on process state alone, so a run may be killed at any moment.
+//! A run is a folder. Matches recorded in the folder's files are done, and a resumed run plays the other matches.
+//! The whole state of a run is in its folder, so the process may be killed at any moment.
 
 pub mod answer_cache;
 pub mod audit;
@@ -34,42 +34,42 @@ use crate::local::{Participant, faults_as_infra};
 /// Game with the agents that play it.
 pub struct GameRoster {
     pub game: GameRef,
-    /// Agents by their index in the run.
+    /// Agents by index in the run.
     pub players: BTreeMap<usize, Participant>,
 }
 
 /// Part of a run with the agents that play it.
 pub struct RunPart {
-    /// Id of the part, contained in the names of its episodes.
+    /// Id of the part, which is contained in episode names.
     pub id: String,
-    /// Games of the part, more than one if it sweeps parameters.
+    /// Games of the part; more than one if the part sweeps parameters.
     pub rooms: Vec<GameRoster>,
-    /// Positions in a block per game.
+    /// Number of matches per game in a block.
     pub seatings: usize,
     pub policy: MatchPolicy,
     pub seeds: MatchSeeds,
-    /// Agents whose failures discard a match instead of losing it ([`faults_as_infra`]): the suite's own opponents
-    /// that are not language models, unless the suite's policy says otherwise.
+    /// Agents whose failures discard a match instead of losing it ([`faults_as_infra`]). By default, these are the
+    /// suite's own opponents, except language models.
     pub own_opponents: BTreeSet<usize>,
-    /// Excerpts of the game that its matches play, if any.
+    /// Excerpts of the game to play instead of whole games, if any.
     pub excerpts: Excerpts,
-    /// Rule for the move requests whose replies are cached.
+    /// Policy that selects the move requests whose replies are cached.
     pub once: CachePolicy,
 }
 
 impl RunPart {
-    /// Returns the game at a position of a block, with its players.
+    /// Returns the game of the match at position `turn` in a block, with its players.
     pub fn room(&self, turn: usize) -> &GameRoster {
         &self.rooms[turn / self.seatings.max(1) % self.rooms.len()]
     }
 }
 
-/// Builds the parts of a suite. Every agent is built for each of its games, so that an agent that cannot play is
-/// found before the first match.
+/// Builds the parts of a suite. Every agent is built for each game that it plays, so that errors are found before the
+/// first match.
 ///
 /// # Errors
-/// Returns an error for an agent that cannot play its part, or an argument of the suite that its language models do
-/// not accept.
+/// Returns an error if an agent cannot play its part, or if a language model does not accept an argument from the
+/// suite.
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>> {
     preflight::arguments(plan)?;
     let mut out = Vec::new();
@@ -117,11 +117,11 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
     Ok(out)
 }
 
-/// Returns the spec of an agent in a part. Language models, candidates and opponents alike, take prompt arguments
-/// from the suite unless their own spec sets them. Arguments of a variant override all others.
+/// Returns the spec of the agent `who` in a part. Language models (candidates and opponents) take prompt arguments from
+/// the suite unless the agent's own spec sets them. Arguments of a variant have precedence over both.
 ///
 /// # Errors
-/// Returns an error for an invalid spec, or an argument of the suite that the agent does not accept.
+/// Returns an error for an invalid spec, or if the agent does not accept an argument from the suite.
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;

@@ -10,7 +10,7 @@ pub fn now_text() -> String {
     text_of(&Timestamp::now())
 }
 
-/// Formats a time to the millisecond, UTC in RFC 3339. This printer is faster than one with a pattern.
+/// Formats a time in UTC as RFC 3339 with milliseconds. Faster than formatting with a pattern.
 fn text_of(moment: &Timestamp) -> String {
     const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
     PRINTER.timestamp_to_string(moment)
@@ -21,14 +21,15 @@ pub fn epoch_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-/// Wall-clock time that never goes back: one reading of the wall clock, extended by a monotonic clock.
+/// Clock for wall-clock time that never goes back: it reads the wall clock once and then adds the time of a monotonic
+/// clock.
 pub(crate) struct Since {
     at: Timestamp,
     from: Instant,
 }
 
 impl Since {
-    /// Creates a clock that starts at `started`, a time read just now.
+    /// Creates a clock that starts at `started`, a time that was just read.
     pub fn just(started: &str) -> Self {
         Since { at: started.parse().unwrap_or_else(|_| Timestamp::now()), from: Instant::now() }
     }
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_three_digits_and_are_rounded_down() {
+    fn times_are_rounded_down_to_milliseconds() {
         for (ms, more, text) in [
             (0, 0, "1970-01-01T00:00:00.000Z"),
             (1_795_366_129_772, 999_999, "2026-11-22T16:48:49.772Z"),
@@ -64,11 +65,11 @@ mod tests {
 
     #[test]
     fn end_is_never_before_start() {
-        // Years ahead of the wall clock, as if that had been set back since.
+        // `started` is ahead of the wall clock, as if the wall clock had been set back.
         let started = "2999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("2999-01-01T00:00:0"));
         assert!(Since::later_than(started).now_text().starts_with("2999-01-01T00:00:0"));
-        // Years behind: the same process continues from there, another one reads its own clock.
+        // `started` is in the past: `just` continues from `started`, `later_than` reads the wall clock.
         let started = "1999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("1999-01-01T00:00:0"));
         assert!(Since::later_than(started).now_text().as_str() > "2020");

@@ -30,19 +30,19 @@ pub(super) struct Args {
 enum AgentsCommand {
     /// List the agents (the default)
     List,
-    /// Name an agent, with prices for a language model
+    /// Add a named agent, optionally with prices of a language model
     Add(Add),
     /// Remove a named agent
     Remove {
         /// Name of the agent
         name: String,
     },
-    /// Check that bots compile and play, or that the endpoint of a language model answers
+    /// Check that bots compile and play, or that the endpoint of a language model replies
     Check {
-        /// A bot's file, a folder of bots, a name, or an agent, e.g. "mcts sims=100"
+        /// File of a bot, folder of bots, name of an agent, or spec, e.g. "mcts sims=100"
         #[arg(value_name = "DIR|NAME|SPEC")]
         agents: String,
-        /// Play this game, e.g. connect_four or "kuhn_poker(players=3)" [default: none, for a language model]
+        /// Play this game, e.g. connect_four or "kuhn_poker(players=3)"; optional for a language model
         #[arg(long)]
         game: Option<String>,
     },
@@ -52,19 +52,19 @@ enum AgentsCommand {
 struct Add {
     /// Name of the agent: 1 to 40 characters of A-Za-z0-9._-
     name: String,
-    /// Name this agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
+    /// Spec of the agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
     #[arg(long)]
     spec: String,
-    /// Set the price of a million input tokens in US dollars [default: unknown]
+    /// Set the price in US dollars per million input tokens [default: unknown]
     #[arg(long, value_name = "USD")]
     price_in: Option<f64>,
-    /// Set the price of a million output tokens in US dollars [default: unknown]
+    /// Set the price in US dollars per million output tokens [default: unknown]
     #[arg(long, value_name = "USD")]
     price_out: Option<f64>,
-    /// Add a note for people
+    /// Add a human-readable note
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Replace an agent of this name
+    /// Replace an existing agent of this name
     #[arg(long)]
     replace: bool,
 }
@@ -106,7 +106,7 @@ fn list(data: &Path, as_json: bool) -> anyhow::Result<()> {
     Ok(print::table(&mut out, &rows, |k| (1..5).contains(&k))?)
 }
 
-/// Describes the source of an agent.
+/// Describes the spec or the program of an agent.
 fn source(entry: &NamedAgent) -> String {
     match &entry.source {
         AgentSource::Spec(spec) => spec.to_string(),
@@ -154,7 +154,7 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
     let Add { name, price_in, price_out, note, .. } = new;
     for (option, price) in [("--price-in", price_in), ("--price-out", price_out)] {
         let fine = price.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
-        anyhow::ensure!(fine, "{option}: expected US dollars of at least 0");
+        anyhow::ensure!(fine, "{option}: expected a finite price of at least 0 US dollars");
     }
     let path = data.join(agents_file::FILE);
     let entry = NamedAgent { name, source: AgentSource::Spec(spec), price_in, price_out, note, measured: None };

@@ -17,9 +17,9 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum CheckCommand {
-    /// Check a client that you wrote against the protocol
+    /// Test your own client for conformance to the protocol
     Client(client::Args),
-    /// Check a server that you wrote against the protocol
+    /// Test your own server for conformance to the protocol
     Server(server::Args),
     /// Run a stub of a language-model endpoint, for tests and rehearsals
     LlmStub(llm_stub::Args),

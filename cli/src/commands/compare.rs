@@ -18,13 +18,13 @@ use super::records;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Compare two runs, or two agents of one run: names below DATA/runs, or folders
+    /// Names of one or two runs in DATA/runs, or their folders
     #[arg(required = true, num_args = 1..=2)]
     runs: Vec<String>,
-    /// Compare these agents: two of one run, or one of each run [default: the first agent of each run]
+    /// Compare these agents: two from one run, or one from each run [default: the first agent of each run]
     #[arg(long = "agent", value_name = "NAME")]
     agents: Vec<String>,
-    /// Compare only this game, with exactly its parameters if given [default: all]
+    /// Compare only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
     /// Read the runs in this folder
@@ -48,8 +48,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let (a, b) = (&one.about, &other.about);
         anyhow::ensure!(
             a.deals == b.deals,
-            "expected equal seed sharing, got {} with {} and {} with {}; `ludex evaluate --seed-sharing {}` plays the second on \
-             the seeds of the first",
+            "expected runs with equal seed sharing, got {} with {} and {} with {}; play the second run again with \
+             `ludex evaluate --seed-sharing {}`",
             a.run,
             a.deals,
             b.run,
@@ -72,10 +72,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let variants = variants(runs.get(k).unwrap_or(&runs[0]), name);
         anyhow::ensure!(
             variants.is_empty(),
-            "{name} played as {}; select one for each side with --agent",
+            "expected an agent of the run, got {name}, which played as {}; select one per side with --agent",
             variants.join(", ")
         );
-        anyhow::bail!("{name} has no match that counts; `ludex show` prints its matches");
+        anyhow::bail!("expected an agent with matches that count, got {name}; `ludex show` prints its matches");
     }
     let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
     let comparison = compare(first, second);
@@ -87,7 +87,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     show(&labels, &comparison)
 }
 
-/// Returns an agent's name, with its run if there are two.
+/// Returns an agent's name, followed by the name of its run if there are two runs.
 fn label(runs: &[Archive], name: &str, k: usize) -> String {
     match runs.get(k) {
         Some(run) if runs.len() == 2 => format!("{name} ({})", run.about.run),
@@ -95,7 +95,7 @@ fn label(runs: &[Archive], name: &str, k: usize) -> String {
     }
 }
 
-/// Returns the agents to compare: the first of each run, or those of --agent.
+/// Returns the agents to compare: those given with `--agent`, or the first agent of each run.
 fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     let all = |run: &Archive| run.about.agents.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
     let pick = |run: &Archive, wanted: Option<&String>| {
@@ -120,7 +120,7 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     }
 }
 
-/// Returns the names under which an agent played variants of a suite.
+/// Returns the names under which an agent played the variants of a suite.
 fn variants(run: &Archive, name: &str) -> Vec<String> {
     let own = format!("{name} / ");
     let records = run.found.iter().filter_map(|found| found.parts.clone().record().ok());
@@ -129,8 +129,8 @@ fn variants(run: &Archive, name: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Returns the matches of an agent that count, without those only against itself or against the compared agent, which have no
-/// partner.
+/// Returns an agent's matches that count. Excludes matches only against itself or against the compared agent, which
+/// have no counterpart.
 pub(super) fn sides_of(
     run: &Archive,
     name: &str,
@@ -249,7 +249,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the name of a row: the game's id if unique, else the part of the suite.
+/// Returns the name of a row: the game's id if it is unique, otherwise the part of the suite.
 fn short(row: &ComparisonRow, all: &[ComparisonRow]) -> String {
     let id = |row: &ComparisonRow| row.game.split('(').next().unwrap_or_default().to_owned();
     let alone = all.iter().filter(|other| id(other) == id(row)).count() < 2;
@@ -260,7 +260,7 @@ fn short(row: &ComparisonRow, all: &[ComparisonRow]) -> String {
     }
 }
 
-/// Returns the reasons for missing intervals of a row.
+/// Returns the reasons why intervals of a row are missing.
 fn notes(row: &ComparisonRow) -> Vec<String> {
     let why = |what: &str, d: Option<Difference>| {
         let because = match d?.why? {

@@ -1,4 +1,5 @@
-//! `ludex demo`: a server, agents that connect to it as clients, a tournament, and a report from verified records.
+//! `ludex demo`: starts a server, connects agents as clients, plays a tournament, and writes a report from verified
+//! records.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,7 +21,7 @@ use super::{block_on, log_warnings, print, tournament};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Write the store and the report into this folder
+    /// Write the store and the report to this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Play this game, e.g. connect_four
@@ -29,7 +30,7 @@ pub(super) struct Args {
     /// Play this many blocks per pairing, each with seats swapped
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     blocks: u32,
-    /// Keep the server running afterwards
+    /// Keep the server running after the tournament
     #[arg(long)]
     keep_running: bool,
 }
@@ -38,13 +39,13 @@ pub(super) struct Args {
 const AGENTS: [&str; 4] = ["random", "mcts sims=100", "mcts sims=1000", "alphabeta depth=4"];
 /// Name of an agent that repeatedly loses its connection.
 const DROPS: &str = "drops";
-/// Spec of that agent.
+/// Spec of the agent `DROPS`.
 const DROPS_SPEC: &str = "mcts sims=300";
-/// Duration of each of its connections.
+/// Duration of each connection of the agent `DROPS`.
 const CONNECTION_TIME: Duration = Duration::from_millis(300);
-/// Name of the Python bot, which takes part if the package `ludex` is installed.
+/// Name of the Python bot, which participates if the Python package `ludex` is installed.
 const PYTHON: &str = "python";
-/// Source of the Python bot: plays the column closest to the center.
+/// Source code of the Python bot, which plays the legal column closest to the center.
 const PYTHON_BOT: &str = "\
 import sys, ludex
 def play(turn):
@@ -55,7 +56,8 @@ ludex.evaluate(sys.argv[1], None, play, run=sys.argv[2], name=sys.argv[3], progr
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     log_warnings();
     block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("no free port on the loopback interface")?;
+        let listener =
+            TcpListener::bind("127.0.0.1:0").await.context("cannot bind a port on the loopback interface")?;
         let url = format!("ws://{}", listener.local_addr()?);
         ludex_server::run_while(listener, Config::new(&args.data), |hub| async {
             let hub = hub;
@@ -90,14 +92,14 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
     hub.organise(&request).await?;
     let total = names.len() * (names.len() - 1) * args.blocks as usize;
     println!("{} agents connect over WebSockets and play {total} rated matches of {}.", names.len(), args.game);
-    println!("`{DROPS}` repeatedly loses its connection, and loses nothing else.");
+    println!("`{DROPS}` repeatedly loses its connection, but none of its matches.");
     if python {
         println!("`{PYTHON}` is a bot in Python.");
     }
     let bar = print::progress(total as u64, "playing");
     let clients = connect(url.to_owned(), run.clone(), python);
     let over = loop {
-        let page = hub.run(&run).await.context("the run was removed")?;
+        let page = hub.run(&run).await.context("the run was removed from the server")?;
         if page["state"] != "open" {
             break page;
         }
@@ -109,7 +111,7 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
     let joined = tokio::task::spawn_blocking(move || clients.join()).await?;
     let drops = joined.map_err(|_| anyhow::anyhow!("the agents' thread panicked"))??;
     println!("Played in {:.1} s; `{DROPS}` connected {drops} times.", start.elapsed().as_secs_f64());
-    anyhow::ensure!(over["state"] == "done", "the tournament ended as {}", over["state"]);
+    anyhow::ensure!(over["state"] == "done", "tournament: expected state done, got {}", over["state"]);
     let status = RunStatus::at(&path_of(&args.data, &run))?;
     tournament::print_status(&status, false)?;
     println!(
@@ -120,20 +122,20 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
     Ok(())
 }
 
-/// Returns a spec as an agent name: `mcts sims=100` becomes `mcts-sims-100`.
+/// Converts a spec to an agent name: `mcts sims=100` becomes `mcts-sims-100`.
 fn name(spec: &str) -> String {
     spec.replace([' ', '='], "-")
 }
 
-/// Returns true if Python has the client library.
+/// Returns true if the Python client library is installed.
 async fn has_python() -> bool {
     let mut command = tokio::process::Command::new("python3");
     command.args(["-c", "import ludex; ludex.evaluate"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().await.is_ok_and(|status| status.success())
 }
 
-/// Runs all agents as clients on a separate thread, connected with the server only by sockets. Returns the number of connections of
-/// `DROPS`.
+/// Runs all agents as clients on a separate thread. They communicate with the server only over sockets. The thread
+/// returns the number of connections of `DROPS`.
 fn connect(url: String, run: String, python: bool) -> std::thread::JoinHandle<anyhow::Result<usize>> {
     std::thread::spawn(move || {
         block_on(async {
@@ -164,7 +166,7 @@ fn connect(url: String, run: String, python: bool) -> std::thread::JoinHandle<an
     })
 }
 
-/// Plays the run to its end.
+/// Plays the run `run` to its end with one agent.
 async fn play(url: &str, run: &str, name: &str, spec: &str) -> anyhow::Result<()> {
     let options = Options {
         agent: Some(AgentId { name: name.to_owned(), version: None, kind: None }),
@@ -182,6 +184,6 @@ async fn play(url: &str, run: &str, name: &str, spec: &str) -> anyhow::Result<()
 async fn python_bot(url: &str, run: &str) -> anyhow::Result<()> {
     let mut command = tokio::process::Command::new("python3");
     let ended = command.args(["-c", PYTHON_BOT, url, run, PYTHON]).kill_on_drop(true).status().await?;
-    anyhow::ensure!(ended.success(), "the Python bot failed");
+    anyhow::ensure!(ended.success(), "the Python bot failed: {ended}");
     Ok(())
 }

@@ -33,28 +33,28 @@ use super::rate::report;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Evaluate this agent, a spec or a name of `ludex agents`; may be repeated
+    /// Evaluate this agent (a spec, or a name listed by `ludex agents`); may be repeated
     #[arg(long = "agent", value_name = "AGENT", required_unless_present = "merge")]
     agents: Vec<String>,
-    /// Play a built-in suite (`ludex suites` lists them), or a TOML file
+    /// Play this suite: a built-in suite, as listed by `ludex suites`, or a TOML file
     #[arg(long, value_name = "NAME|FILE", required_unless_present = "merge")]
     suite: Option<String>,
-    /// Name the run: a-z, 0-9, _ and -; the same command again continues it
+    /// Name the run with a-z, 0-9, _ and -; repeat the command to continue the run
     #[arg(long, value_name = "NAME", required_unless_present_any = ["estimate", "merge"])]
     run: Option<String>,
     /// Use the runs and the named agents in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Estimate matches, calls, tokens, dollars, hours and the width of the interval, without playing
+    /// Estimate matches, calls, tokens, dollars, hours and the width of rating intervals, without playing
     #[arg(long)]
     estimate: bool,
     /// Stop between blocks when this budget is spent; may be repeated [default: no limit]
     #[arg(long, value_name = "usd=X|games=N|tokens=N|hours=H")]
     budget: Vec<String>,
-    /// Stop a part once the half width of its rating (95 %) is at most this many points; checked from 8 blocks on
+    /// Stop a part once the half width of its 95 % rating interval is at most this many points, but not before 8 blocks
     #[arg(long, value_name = "POINTS")]
     stop_at_ci: Option<f64>,
-    /// Play only this shard of the plan, e.g. 2/8; --merge makes one run of all shards
+    /// Play only this shard of the plan, e.g. 2/8; combine the shards with --merge
     #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "stop_at_ci"])]
     shard: Option<Shard>,
     /// Play this share of the suite, e.g. 0.05, and at least one block of each pairing
@@ -63,29 +63,29 @@ pub(super) struct Args {
     /// Play only this part of the suite; may be repeated [default: all]
     #[arg(long = "part", value_name = "PART")]
     parts: Vec<String>,
-    /// Fill a role of the suite with an agent; repeat it for a role of several agents
+    /// Fill a role of the suite with an agent; repeat for a role with several agents
     #[arg(long = "role", value_name = "ROLE=AGENT")]
     roles: Vec<String>,
-    /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
+    /// Derive the seeds from this secret in hex; the report publishes the secret [default: the suite's public seeds]
     #[arg(long, value_name = "HEX")]
     seed_secret: Option<String>,
-    /// Share seeds: paired within a block with seats swapped, or once, a new seed per match of games with chance or hidden
-    /// information, for agents with memory [default: by the suite]
+    /// Share seeds: paired shares a seed within each block, once uses a new seed per match of games with chance or
+    /// hidden information, for agents that remember earlier matches [default: as set by the suite]
     #[arg(long, value_name = "once|paired")]
     seed_sharing: Option<Deals>,
-    /// Estimate with this agent of about the same strength [default: the mean of random and the middle anchor]
+    /// Estimate with this agent of similar strength as substitute [default: mean of random and the middle anchor]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     stand_in: Option<String>,
-    /// Estimate from the measured usage per move of an earlier small run of the same agent
+    /// Estimate from the usage measured in this earlier, small run of the same agent
     #[arg(long, value_name = "RUN", requires = "estimate")]
     pilot: Option<String>,
-    /// Play this many matches at a time [default: one per core; 8 with a language model, 1024 if batched]
+    /// Play this many matches in parallel [default: one per core; 8 with a language model, 1024 if batched]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Merge all shards of a run (names, folders or bundles) into one run
+    /// Merge these shards (names, folders or bundles), which must be all shards of a run, into one run
     #[arg(long, value_name = "SHARD", num_args = 1.., conflicts_with_all = ["agents", "suite", "run", "estimate", "shard", "budget", "stop_at_ci", "scale", "parts", "roles", "seed_secret", "seed_sharing", "jobs"])]
     merge: Vec<String>,
-    /// Write the merged run into this folder [default: DATA/runs/NAME]
+    /// Write the merged run to this folder [default: DATA/runs/NAME]
     #[arg(long, value_name = "DIR", requires = "merge")]
     into: Option<PathBuf>,
     /// Print one JSON document
@@ -99,12 +99,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     anyhow::ensure!(
         (1e-6..=100.0).contains(&args.scale),
-        "--scale: expected above 0 and at most 100, got {}",
+        "--scale: expected a number above 0 and at most 100, got {}",
         args.scale
     );
     if let Some(text) = &args.seed_secret {
         let bytes = hex::decode(text).ok().filter(|bytes| !bytes.is_empty());
-        bytes.context("--seed-secret: expected bytes in hex such as 00ff12; 32 digits suffice")?;
+        bytes.context("--seed-secret: expected bytes in hex such as 00ff12, preferably 32 digits")?;
     }
     let budget = budget(&args.budget)?;
     let evaluation = Evaluation::new(EvaluationRequest {
@@ -147,7 +147,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match &played.end {
         StopReason::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
             let log = played.folder.path().join("log.jsonl");
-            bail!("no match counts, since the infrastructure failed in all; see {}", log.display())
+            bail!("expected matches that count, but the infrastructure failed in all matches; see {}", log.display())
         }
         StopReason::Done => Ok(()),
         StopReason::Budget(why) => {
@@ -215,10 +215,11 @@ fn print_results(
     Ok(())
 }
 
-/// Writes the report of a run into its folder and returns the files. A failure is printed only, since the run is complete without.
+/// Writes the report of a run to the run's folder and returns the files. An error is only printed, since the run itself
+/// is complete.
 fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
     let files = || {
-        let name = folder.to_str().context("expected a folder name in Unicode")?;
+        let name = folder.to_str().context("expected a folder name in Unicode, got other bytes")?;
         let run = Archive::open(name, folder)?;
         let words = ["ludex", "rate", name, "--report", name].map(str::to_owned);
         let about = ReportAbout {
@@ -236,7 +237,7 @@ fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
     })
 }
 
-/// Returns calls, tokens and dollars in words.
+/// Formats calls, tokens and dollars as text.
 pub(super) fn costs(usage: &Usage) -> String {
     if usage.calls == 0 {
         return "no calls".to_owned();
@@ -257,10 +258,10 @@ pub(super) fn costs(usage: &Usage) -> String {
     format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
 }
 
-/// Maximum number of printed metrics; more would hide the table.
+/// Maximum number of metrics to print, so that the table stays visible.
 const MAX_METRICS: usize = 30;
 
-/// Prints details below the table: parts that could not be played, metrics of parts, and means over groups and parts.
+/// Prints details below the table: parts that could not be played, metrics per part, and means over groups and parts.
 pub(super) fn print_details(
     out: &mut impl Write,
     rows: &[PartResult],
@@ -300,7 +301,7 @@ pub(super) fn print_details(
     Ok(())
 }
 
-/// Prints the kinds of answers of each language model, with a warning for each part with many bad answers.
+/// Prints how many answers of each kind each language model gave, and a warning for each part with many bad answers.
 fn print_answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let agents: BTreeSet<&str> =
         rows.iter().filter(|row| row.answers.is_some()).map(|row| row.agent.as_str()).collect();
@@ -320,7 +321,7 @@ fn print_answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints the table of a run.
+/// Prints the results table of a run.
 pub(super) fn print_table(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let several = rows.iter().any(|r| r.agent != rows[0].agent);
     let mut head =

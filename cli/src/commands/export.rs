@@ -21,19 +21,21 @@ use super::{print, records};
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
-    /// Write this table of a run
+    /// Export this table of a run
     #[arg(long, value_enum, default_value_t = ExportTable::Episodes)]
     table: ExportTable,
-    /// Write JSON Lines, a table of a run as Parquet, verified chess games as PGN, or of Go, gomoku and reversi as SGF
+    /// Write JSON Lines, Parquet (for a table of a run), PGN (for verified chess games), or SGF (for verified games of
+    /// Go, gomoku and reversi)
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
-    /// Export only this game, with exactly its parameters if given [default: all]
+    /// Export only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
-    /// Write to this file and replace an existing one; a run also gets a data card FILE.card.md [default: standard output]
+    /// Write to this file, replacing an existing one, and for a run also the data card FILE.card.md [default: standard
+    /// output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the whole run with report and checksums as one .tar.gz for `ludex verify`
+    /// Write the whole run with report and checksums to this .tar.gz file, for `ludex verify`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "format", "game", "out"])]
     bundle: Option<PathBuf>,
 }
@@ -54,7 +56,7 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Returns the notation of games, if any.
+    /// Returns the notation that the format stands for; `None` for formats that are not notations.
     fn notation(self) -> Option<Notation> {
         match self {
             ExportFormat::Pgn => Some(PGN),
@@ -70,7 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let needs_run =
         args.bundle.is_some() || args.table != ExportTable::Episodes || args.format == ExportFormat::Parquet;
-    anyhow::ensure!(!needs_run, "expected a run for decisions, calls, Parquet and bundles, got {}", args.from.name());
+    anyhow::ensure!(!needs_run, "expected a run (for decisions, calls, Parquet and bundles), got {}", args.from.name());
     let filter = records::GameFilter::parse(args.game.as_deref())?;
     let mut lines = args.from.read()?;
     let texts: Vec<String> = if let Some(notation) = args.format.notation() {
@@ -93,7 +95,7 @@ fn join_lines(texts: &[String]) -> String {
     texts.iter().map(|text| format!("{text}\n")).collect()
 }
 
-/// Writes to a file, else to standard output.
+/// Writes to the file `path` or, without a path, to standard output.
 fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
     let Some(path) = path else { return Ok(io::stdout().lock().write_all(bytes)?) };
     let write = || {
@@ -104,7 +106,7 @@ fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
     write().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Refuses to write binary data to a terminal.
+/// Returns an error if binary data would be written to a terminal.
 fn check_terminal(format: ExportFormat, out: Option<&Path>) -> anyhow::Result<()> {
     let binary = format == ExportFormat::Parquet && out.is_none() && io::stdout().is_terminal();
     anyhow::ensure!(!binary, "--format parquet: expected --out FILE, got a terminal");

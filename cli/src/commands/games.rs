@@ -17,7 +17,7 @@ use ludex_server::catalogue::Catalogue;
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<GamesCommand>,
-    /// Print one JSON document: the list, or with `explain` the game's Spec
+    /// Print one JSON document: the list of games, or with `explain` the game's Spec
     #[arg(long, global = true)]
     json: bool,
 }
@@ -30,13 +30,13 @@ enum GamesCommand {
     Explain {
         /// Game string, e.g. chess or "kuhn_poker(players=3)"
         game: String,
-        /// Print the game's page with its rules instead; with --json, add it to the Spec as `text`
+        /// Print the game's rules page instead; with --json, add the page to the Spec as `text`
         #[arg(long)]
         page: bool,
     },
-    /// Analyze positions by a game's rules: one JSON query per line of standard input, one JSON reply per line
+    /// Analyze positions of a game: read JSON queries from standard input and print JSON replies, one per line
     Analyze(analyze::Args),
-    /// Print the prompt of a language model in a position
+    /// Print the prompt that a language model receives in a position
     Prompt(prompt::Args),
 }
 
@@ -80,7 +80,7 @@ fn list() -> io::Result<()> {
     }));
     let mut out = io::stdout().lock();
     print::table(&mut out, &rows, |_| false)?;
-    writeln!(out, "\n`ludex games explain GAME` explains one, `ludex games explain GAME --page` prints its rules.")
+    writeln!(out, "\n`ludex games explain GAME` explains a game, `ludex games explain GAME --page` prints the rules.")
 }
 
 /// Returns the protocol word of a value.
@@ -152,7 +152,7 @@ fn views(s: &Spec) -> String {
     format!("{}{layouts}", all.join(", "))
 }
 
-/// Returns a row for each parameter: name with value, allowed values, description.
+/// Returns a row for each parameter: name with default value, allowed values, description.
 fn parameters(s: &Spec) -> Vec<Vec<String>> {
     let Some(properties) = s.params_schema["properties"].as_object() else { return Vec::new() };
     let row = |(name, schema): (&String, &Value)| {
@@ -163,7 +163,7 @@ fn parameters(s: &Spec) -> Vec<Vec<String>> {
     properties.iter().filter(|(name, _)| *name != "preset").map(row).collect()
 }
 
-/// Returns the allowed values of a schema in short form.
+/// Returns the allowed values of a schema as a short text.
 fn allowed(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         return words

@@ -27,16 +27,16 @@ pub(super) struct Args {
     /// Play this suite of the server as the run --run
     #[arg(long, value_name = "NAME", requires = "run", conflicts_with = "game")]
     suite: Option<String>,
-    /// Name the run: a-z, 0-9, _ and -; the same command again continues it
+    /// Name the run with a-z, 0-9, _ and -; repeat the command to continue the run
     #[arg(long, value_name = "NAME", conflicts_with = "game")]
     run: Option<String>,
-    /// Play this share of the suite, and at least one block of each pairing
+    /// Play this share of the suite, e.g. 0.05, but at least one block of each pairing
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "suite")]
     scale: f64,
     /// Play only this part of the suite; may be repeated [default: all]
     #[arg(long = "part", value_name = "PART", requires = "suite")]
     parts: Vec<String>,
-    /// Fill a role of the suite with an agent of the server; repeat it for a role of several agents
+    /// Fill a role of the suite with an agent of the server; repeat for a role with several agents
     #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
     roles: Vec<String>,
     /// Start the run once this many agents have enrolled
@@ -45,13 +45,14 @@ pub(super) struct Args {
     /// Play with this agent, e.g. random, "mcts sims=500" or human
     #[arg(long)]
     agent: String,
-    /// Play under this agent name [default: made from the agent]
+    /// Play under this agent name [default: derived from --agent]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Take this seat, by name or by number from 0, e.g. white or 1 in chess [default: each seat in turn]
+    /// Take this seat, by name or by number from 0, e.g. white or 1 in chess [default: alternate between seats]
     #[arg(long, value_name = "SEAT")]
     seat: Option<String>,
-    /// Play against agents of the server: one for all other seats, or one per seat in order [default: clients in the queue]
+    /// Play against this agent of the server; give one agent for all other seats, or one per seat in order [default:
+    /// other clients]
     #[arg(long, value_name = "AGENT")]
     against: Vec<String>,
     /// Join this queue; clients in the same queue play each other
@@ -60,16 +61,16 @@ pub(super) struct Args {
     /// Play this many matches; 0 plays until stopped
     #[arg(long, value_name = "N", default_value_t = 1)]
     matches: u32,
-    /// Play this many matches at a time
+    /// Play this many matches in parallel
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u32,
-    /// Limit each move to this many seconds; 0 removes the limit [default: 10, for a person 0]
+    /// Limit each move to this many seconds; 0 is no limit [default: 10, or 0 for a human]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
     move_seconds: Option<u64>,
     /// Play rated matches [default: unrated]
     #[arg(long)]
     rated: bool,
-    /// Play matches in pairs on one seed with seats swapped [default: by the server]
+    /// Play matches in pairs on one seed with seats swapped [default: as set by the server]
     #[arg(long, value_name = "true|false")]
     paired: Option<bool>,
     /// Authenticate with this token [default: LUDEX_TOKEN from the environment]
@@ -78,10 +79,10 @@ pub(super) struct Args {
     /// Trust the certificates in this PEM file [default: SSL_CERT_FILE and the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<std::path::PathBuf>,
-    /// Take over the seats that this name still holds on the server
+    /// Take over the seats that the agent name still holds on the server
     #[arg(long)]
     reclaim: bool,
-    /// Set the seed of the agent for the first match; each further match adds 1 [default: random]
+    /// Set the agent's seed in the first match, which increases by 1 per match [default: random]
     #[arg(long)]
     seed: Option<u64>,
     /// Print one JSON document at the end instead of lines
@@ -91,17 +92,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let spec = AgentSpec::parse(&args.agent)?;
-    anyhow::ensure!(
-        !(args.json && spec.class() == AgentClass::Person),
-        "--json: expected an agent, got a person at the terminal"
-    );
+    anyhow::ensure!(!(args.json && spec.class() == AgentClass::Person), "--json: expected an agent other than human");
     anyhow::ensure!(
         !llm::uses_batching(&spec),
-        "expected an agent without batch=true, since matches on a server have clocks"
+        "--agent: expected an agent without batch=true, since matches on a server have clocks"
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(join(&args, spec));
-    // A person may never answer the last request.
+    // A human may never reply to the last request.
     runtime.shutdown_background();
     let Some(played) = result? else { return Ok(()) };
     let results = JoinSummary::of(&played);
@@ -113,7 +111,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays, and returns the matches of a join; `None` for a run.
+/// Plays a join or a run. Returns the matches of a join; `None` for a run.
 async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchResult>>> {
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -176,7 +174,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
         };
         match run::play(&args.url, options, enrol, agent.skipping_forced(), stop()).await? {
             Some(over) => run::show(&args.url, &over, args.json)?,
-            None => eprintln!("ludex: {name} is not over; the same command continues it"),
+            None => eprintln!("ludex: {name} is not over; repeat the command to continue"),
         }
         return Ok(None);
     }
@@ -189,7 +187,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
     Ok(Some(played?))
 }
 
-/// Parses agents by role, such as `reference=random`.
+/// Parses role assignments such as `reference=random` into agents by role.
 fn roles(given: &[String]) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for text in given {
@@ -200,9 +198,9 @@ fn roles(given: &[String]) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     Ok(out)
 }
 
-/// Resolves on Ctrl-C; a second one exits the program.
+/// Resolves on the first Ctrl-C. A second Ctrl-C exits the program.
 async fn stop() {
-    // On a system without signals, this never resolves.
+    // On a system without signals, the future never resolves.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -214,14 +212,15 @@ async fn stop() {
     });
 }
 
-/// Parses a seat number or a seat name. The server resolves names, since it may offer games that this program lacks.
+/// Parses a seat number or a seat name. Names are looked up on the server, which may offer games that this program does
+/// not have.
 async fn seat(client: &Client, game: &str, text: &str) -> anyhow::Result<u32> {
     if let Ok(seat) = text.parse() {
         return Ok(seat);
     }
     let spec = client.describe(game, Params::new(), false).await?;
     let seat = seats::position(&spec.seats, text);
-    let seat = seat.with_context(|| format!("expected a seat of {}: {}", spec.game, spec.seats.join(", ")))?;
+    let seat = seat.with_context(|| format!("expected a seat of {}; allowed: {}", spec.game, spec.seats.join(", ")))?;
     Ok(seat as u32)
 }
 
@@ -242,7 +241,7 @@ fn line(played: &MatchResult) -> String {
     let seat = start.seat.unwrap_or(0);
     let head = format!("{} {} seat {seat}", start.match_id, start.game);
     match &played.end {
-        None => format!("{head}: no longer on the server"),
+        None => format!("{head}: lost, since the server no longer has the match"),
         Some(end) => {
             let how = match outcome(played) {
                 Some(Outcome::Win) => "won",
@@ -258,7 +257,7 @@ fn line(played: &MatchResult) -> String {
     }
 }
 
-/// Summary of the matches.
+/// Summary of the matches of a join.
 struct JoinSummary {
     matches: usize,
     wins: usize,

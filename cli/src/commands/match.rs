@@ -23,47 +23,47 @@ use ludex_play::local::Series;
 pub(super) struct Args {
     /// Game string, e.g. connect_four or "kuhn_poker(players=3)"
     game: String,
-    /// Seat an agent, e.g. random or "mcts sims=100": one --seat per seat, in order or as SEAT=AGENT, e.g. white=random
+    /// Put an agent, e.g. random or "mcts sims=100", on a seat; give one --seat per seat, in order or as white=random
     #[arg(long = "seat", value_name = "AGENT|SEAT=AGENT")]
     seats: Vec<String>,
-    /// Play this many blocks, one match per seat rotation on one seed [default: 50, with --sprt at most 20000]
+    /// Play this many blocks of one match per seat rotation on one seed [default: 50, or at most 20000 with --sprt]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     blocks: Option<u64>,
-    /// Stop once a sequential test decides between elo0 and elo1 points for the first agent
+    /// Stop once a sequential test decides whether the first agent is elo0 or elo1 points better
     #[arg(long, value_name = "elo0=X elo1=Y")]
     sprt: Option<Sprt>,
-    /// Set the seed of everything random; the same seed gives the same matches
+    /// Set the seed for all random choices; equal seeds give equal matches
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the records to this file, one JSON object per line, and replace an existing file
+    /// Write the records to this file, one JSON object per line, replacing an existing file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON document: {game, pairs, seats: [{agent, wins, draws, losses, score, mean_return}], sprt?}
     #[arg(long)]
     json: bool,
-    /// Play this many matches at a time [default: one per core; 1024 with a batched language model]
+    /// Play this many matches in parallel [default: one per core; 1024 with a batched language model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
 
-/// Default number of blocks, without and with a test.
+/// Default numbers of blocks: without and with a sequential test.
 const BLOCKS: [u64; 2] = [50, 20_000];
 
-/// Results of one `--seat` over all matches.
+/// Results of the agent of one `--seat` over all matches.
 #[derive(Default)]
 struct SeatSum {
     tally: Tally,
     returns: f64,
 }
 
-/// Results of all matches.
+/// Results of all agents over all matches.
 struct Sums {
     seats: Vec<SeatSum>,
     matches: usize,
     test: Option<MatchTest>,
 }
 
-/// Sequential test with the scores of the first agent in the current block.
+/// Sequential test of the first agent, with the agent's scores in the current block.
 struct MatchTest {
     sprt: Sprt,
     test: SequentialTest,
@@ -75,7 +75,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let names = seats::parse_all(&game, &args.seats)?;
     let players = seats::players(&game, &names)?;
     if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {
-        anyhow::bail!("{} plays at the terminal; use `ludex play {:?}`", person.spec, args.game);
+        anyhow::bail!("--seat: expected an agent, got {}; use `ludex play {:?}`", person.spec, args.game);
     }
     let table: Vec<usize> = (0..players.len()).collect();
     let test = args.sprt.map(|sprt| MatchTest::new(sprt, &game)).transpose()?;
@@ -124,7 +124,7 @@ fn create_file(path: &Path) -> anyhow::Result<(&Path, BufWriter<File>)> {
 }
 
 impl Sums {
-    /// Adds a match; breaks once the test is decided.
+    /// Adds a match. Returns `Break` once the test is decided.
     fn add(&mut self, seats: &[usize], record: &Record) -> ControlFlow<()> {
         self.matches += 1;
         for (seat, &player) in seats.iter().enumerate() {
@@ -149,13 +149,14 @@ impl MatchTest {
         let spec = game.spec();
         anyhow::ensure!(
             spec.players == 2 && is_competitive(&**game),
-            "--sprt: expected a competitive game of two seats, got {}",
+            "--sprt: expected a competitive game with two seats, got {}",
             spec.string
         );
         Ok(MatchTest { sprt, test: SequentialTest::new(sprt, 2), block: Vec::new() })
     }
 
-    /// Adds a match and tests a complete block. A block with a match that does not count is skipped.
+    /// Adds a match and, once its block is complete, updates the test. A block is skipped if one of its matches does
+    /// not count.
     fn add(&mut self, seats: &[usize], record: &Record) -> ControlFlow<()> {
         let own = seats.iter().position(|&player| player == 0).and_then(|seat| record.footer.outcome.get(seat));
         let score = match own {
@@ -237,7 +238,7 @@ fn show(args: &Args, series: &Series, names: &[String], sums: &Sums) -> anyhow::
     print::table(&mut out, &rows, |k| k > 0)?;
     if let Some(test) = &sums.test {
         writeln!(out, "{}", test.describe())?;
-        writeln!(out, "after such a test, scores are biased to the accepted side and intervals are not at 95 %")?;
+        writeln!(out, "after a sequential test, scores are biased to the accepted side and intervals are not at 95 %")?;
     }
     if let Some(path) = &args.out {
         let path = path.display();

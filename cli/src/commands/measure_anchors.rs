@@ -15,24 +15,24 @@ use super::print::{self, number};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Measure these games, with or without parameters [default: all]
+    /// Measure the anchors of these games, with or without parameters [default: all games]
     games: Vec<String>,
-    /// Play this many units per pairing: blocks, duplicate matches, or seeds against the field, by game
+    /// Play this many units per pairing; by game, a unit is a block, a duplicate match, or a seed against the field
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     units: u64,
-    /// Set the seed of everything random; the same seed gives the same figures
+    /// Set the seed for all random choices; equal seeds give equal results
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the tables into the games' pages, the .md files of this folder
+    /// Write the tables into the games' pages, which are the .md files in this folder
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// Store played units in this folder; the same command with the same build continues
+    /// Store played units in this folder; repeat the command with the same build to continue
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document: [{scale, units, rungs, strays}]
     #[arg(long)]
     json: bool,
-    /// Play this many matches at a time [default: one per core]
+    /// Play this many matches in parallel [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays the missing units with a progress bar.
+/// Plays the units that are not yet stored, with a progress bar, and rates the anchors.
 fn measure_game(game: &GameRef, args: &Args) -> anyhow::Result<MeasuredLadder> {
     let jobs = args.jobs.unwrap_or(0).into();
     let settings = AnchorRunSettings { units: args.units, seed: args.seed, jobs, data: args.data.clone() };
@@ -85,7 +85,7 @@ fn write_page(dir: &Path, game: &GameRef, measured: &MeasuredLadder, args: &Args
     );
     let path = dir.join(format!("{}.md", spec.game));
     let page = fs::read_to_string(&path).with_context(|| {
-        format!("{} cannot be read; --write: expected the folder of the games' pages", path.display())
+        format!("--write: expected the folder of the games' pages; {} cannot be read", path.display())
     })?;
     let table = measured.ladder.table(measured.rows.clone(), measured.draws, about);
     let page = table.on(&page).map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
@@ -120,7 +120,7 @@ fn show(out: &mut impl Write, measured: &MeasuredLadder, units: u64) -> io::Resu
     let strays = measured.ladder.strays(&measured.rows);
     strays.iter().try_for_each(|stray| writeln!(out, "{stray}"))?;
     if strays.is_empty() {
-        writeln!(out, "the distance between levels is in range everywhere")?;
+        writeln!(out, "all distances between levels are in range")?;
     }
     writeln!(out)
 }

@@ -23,8 +23,8 @@ use parking_lot::Mutex;
 pub(super) struct Args {
     /// Game string, e.g. tic_tac_toe or "chess(max_plies=300)"
     game: String,
-    /// Seat human, or an agent such as "mcts sims=500": one --seat per seat in order, or SEAT=AGENT for some, e.g. white=human
-    /// [default: human on the first seat to move, the middle anchor on the others]
+    /// Put human or an agent, e.g. "mcts sims=500", on a seat; give one --seat per seat, or some seats as white=human
+    /// [default: human on the first seat to move, the middle anchor on all other seats]
     #[arg(long = "seat", value_name = "AGENT|SEAT=AGENT")]
     seats: Vec<String>,
     /// Set the seed of chance and of the agents [default: random]
@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let board = Arc::new(TerminalBoard { chance: Mutex::default(), width: human::width() });
     let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.class() == AgentClass::Person).collect();
     let terminal = Terminal::open()?;
-    // Several people share one terminal and its buffer, so they share one agent.
+    // Several humans share one terminal and its input buffer, so they share one agent.
     if !persons.is_empty() {
         let board = board.clone();
         let person = human::HumanPlayer::new(terminal.lines, io::stdout()).with_width(board.width);
@@ -55,9 +55,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }));
         persons.iter().for_each(|&k| players[k].agent = agent.clone());
     }
-    // A single person sees the view of the seat; otherwise the terminal shows the view of spectators.
+    // A single human sees the view of the seat; otherwise the terminal shows the view of spectators.
     let viewer = if let [seat] = persons[..] { Watcher::Seat(seat) } else { Watcher::Public };
-    // Opened before the game, so that an error does not cost a game.
+    // Open the file before the match, so that an error does not lose a played match.
     let file = args.out.as_ref().map(|path| {
         let open = File::options().append(true).create(true).open(path);
         open.with_context(|| format!("{} cannot be written", path.display()))
@@ -87,13 +87,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         board.print(&format!("record: {id} in {path} (`ludex show {path}` prints it)"));
     }
     if played.record.footer.reason == Some(EndReason::Aborted) {
-        let lost = if args.out.is_none() { "; --out FILE writes the record, also of a stopped match" } else { "" };
+        let lost = if args.out.is_none() { "; --out FILE writes the record, even of a stopped match" } else { "" };
         anyhow::bail!("the match was stopped{lost}");
     }
     Ok(())
 }
 
-/// Returns the players: those of --seat, else a person on the first seat to move or the first free one, and middle anchors.
+/// Returns the players: the agents of `--seat`, and the middle anchor on all other seats. Without a human in `--seat`,
+/// a human takes the first seat to move or, if that is taken, the first free seat.
 fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Participant>> {
     let mut named = seats::parse(game, given)?;
     let spec = game.spec();
@@ -114,9 +115,9 @@ fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Participant>>
     seats::players(game, &texts)
 }
 
-/// Terminal that prints a match.
+/// Terminal to which a match is printed.
 struct TerminalBoard {
-    /// Chance outcomes since the last line.
+    /// Chance outcomes that have not been printed yet.
     chance: Mutex<Vec<String>>,
     width: Option<usize>,
 }
@@ -132,7 +133,7 @@ impl TerminalBoard {
         let _ = writeln!(io::stdout().lock(), "{}", human::wrap_lines(&plain(text), self.width));
     }
 
-    /// Prints the chance outcomes in one line with their counts.
+    /// Prints the pending chance outcomes in one line, each with its count.
     fn flush_chance(&self) {
         let outcomes = std::mem::take(&mut *self.chance.lock());
         let mut counts: Vec<(String, usize)> = Vec::new();
@@ -152,7 +153,7 @@ impl TerminalBoard {
         }
     }
 
-    /// Prints a frame for `viewer`, except for its own moves.
+    /// Prints a frame for `viewer`, except moves by the viewer.
     fn print_frame(&self, machine: &MatchMachine, viewer: Watcher, frame: &MatchFrame) {
         let name = |seat: u32| {
             let spec = machine.setup().game.spec();

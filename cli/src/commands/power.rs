@@ -20,16 +20,16 @@ use super::records;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Compute the matches for this half width of a rating (95 %)
+    /// Compute the matches needed for this half width, in points, of a rating's 95 % interval
     #[arg(long, value_name = "POINTS", default_value_t = power::REPORTED)]
     half_width: f64,
-    /// Game string, e.g. connect_four; with parameters, --from-run reads only these
+    /// Game string, e.g. connect_four; with parameters, --from-run reads only matches with exactly these
     #[arg(long)]
     game: String,
-    /// Use the spread of a run (a name below DATA/runs, a folder or a bundle) [default: an assumed spread]
+    /// Use the spread measured in this run (a name in DATA/runs, a folder or a bundle) [default: an assumed spread]
     #[arg(long, value_name = "RUN")]
     from_run: Option<String>,
-    /// Also compute the matches needed to detect this difference between two agents
+    /// Also compute the matches needed to detect this difference, in points, between two agents
     #[arg(long, value_name = "POINTS")]
     difference: Option<f64>,
     /// Detect the difference with this probability
@@ -46,19 +46,19 @@ pub(super) struct Args {
 /// Required blocks and matches for one spread.
 #[derive(Serialize)]
 struct PowerRow {
-    /// Part of the run, if measured.
+    /// Part of the run in which the spread was measured, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    /// Measured spread, if any.
+    /// Spread measured in a run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasuredSpread>,
-    /// Standard deviation of a block in points.
+    /// Standard deviation of a block's result, in points.
     deviation: f64,
-    /// Amount for the half width.
+    /// Blocks and matches needed for the half width.
     width: Amount,
-    /// Amounts for the difference, if requested.
+    /// Blocks and matches needed to detect the difference, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<Designs>,
 }
@@ -78,7 +78,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(is_power, "--power: expected above {} and below 1, got {}", power::ALPHA, args.power);
     let game = load(&args.game)?;
     let prior = power::prior(&*game).with_context(|| {
-        format!("{} has no ratings, since its agents do not compete; use their mean returns", game.spec().game)
+        format!("expected a competitive game, got {}, which has no ratings; use mean returns", game.spec().game)
     })?;
     let (plans, correlation) = match &args.from_run {
         Some(run) => measured_rows(&args, run)?,
@@ -95,7 +95,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Returns the row for blocks of this deviation and number of matches; `correlation` is that of two agents, or 0.
+    /// Returns the row for blocks with this standard deviation and this number of matches. `correlation` is the
+    /// correlation between two agents in the same blocks, or 0.
     fn row(
         &self,
         of: Option<(Option<String>, String, MeasuredSpread)>,
@@ -103,7 +104,7 @@ impl Args {
         matches: f64,
         correlation: f64,
     ) -> anyhow::Result<PowerRow> {
-        let why = "expected blocks that vary";
+        let why = "expected blocks with different results, got equal ones";
         let width = Amount::new(power::blocks_for_width(deviation, self.half_width).context(why)?, matches);
         let designs = |points| power::designs(deviation, matches, correlation, points, self.power).context(why);
         let difference = self.difference.map(designs).transpose()?;
@@ -115,7 +116,7 @@ impl Args {
     }
 }
 
-/// Returns a row for each rated agent of a run, and the correlation of the first two in the same blocks.
+/// Returns a row for each rated agent of a run, and the correlation between the first two agents in the same blocks.
 fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Option<f64>)> {
     let run = Archive::open(run, &args.data)?;
     let filter = records::GameFilter::parse(Some(&args.game))?;
@@ -123,7 +124,7 @@ fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Optio
     let (good, refused) = records::verify_records(lines, filter.as_ref());
     records::warn(&refused);
     let played = || run.about.games.keys().cloned().collect::<Vec<_>>().join(", ");
-    anyhow::ensure!(!good.is_empty(), "{} has no verified match of {}; games: {}", run.about.run, args.game, played());
+    anyhow::ensure!(!good.is_empty(), "no verified match of {} in {}; games: {}", args.game, run.about.run, played());
     let scales: Vec<Scale> = rate(&good, &RatingOptions::default());
     let mut rated: Vec<&str> =
         scales.iter().flat_map(|s| &s.agents).filter(|a| a.anchored && !a.fixed).map(|a| &*a.name).collect();
@@ -148,11 +149,11 @@ fn measured_rows(args: &Args, run: &str) -> anyhow::Result<(Vec<PowerRow>, Optio
             plans.push(args.row(Some(of), deviation, matches, alike.unwrap_or(0.0))?);
         }
     }
-    anyhow::ensure!(!plans.is_empty(), "{} has no rating, since no agent met one with a rating", run.about.run);
+    anyhow::ensure!(!plans.is_empty(), "no agent of {} has a rated opponent, so the run has no ratings", run.about.run);
     Ok((plans, alike))
 }
 
-/// Returns the assumptions in words.
+/// Describes the assumptions.
 fn assumed(args: &Args, game: &GameRef, prior: Prior, alike: Option<f64>) -> Vec<String> {
     let mut out = vec!["a normal distribution; figures below about 20 blocks are unreliable".to_owned()];
     match &args.from_run {

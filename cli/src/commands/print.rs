@@ -1,4 +1,4 @@
-//! Output of commands: tables, JSON documents, progress.
+//! Output of commands: tables, JSON documents and progress.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,11 +7,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) use ludex_report::display::{count, number, plain, points};
 use serde_json::Value;
 
-/// Reason of an early end; the last failure follows.
+/// Reason for an early end of a run, to be followed by the last failure.
 pub(crate) const STOPPED: &str = "stopped, since the infrastructure failed in several consecutive matches. These do not count; \
                                   run the same command to continue. The last failure: ";
 
-/// Writes aligned columns with two blanks between them, to the right where `right` returns true.
+/// Writes a table with aligned columns, separated by two spaces. Columns for which `right` returns true are
+/// right-aligned.
 pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> io::Result<()> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |k: usize| rows.iter().filter_map(|r| r.get(k)).map(|c| c.chars().count()).max().unwrap_or(0);
@@ -31,7 +32,7 @@ pub(crate) fn json(document: &Value) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{document:#}")
 }
 
-/// Returns a progress bar with the remaining time, on a terminal's standard error.
+/// Returns a progress bar with the remaining time. The bar is drawn on standard error if that is a terminal.
 pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len}, {eta} left");
     let bar = ProgressBar::new(of).with_prefix(what.to_owned());
@@ -40,7 +41,7 @@ pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     bar
 }
 
-/// Returns a counter for work of unknown size, on a terminal's standard error.
+/// Returns a counter for work of unknown size. The counter is drawn on standard error if that is a terminal.
 pub(crate) fn counter(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{pos} {prefix}, {per_sec:.0}/s");
     let bar = ProgressBar::no_length().with_prefix(what.to_owned());
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_aligns_columns() {
+    fn table_aligns_columns_left_or_right() {
         let rows = [["a", "10", "x"], ["bbb", "2", ""]].map(|r| r.map(str::to_owned).to_vec());
         let mut out = Vec::new();
         table(&mut out, &rows, |k| k == 1).unwrap();

@@ -23,10 +23,10 @@ pub(super) struct Args {
     from: records::RecordSource,
     #[command(flatten)]
     rating: records::RatingArgs,
-    /// Rate each agent per role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
+    /// Rate each agent separately per role, as NAME/ROLE, in games with named teams (undercover, fight_the_landlord)
     #[arg(long)]
     by_role: bool,
-    /// Write a report (HTML, CSV and JSON) into this folder, with transcripts of runs, instead of printing ratings
+    /// Write a report (HTML, CSV and JSON), with the transcripts of runs, to this folder instead of printing ratings
     #[arg(long, value_name = "DIR", conflicts_with_all = ["by_role", "metric"])]
     report: Option<PathBuf>,
     /// Omit the transcripts of runs from the report
@@ -65,7 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints a scale as a table.
+/// Prints the ratings of one scale as a table.
 fn print_scale(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
     let (games, blocks) = (scale.games, scale.blocks);
     writeln!(out, "{}", scale.name)?;

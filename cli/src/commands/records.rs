@@ -1,4 +1,4 @@
-//! Shared arguments of commands over records: their source (files or the store), game and rating rules.
+//! Shared arguments of commands that read records: source of the records (files or the store), game, fixed ratings.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::File;
@@ -21,7 +21,7 @@ use ludex_server::store::{MatchFilter, Store};
 
 use super::{block_on, print};
 
-/// Records per read of the store.
+/// Number of records per query of the store.
 const PAGE_SIZE: u32 = 500;
 
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub(super) struct RecordSource {
 }
 
 impl RecordSource {
-    /// Reads every record; lines that are not records are in `refused`.
+    /// Reads all records. Lines that are not records are listed in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<RecordLines> {
         let mut records = RecordLines::default();
         if self.files.is_empty() {
@@ -54,8 +54,8 @@ impl RecordSource {
         Ok(records)
     }
 
-    /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results with `marks` to `each`.
-    /// Returns the refused records in reading order.
+    /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results, with the marks
+    /// selected by `marks`, to `each`. Returns the refused records in reading order.
     pub(super) fn verify(
         &self,
         game: Option<&GameFilter>,
@@ -83,7 +83,7 @@ impl RecordSource {
         Ok(refused)
     }
 
-    /// Passes the released records of the store to `work`.
+    /// Passes the records of the store that are released to `work`.
     fn read_store(
         &self,
         work: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
@@ -91,7 +91,7 @@ impl RecordSource {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = runtime.block_on(Store::open_shared(&self.data));
         let store = store
-            .with_context(|| format!("expected files of records, since {} cannot be read", self.data.display()))?;
+            .with_context(|| format!("expected files of records or a store; {} cannot be read", self.data.display()))?;
         let source = Source { file: store.path().display().to_string(), line: 0 };
         let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
         let mut lines = std::iter::from_fn(|| {
@@ -111,10 +111,10 @@ impl RecordSource {
         Ok(closed?)
     }
 
-    /// Opens the run if the only argument names one.
+    /// Opens the run, if the only argument names one; `None` for files of records.
     ///
     /// # Errors
-    /// The run cannot be read, or a bare name is neither a run nor a file.
+    /// Returns an error if the run cannot be read, or if a name is neither a run nor a file.
     pub(super) fn run(&self) -> anyhow::Result<Option<Archive>> {
         let [name] = self.files.as_slice() else { return Ok(None) };
         let Some(text) = name.to_str() else { return Ok(None) };
@@ -129,10 +129,10 @@ impl RecordSource {
         Ok(None)
     }
 
-    /// Opens the runs if all arguments name runs.
+    /// Opens the runs, if all arguments name runs.
     ///
     /// # Errors
-    /// A run that cannot be read.
+    /// Returns an error if a run cannot be read.
     pub(super) fn runs(&self) -> anyhow::Result<Option<Vec<Archive>>> {
         let names: Option<Vec<&str>> = self.files.iter().map(|name| name.to_str()).collect();
         let names = names.unwrap_or_default();
@@ -142,19 +142,20 @@ impl RecordSource {
         names.into_iter().map(|name| Archive::open(name, &self.data)).collect::<anyhow::Result<_>>().map(Some)
     }
 
-    /// Returns the file if the only argument names one.
+    /// Returns the file, if there is exactly one argument and it names a file.
     pub(super) fn only_file(&self) -> Option<&Path> {
         let [file] = self.files.as_slice() else { return None };
         file.is_file().then_some(file)
     }
 
-    /// Returns the position of each episode in its run's plan, and true if the episode was replayed; empty without runs.
+    /// Returns, by episode, the position in the run's plan and true if a rematch replaces the episode. Without runs,
+    /// the map is empty.
     fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
         folders.flat_map(report_files::order).collect()
     }
 
-    /// Returns the names of the source, for messages.
+    /// Returns the names of the sources, for messages.
     pub(super) fn name(&self) -> String {
         if self.files.is_empty() {
             return self.data.display().to_string();
@@ -163,10 +164,10 @@ impl RecordSource {
         names.join(", ")
     }
 
-    /// Returns arguments for the same source.
+    /// Returns command-line arguments that name the same sources.
     pub(super) fn arguments(&self) -> Vec<String> {
         let mut out: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
-        // A run's name needs the folder of its run.
+        // The name of a run needs --data.
         if self.files.iter().all(|f| !f.exists()) {
             out.extend(["--data".to_owned(), self.data.display().to_string()]);
         }
@@ -183,10 +184,10 @@ pub(super) fn read(file: &Path) -> anyhow::Result<RecordLines> {
     read_file(file).with_context(|| format!("{} cannot be opened", file.display()))
 }
 
-/// Argument for standard input.
+/// Argument that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Refuses folders and missing files.
+/// Returns an error for a folder or a missing file.
 fn check(file: &Path) -> anyhow::Result<()> {
     let about = file.metadata().with_context(|| format!("{} cannot be opened", file.display()))?;
     anyhow::ensure!(
@@ -197,7 +198,7 @@ fn check(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Iterates over the lines of one file, opened at the first call.
+/// Returns an iterator over the lines of one file.
 fn raw_lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send> {
     if file == STANDARD_INPUT {
         return Box::new(raw_lines("standard input", BufReader::new(io::stdin())));
@@ -225,10 +226,10 @@ pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyh
     })
 }
 
-/// Filter by game: a game string with parameters fits exactly these, a plain name fits all parameters.
+/// Filter by game. A game string with parameters matches exactly these parameters; a game name matches all parameters.
 pub(super) struct GameFilter {
     id: String,
-    /// Game with exact parameters, if any.
+    /// Game with the parameters to match, if the filter has parameters.
     exactly: Option<GameRef>,
 }
 
@@ -239,7 +240,7 @@ impl GameFilter {
         Ok(Some(GameFilter { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
-    /// Returns true if a record is of the game.
+    /// Returns true if a record matches the filter.
     pub(super) fn fits_record(&self, parts: &RecordParts) -> bool {
         let game = parts.header.get("game").and_then(|g| g.as_str()).unwrap_or_default();
         match parts.header.get("params").and_then(|p| p.as_object()) {
@@ -248,17 +249,17 @@ impl GameFilter {
         }
     }
 
-    /// Returns true if the game with these parameters fits.
+    /// Returns true if a game with these parameters matches the filter.
     fn fits(&self, game: &str, params: &Params) -> bool {
         let Some(exact) = &self.exactly else { return game == self.id };
-        // Most records hold all parameters; others are completed first.
+        // Most records have all parameters. For other records, defaults are added first.
         let same =
             || ludex_games::load_with(&self.id, params).is_ok_and(|game| game.spec().string == exact.spec().string);
         game == self.id && (*params == exact.spec().params || same())
     }
 }
 
-/// Verifies records with a progress bar. Returns the verified ones of the game and the refused ones.
+/// Verifies records with a progress bar. Returns the verified records that match the filter, and all refused records.
 pub(super) fn verify_records(
     mut lines: RecordLines,
     game: Option<&GameFilter>,
@@ -272,10 +273,10 @@ pub(super) fn verify_records(
     (good, [lines.refused, faulty].concat())
 }
 
-/// Selection of records and of constant ratings.
+/// Arguments that select records and fix ratings.
 #[derive(clap::Args)]
 pub(super) struct RatingArgs {
-    /// Rate only this game, with exactly its parameters if given [default: all]
+    /// Rate only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
     /// Include unrated records, such as those of `ludex match`
@@ -305,15 +306,15 @@ impl RatingArgs {
         })
     }
 
-    /// Returns true without a filter by game.
+    /// Returns true if there is no filter by game.
     pub(super) fn includes_all_games(&self) -> bool {
         self.game.is_none()
     }
 
-    /// Returns the results of the verified records with `marks`, and the refused records.
+    /// Returns the results of the verified records, with the marks selected by `marks`, and the refused records.
     ///
     /// # Errors
-    /// No record counts.
+    /// Returns an error if no record counts.
     pub(super) fn read(
         &self,
         from: &RecordSource,
@@ -335,11 +336,11 @@ impl RatingArgs {
             let unrated = good.iter().filter(|g| all.discards(*g).is_none()).count();
             match (unrated, refused.len()) {
                 (0, 0) => {
-                    anyhow::bail!("{} has no record{of} to rate; `ludex match --out FILE` writes records", from.name())
+                    anyhow::bail!("no records{of} to rate in {}; `ludex match --out FILE` writes records", from.name())
                 }
-                (0, n) => anyhow::bail!("nothing to rate: {} refused", print::count(n, "record was", "records were")),
+                (0, n) => anyhow::bail!("none to rate: {} refused", print::count(n, "record was", "records were")),
                 (n, _) => anyhow::bail!(
-                    "nothing to rate: {} unrated; --unrated counts them",
+                    "no rated records: {} unrated; use --unrated to include unrated records",
                     print::count(n, "record is", "records are all")
                 ),
             }
@@ -347,7 +348,7 @@ impl RatingArgs {
         Ok((good, refused))
     }
 
-    /// Returns arguments for the same selection.
+    /// Returns command-line arguments that select the same records and ratings.
     pub(super) fn arguments(&self) -> Vec<String> {
         let mut out = Vec::new();
         if let Some(game) = &self.game {

@@ -1,10 +1,11 @@
-//! Seat names, and `--seat` of commands that play locally.
+//! Seat names, and the option `--seat` of commands that play locally.
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
 use ludex_play::local::Participant;
 
-/// Parses the agent of each seat: all in order, or some by name as in `white=human`.
+/// Parses `--seat` options into one agent text per seat. The options give all seats in order, or some seats by name as
+/// in `white=human`.
 pub(super) fn parse(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Option<String>>> {
     let spec = game.spec();
     let seats = spec.players as usize;
@@ -32,24 +33,24 @@ pub(super) fn parse(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Opti
     Ok(named)
 }
 
-/// Splits `white=human` into seat and agent. A spec never starts with an argument, so the form is unambiguous.
+/// Splits `white=human` into seat and agent. Specs do not start with an argument `NAME=VALUE`, so this is unambiguous.
 fn split<'a>(seats: &[String], text: &'a str) -> Option<(usize, &'a str)> {
     let (name, agent) = text.split_once('=')?;
     Some((position(seats, name)?, agent.trim()))
 }
 
-/// Returns the seat of this name.
+/// Returns the index of the seat named `name`.
 pub(super) fn position(seats: &[String], name: &str) -> Option<usize> {
     seats.iter().position(|seat| seat.eq_ignore_ascii_case(name.trim()))
 }
 
-/// Creates the agent of each seat.
+/// Builds the agents of all seats from their texts.
 pub(super) fn players(game: &GameRef, texts: &[String]) -> anyhow::Result<Vec<Participant>> {
     let player = |text: &String| Participant::new(text, game).with_context(|| format!("--seat {text:?}"));
     texts.iter().map(player).collect()
 }
 
-/// Parses the agent of each seat and requires all.
+/// Parses `--seat` options, which must give an agent for every seat.
 pub(super) fn parse_all(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<String>> {
     let named = parse(game, given)?;
     let spec = game.spec();
@@ -57,7 +58,7 @@ pub(super) fn parse_all(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<
         named.iter().zip(&spec.seats).filter(|(agent, _)| agent.is_none()).map(|(_, seat)| seat.as_str()).collect();
     anyhow::ensure!(
         free.is_empty(),
-        "expected an agent for {} of {}, e.g. --seat random --seat \"mcts sims=100\"",
+        "--seat: expected an agent for {} of {}, e.g. --seat random --seat \"mcts sims=100\"",
         free.join(", "),
         spec.game
     );

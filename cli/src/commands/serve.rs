@@ -23,19 +23,19 @@ use ludex_server::suites::Suites;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Listen at this address and port; port 0 takes a free one
+    /// Listen at this address and port; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
     /// Use the store in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Remove the folder of the store at exit; it must be new or empty
+    /// Remove the store's folder at exit; the folder must be new or empty
     #[arg(long)]
     temporary: bool,
     /// Print one JSON document when ready
     #[arg(long)]
     json: bool,
-    /// Exit when standard input ends, for programs that start a server and may be killed
+    /// Exit when standard input ends, so that the server stops with the program that started it
     #[arg(long)]
     until_stdin_closes: bool,
     /// Format the log on standard error
@@ -44,22 +44,25 @@ pub(super) struct Args {
     /// Serve connections with this many threads [default: one per core]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
-    /// Serve TLS with this certificate and its chain (PEM)
+    /// Serve TLS with the certificate and its chain in this PEM file
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Serve TLS with this private key of the certificate (PEM)
+    /// Serve TLS with the certificate's private key in this PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Let clients seat an agent by name, even if it starts a program, e.g. house="uci cmd=stockfish"; may be repeated
+    /// Let clients seat this agent by name, even if the agent starts a program, e.g. house="uci cmd=stockfish"; may be
+    /// repeated
     #[arg(long = "agent", value_name = "NAME=SPEC")]
     agents: Vec<String>,
-    /// Accept connections of web pages from this origin, e.g. https://example.org, or * for all; may be repeated [default: this machine]
+    /// Accept connections from web pages of this origin, e.g. https://example.org, or * for all; may be repeated
+    /// [default: pages from this machine]
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
-    /// Accept this host name at a server on loopback, e.g. behind a proxy; may be repeated [default: localhost]
+    /// Accept requests to this host name if the server listens on loopback, e.g. behind a proxy; may be repeated
+    /// [default: localhost]
     #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Set a limit for clients, e.g. window=64; may be repeated
+    /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// Limit agents that clients seat to this many simulations per move
@@ -74,25 +77,25 @@ pub(super) struct Args {
     /// Limit agents that clients seat to this many milliseconds per move
     #[arg(long, value_name = "MS", default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
-    /// Play these matches in pairs (one seed, seats swapped) unless the client sets it
+    /// Play these matches in pairs (one seed, seats swapped) unless the client requests otherwise
     #[arg(long, value_enum, default_value = "rated")]
     paired: PairedMatches,
-    /// Rate matches of people with all others, or apart on a separate scale and without standing ladders
+    /// Rate matches of humans together with all matches, or on a separate scale without standing ladders
     #[arg(long, value_enum, default_value = "together")]
     rate_humans: RateHumans,
-    /// Offer a built-in suite, a TOML file, or none; may be repeated [default: all built-in suites]
+    /// Offer this suite (built-in, TOML file, or none for no suites); may be repeated [default: all built-in suites]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
-    /// Offer seasons of a suite (shared seeds, one run per agent) from a TOML file; may be repeated
+    /// Offer seasons of a suite (shared seeds, one run per agent) as set in this TOML file; may be repeated
     #[arg(long = "season", value_name = "FILE")]
     seasons: Vec<String>,
-    /// Offer a standing ladder, a game or a TOML file, which agents enter with `queue = "ladder"`; may be repeated
+    /// Offer a standing ladder for this game or TOML file; agents enter it with `queue = "ladder"`; may be repeated
     #[arg(long = "ladder", value_name = "GAME|FILE")]
     ladders: Vec<String>,
     /// End a run this many days after its first enrolment
     #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
     run_timeout_days: f64,
-    /// Let running matches finish for this many seconds at exit
+    /// Wait up to this many seconds at exit for running matches to end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     drain_timeout: u64,
 }
@@ -119,7 +122,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let served = block_on(async {
         let listener = bind(args.listen).await?;
-        // No signal is lost from here on.
+        // Signals that arrive from here on are handled.
         let signal = stop_signal()?;
         let stdin = args.until_stdin_closes.then(stdin_closed);
         let stop = async move {
@@ -138,7 +141,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     served
 }
 
-/// Resolves at the end of standard input. The thread is never joined, since its read cannot be interrupted.
+/// Returns a receiver that resolves at the end of standard input. The reading thread is never joined, since its read
+/// cannot be interrupted.
 fn stdin_closed() -> oneshot::Receiver<()> {
     let (closed, receiver) = oneshot::channel();
     std::thread::spawn(move || {
@@ -148,10 +152,10 @@ fn stdin_closed() -> oneshot::Receiver<()> {
     receiver
 }
 
-/// Binds a listener for --listen.
+/// Binds the listener for `--listen`.
 pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let bound = TcpListener::bind(address).await;
-    bound.with_context(|| format!("cannot listen on {address}; use another --listen"))
+    bound.with_context(|| format!("cannot listen on {address}; use another address with --listen"))
 }
 
 fn config(args: &Args) -> anyhow::Result<Config> {
@@ -190,7 +194,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Returns the ladder of a game or a file.
+/// Returns the standing ladder of a game string or of a TOML file.
 fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
     if !text.ends_with(".toml") {
         return Ok(LadderTerms::of(text));
@@ -204,7 +208,7 @@ fn season(file: &str) -> anyhow::Result<SuiteSeasons> {
     read.and_then(|text| SuiteSeasons::parse(&text)).with_context(|| format!("--season {file}"))
 }
 
-/// Returns the offered suites.
+/// Returns the suites that the server offers.
 fn offered_suites(given: &[String]) -> anyhow::Result<Suites> {
     if given.is_empty() {
         return Ok(Suites::builtin());
@@ -245,7 +249,7 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
     Ok(out.flush()?)
 }
 
-/// Resolves on SIGTERM or Ctrl-C; a second signal exits the program.
+/// Returns a future that resolves on SIGTERM or Ctrl-C. A second signal exits the program.
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut signals = Signals::new()?;
     Ok(async move {

@@ -16,7 +16,7 @@ use super::{print, tournament};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Print this run, a name or a folder [default: list all runs]
+    /// Name or folder of the run to print [default: list all runs]
     run: Option<String>,
     /// Read the runs in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
@@ -39,7 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
     let run = &status.settings.run;
     let rows = rows(run, &plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
-    // Prefer the reason of a stop over matches that end after it.
+    // Prefer the reason of a stop over matches that failed after the stop.
     let last = status.past.log.iter().rev().find(|line| line.what != "failed").or(status.past.log.last());
     let state = state(status.playing, due == 0);
     if args.json {
@@ -51,7 +51,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     print_table(&mut out, &rows)?;
     print_details(&mut out, &rows, &groups(&plan, &rows), &summaries(&plan, &rows))?;
-    // The number of matches that find a level is not known in advance.
+    // The number of matches that determine a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };
     let shard = status.settings.shard.map_or_else(String::new, |shard| format!("shard {shard}, "));
     writeln!(
@@ -75,7 +75,7 @@ fn state(playing: bool, done: bool) -> &'static str {
     }
 }
 
-/// Prints a line per run, the last changed first.
+/// Prints a line per run, sorted by last change, latest first.
 fn list(args: &Args) -> anyhow::Result<()> {
     let runs = Archive::list(&args.data);
     let mut found = Vec::new();

@@ -16,12 +16,12 @@ use super::print;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Explain a built-in suite, or a TOML file [default: list the built-in suites]
+    /// Built-in suite or TOML file to explain [default: list the built-in suites]
     suite: Option<String>,
-    /// Plan the suite for this many candidates; some parts need two
+    /// Plan the suite for this many candidates; some parts need at least two
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     candidates: u32,
-    /// Fill a role of the suite with an agent; repeat it for a role of several agents
+    /// Fill a role of the suite with an agent; repeat for a role with several agents
     #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
     roles: Vec<String>,
     /// Read named agents from this folder
@@ -46,7 +46,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             let plan = &suite.plan;
             let Suite { name, version, title, .. } = &plan.suite;
             let matches = plan.matches_at_most();
-            // Where candidates only play each other, one has no matches.
+            // If candidates only play each other, a single candidate has no matches.
             let matches = if matches > 0 { matches.to_string() } else { "-".to_owned() };
             let parts = plan.parts.len().to_string();
             vec![name.clone(), version.to_string(), parts, matches, title.clone()]
@@ -54,19 +54,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         print::table(&mut out, &rows, |k| (1..=3).contains(&k))?;
         return Ok(writeln!(
             out,
-            "matches: at most, of one candidate; - if candidates only play each other. `ludex suites NAME` explains a suite, \
-             `--candidates N` plans it for more"
+            "matches: maximum for one candidate; - if candidates only play each other. `ludex suites NAME` explains a \
+             suite, `--candidates N` plans it for more candidates"
         )?);
     };
     let suite = explain(name, &suite_text(name)?)?;
     if args.json { Ok(print::json(&suite.document())?) } else { Ok(suite.show(&mut out)?) }
 }
 
-/// Suite with its plan.
+/// Suite with the plan for a number of candidates.
 struct ExplainedSuite {
     text: String,
     plan: Plan,
-    /// Roles without an agent.
+    /// Roles that have no agent yet.
     open: Vec<String>,
     candidates: u32,
 }
@@ -94,7 +94,7 @@ impl ExplainedSuite {
         Ok(ExplainedSuite { text: text.to_owned(), plan, open, candidates: args.candidates })
     }
 
-    /// Returns the suite as an entry of the list.
+    /// Returns the suite as a JSON entry of the list of suites.
     fn line(&self) -> Value {
         let Suite { name, version, title, about, .. } = &self.plan.suite;
         json!({
@@ -103,7 +103,7 @@ impl ExplainedSuite {
         })
     }
 
-    /// Returns the suite with the plan of each part.
+    /// Returns the suite as a JSON document, with the plan of each part.
     fn document(&self) -> Value {
         let suite = &self.plan.suite;
         let mut all = self.line();
@@ -129,7 +129,7 @@ impl ExplainedSuite {
         all
     }
 
-    /// Returns the figures of the suite.
+    /// Returns the figures that the suite defines.
     fn figures(&self) -> Vec<Value> {
         json!(self.plan.suite)["figure"].as_array().cloned().unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl ExplainedSuite {
             facts.extend((of.seats != Default::default()).then(|| format!("seats {}", word(&of.seats))));
             facts.extend((of.order != Default::default()).then(|| format!("order {}", word(&of.order))));
             facts.extend((of.cycles > 1).then(|| format!("{} cycles", of.cycles)));
-            facts.extend(of.itself.then(|| "candidates among the opponents meet themselves".to_owned()));
+            facts.extend(of.itself.then(|| "candidates among the opponents also play themselves".to_owned()));
             if !of.sweep.is_empty() {
                 let games: Vec<&str> = part.games.iter().map(|game| game.spec().string.as_str()).collect();
                 facts.push(format!("sweeps {}", games.join(" and ")));
@@ -216,7 +216,7 @@ impl ExplainedSuite {
     }
 }
 
-/// Returns the fields of a policy that differ from `other`.
+/// Formats the fields of a policy that differ from `other`.
 fn policy(own: &MatchPolicy, other: &impl serde::Serialize) -> String {
     let (own, other) = (json!(own), json!(other));
     let fields = own.as_object().into_iter().flatten().filter(|(name, value)| other[name.as_str()] != **value);
@@ -247,7 +247,7 @@ fn comma_list(all: impl Iterator<Item = String>) -> String {
     if all.is_empty() { "-".to_owned() } else { all.join(", ") }
 }
 
-/// Returns the word of a value in suite files.
+/// Returns the word that stands for a value in suite files.
 fn word(value: &impl serde::Serialize) -> String {
     plain(&json!(value))
 }

@@ -1,4 +1,4 @@
-//! Lines from the terminal, interrupted by Ctrl-C.
+//! Lines typed at the terminal. Ctrl-C interrupts reading.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::thread;
 
 use super::serve::stop_signal;
 
-/// Input of a person.
+/// Terminal input of a human player.
 pub(super) struct Terminal {
-    /// Lines of standard input; fails after Ctrl-C, also for a blocked reader.
+    /// Lines of standard input. After Ctrl-C, reading fails, even for a reader that is already blocked.
     pub(super) lines: BufReader<TerminalLines>,
-    /// True after Ctrl-C; a second Ctrl-C exits the program.
+    /// True after the first Ctrl-C. A second Ctrl-C exits the program.
     pub(super) stopped: Arc<AtomicBool>,
 }
 
 impl Terminal {
-    /// Opens the terminal; Ctrl-C no longer exits the program.
+    /// Opens the terminal. From then on, the first Ctrl-C does not exit the program.
     pub(super) fn open() -> anyhow::Result<Terminal> {
         let (sender, lines) = channel();
         let stopped = Arc::new(AtomicBool::new(false));
@@ -38,7 +38,7 @@ impl Terminal {
     }
 }
 
-/// Sends the lines of standard input; an empty one is its end.
+/// Sends the lines of standard input. An empty buffer marks the end of the input.
 fn read(sender: &Sender<io::Result<Vec<u8>>>) {
     loop {
         let mut line = String::new();
@@ -50,10 +50,10 @@ fn read(sender: &Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// Lines read by another thread.
+/// Lines of standard input that another thread reads.
 pub(super) struct TerminalLines {
     lines: Receiver<io::Result<Vec<u8>>>,
-    /// Unread rest of the last line.
+    /// Part of the last line that has not been read yet.
     line: Vec<u8>,
 }
 

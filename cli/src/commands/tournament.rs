@@ -33,7 +33,7 @@ use super::rate::report;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Enter the agents of a folder of bots, or of a file such as agents.toml
+    /// Enter the bots in this folder, or the agents in this file, e.g. agents.toml
     #[arg(long, value_name = "FILE|DIR")]
     agents: PathBuf,
     /// Play this game, e.g. connect_four or "kuhn_poker(players=3)"
@@ -42,40 +42,40 @@ pub(super) struct Args {
     /// Pair entrants by this format
     #[arg(long, value_enum)]
     format: FormatArg,
-    /// Play this many rounds of a Swiss tournament [default: ceil(log2 entrants) + 2]
+    /// Play this many rounds, in a Swiss tournament [default: ceil(log2(entrants)) + 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     rounds: Option<u64>,
     /// Play this many blocks per pairing
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     blocks: u64,
-    /// Disqualify an entrant after this many failures of its own; 0 is never
+    /// Disqualify an entrant after it has caused this many failures; 0 is never
     #[arg(long, value_name = "N", default_value_t = 3)]
     max_failures: u64,
-    /// Limit each move to this many seconds [default: 30, with a language model 300]
+    /// Limit each move to this many seconds [default: 30, or 300 with a language model]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     move_seconds: Option<u64>,
-    /// Name the run: a-z, 0-9, _ and -; the same command again continues it [default: GAME-FORMAT]
+    /// Name the run with a-z, 0-9, _ and -; repeat the command to continue the run [default: GAME-FORMAT]
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Store the run in this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Play this many matches at a time [default: one per core; 1024 with a batched language model]
+    /// Play this many matches in parallel [default: one per core; 1024 with a batched language model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Set the seed of pairings and games
+    /// Set the seed for pairings and games
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
-    /// Listen at this address for entrants whose spec is remote
+    /// Listen at this address for remote entrants (spec remote)
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["estimate", "jobs"])]
     listen: Option<SocketAddr>,
-    /// Run the tournament on this server, with a token of scope admin
+    /// Run the tournament on this server; requires a token with the scope admin
     #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "listen"])]
     server: Option<String>,
     /// Authenticate at --server with this token [default: LUDEX_TOKEN from the environment]
     #[arg(long, requires = "server")]
     token: Option<String>,
-    /// Wait this many seconds for absent entrants of a tournament on a server
+    /// Wait this many seconds for absent entrants, in a tournament on a server
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     absence_timeout: u64,
     /// Check the entrants and estimate the duration, without playing
@@ -94,9 +94,9 @@ enum FormatArg {
     RoundRobin,
     /// Two matches per pair: one seed, seats swapped
     DoubleRoundRobin,
-    /// Pairs with about equal points in each round
+    /// Rounds in which entrants with about equal points play each other
     Swiss,
-    /// Challenges up the table
+    /// Challenges of higher-ranked entrants
     Ladder,
 }
 
@@ -129,7 +129,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         if let AgentSource::Spec(spec) = &entry.source
             && spec.class() == AgentClass::Remote
         {
-            bail!("{} is remote: expected --listen or --server", entry.name);
+            bail!("expected --listen or --server for the remote entrant {}", entry.name);
         }
     }
     let entrants = agents.entries.len();

@@ -20,16 +20,16 @@ use super::{print, records};
 pub(super) struct Args {
     #[command(flatten)]
     from: records::RecordSource,
-    /// Check the signature BUNDLE.minisig with this public key in the format of `minisign`
+    /// Check the signature in BUNDLE.minisig with this public key, in the format of `minisign`
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
-    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}; for a run also {whole, notes, calls, cut,
-    /// unfinished}
+    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}, for a run also {whole, notes,
+    /// calls, cut, unfinished}
     #[arg(long)]
     json: bool,
 }
 
-/// Run with the faults of its checksums.
+/// Run or bundle that was opened for verification, with the faults of its checksums.
 struct OpenRun {
     run: Archive,
     files: bundle::Files,
@@ -83,7 +83,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Verifies records outside runs.
+/// Verifies records in files that do not belong to a run.
 fn verify_files(args: &Args) -> anyhow::Result<()> {
     let mut good = 0;
     let refused = args.from.verify(None, Default::default(), |_| good += 1)?;
@@ -98,14 +98,14 @@ fn verify_files(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks the signature of a bundle and returns its signer.
+/// Checks the signature of a bundle and returns a description of the signer.
 fn check_signature(from: &records::RecordSource, key: &std::path::Path) -> anyhow::Result<String> {
     let file = from.only_file().filter(|file| bundle::is_bundle(file));
-    let file = file.context("--public-key: expected the file of one bundle")?;
+    let file = file.context("--public-key: expected one bundle to verify")?;
     signature::check(file, key)
 }
 
-/// Opens the run or bundle; `None` for files of records.
+/// Opens the run or the bundle that the arguments name; `None` for files of records.
 fn open_run(from: &records::RecordSource) -> anyhow::Result<Option<OpenRun>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
@@ -114,7 +114,7 @@ fn open_run(from: &records::RecordSource) -> anyhow::Result<Option<OpenRun>> {
         return Ok(Some(OpenRun { run: Archive::of_files(file, files.clone())?, files, sums }));
     }
     let Some(run) = from.run()? else { return Ok(None) };
-    // A folder unpacked from a bundle has its checksums too.
+    // A folder that was unpacked from a bundle has checksums too.
     let files = bundle::unpacked(&run.place)?;
     Ok(Some(OpenRun { sums: bundle::check(&run.place, &files), files, run }))
 }

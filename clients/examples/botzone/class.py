@@ -3,8 +3,8 @@
     python3 class.py FOLDER
     ludex tournament --agents FOLDER --game tic_tac_toe --format double_round_robin
 
-They differ in search depth, preferred cells, and the rate of random moves. 48 are in Python, 9 in
-C++. They keep running and are deterministic. Three more are faulty in ways that a short trial does
+The bots differ in search depth, preferred cells, and the rate of random moves. 48 bots are in Python,
+9 in C++; they keep running and are deterministic. Three more bots have faults that a short trial does
 not reveal: one crashes during a match, one stops responding, and one tries forbidden system calls
 and then plays on an occupied cell.
 """

@@ -22,7 +22,7 @@ def by_rank(cards):
 
 
 def bid(request):
-    """Bid one for every two cards above the king; if that is not more than others bid, nothing."""
+    """Bids one per two cards above the king, or zero if another player has bid as much."""
     wanted = min(3, sum(card >= 44 for card in request["own"]) // 2)
     return wanted if wanted > max(request["bid"], default=0) else 0
 

@@ -1,9 +1,9 @@
-"""Botzone bot for Gomoku that keeps running: it counts what a stone would make or stop in each line.
+"""Botzone bot for Gomoku that keeps running and rates cells by the lines that a stone extends or blocks.
 
     ludex match gomoku --seat 'botzone cmd="python3 gomoku.py"' --seat random
 
-After its first answer it prints a line that asks to keep it running. From then on it reads one
-request per turn instead of the whole match, and keeps the board itself.
+After its first answer, the bot prints the line that requests to keep it running. From then on, the bot
+reads one request per turn instead of the whole match, and tracks the board itself.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""A Botzone bot for ChineseStandardMahjong: it keeps what has neighbours, claims pungs, and never says HU.
+"""Botzone bot for ChineseStandardMahjong: keeps tiles with neighbors, claims pungs, and never declares HU.
 
     ludex match mcr_mahjong --seat 'botzone cmd="python3 mcr_mahjong.py"' --seat random --seat random --seat random
 
-It takes JSON, and with the argument `simple` simplified interaction. It keeps running; with the argument `once` it is started for
-every turn.
+The bot reads JSON, or simplified interaction with the argument `simple`. It keeps running, or is started
+for every turn with the argument `once`.
 """
 
 import json

@@ -11,7 +11,7 @@ from collections import Counter
 
 
 def to_call(request):
-    """Returns the cost of a call, from the blinds and the history; None after an all-in."""
+    """Returns the chips needed to call, computed from the blinds and the history; None after an all-in."""
     dealer = request["dealer_id"]
     bets, street = {dealer: 100, 1 - dealer: 50}, 0
     for move in request["history"]:

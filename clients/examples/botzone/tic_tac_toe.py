@@ -2,8 +2,8 @@
 
     ludex match tic_tac_toe --seat 'botzone cmd="python3 tic_tac_toe.py"' --seat random
 
-It is started for every turn. It reads one line of JSON with all requests and responses of the
-match, and prints one line with its response.
+The bot is started for every turn. It reads one line of JSON with all requests and responses of the
+match, and prints its response as one line.
 """
 
 import json

@@ -44,7 +44,7 @@ def table(page, first):
 
 
 class Game:
-    """The tables of a game, and its battles."""
+    """Tables and battles of a game."""
 
     def __init__(self, name, params, ludex):
         self.name, self.params, self.ludex = name, params, ludex
@@ -70,7 +70,7 @@ class Game:
         return 100 if repo and name == "AntiAirSoldier" else int(self.row(side, name)["cost"])
 
     def pieces(self, side, plan):
-        """(name, place, cost) of each piece."""
+        """Returns (name, place, cost) of each piece."""
         units = next(value for key, value in plan.items() if not key.startswith("target"))
         if self.name == "tower_defense":
             return [(u["name"], (u.get("x"), u["y"]), self.cost(side, u["name"])) for u in units]

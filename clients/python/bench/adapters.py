@@ -2,8 +2,9 @@
 
     python bench/adapters.py [URL] [--game connect_four] [--envs 64] [--seconds 2] [--rounds 5]
 
-One seat against ``random``, with random legal actions. In each round all ways are measured one
-after another. The median of their rates and of their shares of the raw handle's rate is printed.
+The client plays random legal actions on one seat against ``random``. In each round, all adapters
+are measured in sequence. The medians of their rates, absolute and relative to the raw handle, are
+printed.
 """
 
 from __future__ import annotations

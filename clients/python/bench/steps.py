@@ -2,8 +2,8 @@
 
     python bench/steps.py [URL] [--game connect_four] [--seconds 3]
 
-Without a URL it starts a server. With one handle every step waits for its batch. With two handles
-one batch is in flight while the actions for the other are drawn from its mask.
+Without a URL, a server is started. With one handle, every step waits for its batch. With two
+handles, one batch is in flight while actions for the other handle are drawn.
 """
 
 from __future__ import annotations

@@ -146,8 +146,8 @@ def evaluate(
 ) -> float:
     """Play two episodes, one on each seat, in ``games / 2`` environments; return the win rate.
 
-    The policy's first move is random, because search answers the same moves with the same game:
-    otherwise a policy that knows one way to win would look as if it could play.
+    The policy's first move is random. Otherwise all games would be equal, since search is
+    deterministic, and a policy that knows one winning line would get a perfect score.
     """
     envs: Any = gymnasium.make_vec(
         ENV,

@@ -1,12 +1,12 @@
 """A language-model agent with its own memory plays a suite.
 
-The server plans, plays and judges the matches; how the model is asked is all here. Each match is
-one conversation: what was asked and answered before stays in it. After a match the model writes a
-note to itself, and the notes are part of every later conversation. Both are kept in a folder, so
-the same command continues after an interruption.
+The server plans, plays and judges the matches; this program prompts the model. Each match is one
+conversation, which contains all earlier requests and replies of the match. After a match the model
+writes a note to itself, and the notes are part of every later conversation. Conversations and notes
+are stored in a folder, so the same command continues after an interruption.
 
-Every answer reports its calls, tokens and dollars in the notes of the move. The record of the
-match keeps them as what the agent says about itself; the server cannot check them.
+Every answer reports its calls, tokens and dollars in the notes of the move. The record of the match
+stores these numbers as self-reported, since the server cannot check them.
 
     ludex check llm-stub --listen 127.0.0.1:8000          # or any OpenAI-compatible endpoint
     python scaffold.py --endpoint http://127.0.0.1:8000/v1 --model little
@@ -127,7 +127,7 @@ class Scaffold:
         return text.rpartition("Answer:")[2].strip() or text[-200:]
 
     def saw(self, event: Mapping[str, Any]) -> None:
-        """Record the end of a match; the model writes its note before its next move."""
+        """Record the end of a match. The model writes its note before its next move."""
         if event["type"] == "match_end":
             self._over.append((event["match"], ", ".join(event["outcome"])))
 

@@ -36,7 +36,7 @@ def test_concurrent_clients_play_independently(url: str) -> None:
     assert played[:3] == played[3:]
 
 
-def test_async_methods_match_sync_methods(url: str) -> None:
+def test_async_methods_return_same_results_as_sync(url: str) -> None:
     async def main() -> None:
         client = await aio.connect(url)
         assert any(entry["game"] == "nim" for entry in await client.games())

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Host:
-    """The server of the example on a fixed port, so that it can be killed and restarted."""
+    """Server of the example on a fixed port, which tests can kill and restart."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:

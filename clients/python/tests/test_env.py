@@ -50,7 +50,7 @@ def test_client_chooses_chance_outcomes() -> None:
         assert (state.to_move, env.struct()) == (0, {"total": 1})
 
 
-def test_joint_moves_have_column_per_seat() -> None:
+def test_actions_of_joint_moves_have_column_per_seat() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         env = client.open("race", {"both": 1})
         state = env.reset()
@@ -111,7 +111,7 @@ def test_batch_arrays_are_views_of_message() -> None:
 
 
 @pytest.mark.parametrize("mask", ["bits", "ids", "none"])
-def test_mask_forms_are_equivalent(mask: ludex._messages.MaskForm) -> None:
+def test_mask_encodings_list_same_legal_actions(mask: ludex._messages.MaskForm) -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, mask=mask, autoreset="disabled")
         vec.reset()
@@ -128,7 +128,7 @@ def test_mask_forms_are_equivalent(mask: ludex._messages.MaskForm) -> None:
                 batch.mask.row(2)
 
 
-def test_batch_has_mask_of_each_seat_and_selected_envs() -> None:
+def test_batch_has_masks_of_all_seats_for_selected_envs() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, observer="all")
         mask = vec.reset().mask
@@ -144,7 +144,7 @@ def test_two_batches_may_be_in_flight() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, autoreset="disabled")
         vec.reset()
-        with pytest.raises(RuntimeError, match="nothing is in flight"):
+        with pytest.raises(RuntimeError, match="expected a batch in flight"):
             vec.recv()
         vec.send([0, 1])
         vec.send([0, 0])
@@ -185,7 +185,7 @@ def test_mismatched_column_raises_protocol_error() -> None:
         return None
 
     with FakeServer(respond=respond) as server, ludex.Client(server.url) as client:
-        with pytest.raises(ludex.LudexError, match="does not fit") as caught:
+        with pytest.raises(ludex.LudexError, match="column: expected") as caught:
             client.open_vec("race", num_envs=2).reset()
         assert (caught.value.code, caught.value.fault) == ("protocol", "server")
 

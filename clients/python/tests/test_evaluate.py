@@ -1,4 +1,4 @@
-"""Runs with the real server: verdicts do not depend on how the agent is called and interrupted."""
+"""Runs on a real server: the verdict does not depend on agent types and interruptions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate(url: str | None, agent: Any = first, run: str = "mine", **options: 
 
 @pytest.fixture(scope="module")
 def begun(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a run that has begun, so that its copies have the same seeds."""
+    """Return a data folder with a started run, so that all copies have the same seeds."""
     data = tmp_path_factory.mktemp("begun") / "data"
 
     def fails(turn: ludex.Turn) -> int:
@@ -62,7 +62,7 @@ def data(begun: Path, tmp_path: Path) -> Path:
 def uninterrupted(
     begun: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], int]:
-    """The verdict of a callback that nothing interrupts, and the number of its turns."""
+    """Return the verdict of an uninterrupted run with a callback, and the number of turns."""
     data = shutil.copytree(begun, tmp_path_factory.mktemp("verdict") / "data")
     turns = 0
 
@@ -83,13 +83,13 @@ def uninterrupted(
 
 @pytest.fixture(scope="module")
 def verdict(uninterrupted: tuple[dict[str, Any], int]) -> dict[str, Any]:
-    """The verdict of a callback that nothing interrupts."""
+    """Return the verdict of an uninterrupted run with a callback."""
     return uninterrupted[0]
 
 
 @pytest.fixture(scope="module")
 def every(uninterrupted: tuple[dict[str, Any], int]) -> int:
-    """Turns between two interruptions: interrupted runs repeat turns, and never have fewer."""
+    """Return the number of turns between two interruptions."""
     return uninterrupted[1] // (KILLS + 1)
 
 
@@ -100,13 +100,13 @@ def url(program: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("agent", "batch"), [(first_awaited, False), (first_of_each, True)])
-def test_every_kind_of_agent_gets_the_same_verdict(
+def test_verdict_does_not_depend_on_agent_type(
     data: Path, verdict: dict[str, Any], agent: Any, batch: bool
 ) -> None:
     assert evaluate(None, agent, data=data, batch=batch, slots=8).verdict == verdict
 
 
-def test_the_same_call_in_asyncio(data: Path, verdict: dict[str, Any]) -> None:
+def test_asyncio_evaluate_returns_same_verdict_as_sync(data: Path, verdict: dict[str, Any]) -> None:
     result = asyncio.run(
         aio.evaluate(None, "quick", first_awaited, data=data, scale=SCALE, progress=False)
     )
@@ -148,7 +148,7 @@ class Restarted:
         self.stop()
 
 
-def test_ten_kills_of_the_server(
+def test_verdict_is_unchanged_after_server_kills(
     program: str, data: Path, verdict: dict[str, Any], every: int
 ) -> None:
     turns = 0
@@ -165,7 +165,7 @@ def test_ten_kills_of_the_server(
         assert server.kills == KILLS
 
 
-def test_ten_lost_connections(
+def test_verdict_is_unchanged_after_lost_connections(
     program: str, data: Path, verdict: dict[str, Any], every: int
 ) -> None:
     turns = 0
@@ -199,7 +199,9 @@ ludex.evaluate(sys.argv[1], "quick", agent, "mine", scale=float(sys.argv[3]))
 """
 
 
-def test_ten_kills_of_the_client(program: str, data: Path, verdict: dict[str, Any]) -> None:
+def test_verdict_is_unchanged_after_client_kills(
+    program: str, data: Path, verdict: dict[str, Any]
+) -> None:
     with Restarted(program, data) as server:
         for kill in range(KILLS):
             command = [sys.executable, "-c", KILLED, server.url, str(1 + kill), str(SCALE)]
@@ -207,7 +209,7 @@ def test_ten_kills_of_the_client(program: str, data: Path, verdict: dict[str, An
         assert evaluate(server.url).verdict == verdict
 
 
-def test_a_run_is_bound_to_its_settings_and_its_agent(url: str) -> None:
+def test_run_rejects_other_settings_and_other_agents(url: str) -> None:
     def fails(turn: ludex.Turn) -> int:
         raise KeyError("mine")
 
@@ -226,7 +228,7 @@ def test_a_run_is_bound_to_its_settings_and_its_agent(url: str) -> None:
     assert evaluate(url, first, "bound", only=["nim"]).reason == "done"
 
 
-def test_what_cannot_be_begun(url: str) -> None:
+def test_evaluate_rejects_invalid_arguments(url: str) -> None:
     refused: list[tuple[str, dict[str, Any], str, str]] = [
         ("quik", {}, "unknown_suite", "suite"),
         ("quick", {"only": ["nim", "chess"]}, "bad_field", "only"),
@@ -242,7 +244,7 @@ def test_what_cannot_be_begun(url: str) -> None:
         ludex.evaluate(url, None, first, "never")
 
 
-def test_withdraw(url: str) -> None:
+def test_withdraw_ends_run(url: str) -> None:
     turns = 0
 
     def agent(turn: ludex.Turn) -> int:
@@ -262,7 +264,7 @@ def test_withdraw(url: str) -> None:
         client.withdraw("given-up")
 
 
-def test_the_suites_of_a_server(url: str) -> None:
+def test_client_lists_suites_of_server(url: str) -> None:
     with ludex.Client(url) as client:
         suites = {entry["suite"]: entry for entry in client.suites()}
     quick = suites["quick"]
@@ -291,7 +293,7 @@ blocks = 1
 """
 
 
-def test_two_agents_meet_in_a_suite_of_ones_own(program: str, tmp_path: Path) -> None:
+def test_two_agents_play_in_custom_suite(program: str, tmp_path: Path) -> None:
     suite = tmp_path / "two.toml"
     suite.write_text(SUITE)
     alone = ludex.evaluate(None, suite, first, "alone")

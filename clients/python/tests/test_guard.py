@@ -267,7 +267,7 @@ def test_failing_opponent_requires_reset(url: str) -> None:
     env.close()
 
 
-def test_invalid_argument_does_not_interrupt_env(url: str, client: ludex.Client) -> None:
+def test_step_succeeds_after_invalid_argument(url: str, client: ludex.Client) -> None:
     vec = client.open_vec("tic_tac_toe", 2)
     vec.reset()
     with pytest.raises(ValueError, match="expected integers"):

@@ -88,7 +88,7 @@ def test_env_plays_one_episode(url: str) -> None:
     env.close()
 
 
-def test_opponent_moves_first_on_other_seat(url: str) -> None:
+def test_opponent_on_first_seat_moves_during_reset(url: str) -> None:
     for opponent in (first_legal, "random"):
         env = LudexEnv("connect_four", url=url, opponent=opponent, seat=1)
         obs, info = env.reset(seed=1)
@@ -262,7 +262,7 @@ def test_new_opponent_plays_next_episode(url: str) -> None:
     env.close()
 
 
-def test_pool_of_one_matches_single_opponent(url: str) -> None:
+def test_pool_with_one_opponent_equals_single_opponent(url: str) -> None:
     """An opponent plays equal episodes alone, after a replacement, and in a pool."""
 
     def run(opponents: list[Any]) -> list[Any]:

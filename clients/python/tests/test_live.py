@@ -102,7 +102,7 @@ def test_client_chooses_chance_outcomes(client: ludex.Client) -> None:
     assert state.returns == [2.0, -2.0]
 
 
-def test_mahjong_accepts_client_walls(client: ludex.Client) -> None:
+def test_mahjong_accepts_tile_order_from_client(client: ludex.Client) -> None:
     env = client.open("mcr_mahjong", {"prevalent": "east"}, chance="client", views=["struct"])
     env.reset(seed=1)
     # Four walls of 34 kinds, drawn from their ends: every seat gets the last 13 kinds, then T3.
@@ -117,7 +117,7 @@ def test_mahjong_accepts_client_walls(client: ludex.Client) -> None:
     assert [len(legal) > 0 for legal in state.legal] == [False, True, True, True]
 
 
-def test_seeded_chance_matches_protocol_page(client: ludex.Client) -> None:
+def test_seeded_chance_outcomes_match_protocol_docs(client: ludex.Client) -> None:
     env = client.open("kuhn_poker")
     env.reset(seed=42)
     item = msgpack.unpackb(env.snapshot())
@@ -190,7 +190,9 @@ def test_batch_size_does_not_change_episodes(client: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["bits", "ids"])
-def test_mask_forms_are_equivalent(client: ludex.Client, mask: ludex._messages.MaskForm) -> None:
+def test_mask_encodings_list_same_legal_actions(
+    client: ludex.Client, mask: ludex._messages.MaskForm
+) -> None:
     rng = np.random.default_rng(5)
     dense = client.open_vec("connect_four", num_envs=16, autoreset="next_step", mask="u1")
     other = client.open_vec("connect_four", num_envs=16, autoreset="next_step", mask=mask)
@@ -207,7 +209,7 @@ def test_mask_forms_are_equivalent(client: ludex.Client, mask: ludex._messages.M
         assert np.array_equal(left.obs, right.obs)
 
 
-def test_two_sends_are_two_steps(client: ludex.Client) -> None:
+def test_each_send_executes_one_step(client: ludex.Client) -> None:
     ahead = client.open_vec("tic_tac_toe", num_envs=4, autoreset="same_step")
     behind = client.open_vec("tic_tac_toe", num_envs=4, autoreset="same_step")
     ahead.reset(seed=0)
@@ -283,7 +285,7 @@ def test_large_batches_do_not_deadlock(client: ludex.Client) -> None:
 # Matches.
 
 
-def test_play_meets_server_agents(url: str) -> None:
+def test_play_against_server_agents_returns_results(url: str) -> None:
     events: list[dict[str, Any]] = []
     results = ludex.play(
         url,

@@ -1,4 +1,4 @@
-"""Prompts built by the program, equal for every form of a position."""
+"""Prompts built by the program, which do not depend on the form of the position."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_level_zero_is_rated_zero(url: str) -> None:
     assert f"rating {found.rating:.0f}, 95 %" in text
 
 
-def test_rate_accepts_turn_agents(url: str) -> None:
+def test_rate_accepts_agent_that_takes_turns(url: str) -> None:
     asked: list[ludex.Turn] = []
 
     def agent(turn: ludex.Turn) -> str:

@@ -27,7 +27,7 @@ def rollout(server: FakeServer) -> list[list[int]]:
     return seen
 
 
-def test_steps_execute_once_at_any_cut() -> None:
+def test_steps_execute_once_if_connection_is_cut() -> None:
     with FakeServer() as server:
         expected = rollout(server)
         executed = Counter(server.executed)
@@ -43,7 +43,7 @@ def test_steps_execute_once_at_any_cut() -> None:
 
 @pytest.mark.parametrize("resync", [False, True])
 @pytest.mark.parametrize("refuse", [False, True])
-def test_matches_resume_at_any_cut(resync: bool, refuse: bool) -> None:
+def test_matches_resume_if_connection_is_cut(resync: bool, refuse: bool) -> None:
     asked: list[tuple[str, int, int]] = []
 
     def agent(turn: Turn) -> int | str:

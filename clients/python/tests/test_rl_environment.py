@@ -71,7 +71,7 @@ def test_information_state_is_default_observation(url: str) -> None:
     board = rl_environment.Environment("tic_tac_toe", url=url, layout="openspiel")
     assert board.observation_spec()["info_state"] == (27,), "OpenSpiel's observation"
     board.close()
-    with pytest.raises(ludex.LudexError, match="has no array for the view 'info'"):
+    with pytest.raises(ludex.LudexError, match="that is an array, got 'info'"):
         rl_environment.Environment(
             "tic_tac_toe",
             url=url,

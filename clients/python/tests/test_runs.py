@@ -109,7 +109,7 @@ def test_batch_policy_receives_all_pending_turns() -> None:
 
 @pytest.mark.parametrize("forget", [False, True])
 @pytest.mark.parametrize(("agent", "batch"), AGENTS)
-def test_run_resumes_at_any_cut(agent: Any, batch: bool, forget: bool) -> None:
+def test_run_resumes_if_connection_is_cut(agent: Any, batch: bool, forget: bool) -> None:
     for cut_at in count():
         with RunServer(cut_at=cut_at, forget=forget) as server:
             result = ludex.evaluate(server.url, "quick", agent, batch=batch, slots=2, patience=20)

@@ -28,7 +28,7 @@ def url(program: str) -> Iterator[str]:
 
 
 def first_legal(info: dict[str, Any]) -> Array:
-    """Return the first legal action of each acting seat, 0 for the others."""
+    """Return the first legal action of each acting seat, and 0 for other seats."""
     actions: Array = info["action_mask"].argmax(axis=2)
     return actions
 
@@ -90,7 +90,7 @@ def test_autoreset_modes_yield_same_episodes(url: str) -> None:
     same_step.close()
 
 
-def test_masks_may_be_ids(url: str) -> None:
+def test_info_has_legal_ids_with_id_masks(url: str) -> None:
     dense = SelfPlayVectorEnv("fight_the_landlord", 2, url=url)
     listed = SelfPlayVectorEnv("fight_the_landlord", 2, url=url, mask="ids")
     info, other = dense.reset(seed=3)[1], listed.reset(seed=3)[1]
@@ -132,7 +132,7 @@ def test_invalid_arguments_name_fault(url: str) -> None:
         with pytest.raises(ValueError, match=r"expected integers \[2, 2\]"):
             envs.step(np.array(wrong))
     for seeds in ([1], [1, 2, 3]):
-        with pytest.raises(ValueError, match="seeds for 2 environments"):
+        with pytest.raises(ValueError, match="seed: expected 2, one per env"):
             envs.reset(seed=seeds)
     envs.close()
     with pytest.raises(ludex.LudexError, match="this client is closed"):

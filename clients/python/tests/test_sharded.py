@@ -35,7 +35,7 @@ def together(urls: list[str]) -> Iterator[ludex.Client]:
 
 
 def same(left: Any, right: Any, where: str = "batch") -> None:
-    """Check that two batches, or parts of them, are equal in every field, form and type."""
+    """Check that two batches, or parts of two batches, are equal in fields, shapes and types."""
     assert type(left) is type(right), where
     if isinstance(left, ludex.Batch):
         for field in fields(left):
@@ -51,7 +51,7 @@ def same(left: Any, right: Any, where: str = "batch") -> None:
 
 
 def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
-    """Choose one legal action (or outcome) for each row, from any form of mask; -1 if none."""
+    """Choose a legal action (or outcome) for each row, for any mask encoding; -1 if none."""
     mask = batch.mask
     if isinstance(mask, ludex.Ragged):
         rows = [mask.row(index) for index in range(len(batch))]
@@ -148,7 +148,7 @@ def test_seeded_clone_has_new_chance_events(alone: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["u1", "bits", "ids", "none"])
-def test_mask_forms_are_equivalent_for_each_seat(alone: ludex.Client, mask: MaskForm) -> None:
+def test_mask_encodings_list_same_actions_per_seat(alone: ludex.Client, mask: MaskForm) -> None:
     game, count = "iterated_prisoners_dilemma", 3
     vec = alone.open_vec(game, count, observer="all", mask=mask)
     batch = vec.reset(seed=1)
@@ -228,7 +228,7 @@ def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
         vec.step([0], envs=[9])
     with pytest.raises(ValueError, match="ascending"):
         vec.clone([3, 2])
-    with pytest.raises(RuntimeError, match="nothing is in flight"):
+    with pytest.raises(RuntimeError, match="expected a batch in flight"):
         vec.recv()
     vec.close()
     assert vec.closed
@@ -236,7 +236,7 @@ def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
 
 def test_unreachable_server_is_excluded(urls: list[str]) -> None:
     unreachable = "ws://127.0.0.1:1"
-    with pytest.warns(UserWarning, match="the other servers take over its share"):
+    with pytest.warns(UserWarning, match="the other servers take over its environments"):
         client = ludex.Client([urls[0], unreachable, urls[1]], patience=0.1)
     with client:
         vec = client.open_vec("tic_tac_toe", 3)

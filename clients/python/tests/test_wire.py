@@ -1,4 +1,4 @@
-"""A connection to a server with handwritten bytes."""
+"""Connections to a fake server that sends handwritten bytes."""
 
 from __future__ import annotations
 

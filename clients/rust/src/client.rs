@@ -1,4 +1,4 @@
-//! A handle on a connection: requests and their replies.
+//! Client, which is a handle on a connection: requests and replies.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,34 +17,34 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::session::{ClientSession, Command, Event};
 
-/// Requests that callers may queue before they have to wait. The server's window limits them further.
+/// Number of requests that callers can queue before they must wait. The server's window also limits requests.
 const QUEUE: usize = 1_024;
 
-/// A connection to a server. Clones are handles on the same connection; it is closed when the last one is dropped.
+/// A connection to a server. Clones share the connection, which is closed when the last clone is dropped.
 ///
-/// If the connection is lost, the client connects again in the background. It repeats requests without a reply under
-/// their old numbers, so the server carries out each of them once. A request fails with [`Error::SessionLost`] if the
-/// server has forgotten the session.
+/// If the connection is lost, the client reconnects in the background. Requests that have no reply yet are sent again
+/// with their original ids, so the server executes each request once. If the server no longer has the session, such a
+/// request may fail with [`Error::SessionLost`].
 #[derive(Clone, Debug)]
 pub struct Client {
     commands: mpsc::Sender<Command>,
     welcome: Arc<Welcome>,
 }
 
-/// The events of a connection, in the order of their arrival.
+/// The events of a connection, in order of arrival.
 ///
-/// Events are buffered until they are read. Drop this value if you do not need them.
+/// Events are buffered until they are read. If you do not need the events, drop this value.
 #[derive(Debug)]
 pub struct Events(mpsc::UnboundedReceiver<Event>);
 
 impl Events {
-    /// Waits for the next event; `None` after the client was closed.
+    /// Waits for the next event. Returns `None` once the client is closed.
     pub async fn next(&mut self) -> Option<Event> {
         self.0.recv().await
     }
 }
 
-/// A reply that has not arrived yet. Dropping it does not cancel the request.
+/// A future of the reply to a request. Dropping the future does not cancel the request.
 #[derive(Debug)]
 pub struct Reply(oneshot::Receiver<Result<ServerMessage, Error>>);
 
@@ -56,7 +56,7 @@ impl Future for Reply {
     }
 }
 
-/// Returns the expected reply, or [`Error::Unexpected`] for any other.
+/// Returns the reply if it is of the expected type, or [`Error::Unexpected`] otherwise.
 macro_rules! expect_reply {
     ($reply:expr, $kind:ident, $name:literal) => {
         match $reply {
@@ -73,11 +73,11 @@ pub(crate) fn unexpected(expected: &'static str, got: &ServerMessage) -> Error {
 }
 
 impl Client {
-    /// Connects to `ws://host:port` or `wss://host:port` and says hello. Must be called in a tokio runtime, because it
-    /// spawns a task for the connection.
+    /// Connects to `ws://host:port` or `wss://host:port` and sends `hello`. Must be called in a tokio runtime, because
+    /// the connection runs in a spawned task.
     ///
     /// # Errors
-    /// [`Error::Connect`] if no server answers, [`Error::Refused`] if the server refuses the client.
+    /// Returns [`Error::Connect`] if no server responds, [`Error::Refused`] if the server refuses the client.
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
         let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();
@@ -87,21 +87,21 @@ impl Client {
         Ok((Client { commands, welcome }, Events(events)))
     }
 
-    /// Returns the server's `welcome` to the first connection.
+    /// Returns the server's `welcome` message for the first connection.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// Sends a request; the reply can be awaited later. Requests are sent in the order of these calls.
+    /// Sends a request and returns a future of its reply. Requests are sent in the order of the calls.
     ///
     /// # Errors
-    /// [`Error::ClientClosed`] if the client is closed.
+    /// Returns [`Error::ClientClosed`] if the client is closed.
     pub async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
         self.post_in(None, message).await
     }
 
-    /// Sends a request that has a meaning only in one session, given as the number of sessions lost before it. In any
-    /// other session the request fails with [`Error::SessionLost`] and is not sent.
+    /// Sends a request that is valid only in one session. `session` identifies the session by the number of sessions
+    /// lost before. If that session is not current, the request is not sent and fails with [`Error::SessionLost`].
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
         self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::ClientClosed)?;
@@ -111,57 +111,59 @@ impl Client {
     /// Sends a request and waits for its reply. An `error` reply becomes [`Error::Refused`].
     ///
     /// # Errors
-    /// All variants except [`Error::Connect`] and [`Error::Agent`].
+    /// Returns any variant except [`Error::Connect`] and [`Error::Agent`].
     pub async fn request(&self, message: ClientMessage) -> Result<ServerMessage, Error> {
         self.post(message).await?.await
     }
 
-    /// Sends a message that gets no reply: `ack`.
+    /// Sends a message that has no reply, such as `ack`.
     ///
     /// # Errors
-    /// [`Error::ClientClosed`] if the client is closed.
+    /// Returns [`Error::ClientClosed`] if the client is closed.
     pub async fn send(&self, message: ClientMessage) -> Result<(), Error> {
         self.commands.send(Command::Send(message)).await.map_err(|_| Error::ClientClosed)
     }
 
-    /// Returns the server's monotonic clock, in milliseconds.
+    /// Returns the time of the server's monotonic clock, in milliseconds.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn ping(&self) -> Result<u64, Error> {
         Ok(expect_reply!(self.request(ClientMessage::Ping(Ping {})).await?, Pong, "pong")?.now_ms)
     }
 
-    /// Lists the catalogue of games, or the part that passes the filter.
+    /// Lists the games of the server, or those that match the filter.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn list_games(&self, filter: Option<GameFilter>) -> Result<Vec<GameEntry>, Error> {
         let request = ClientMessage::ListGames(ListGames { filter });
         Ok(expect_reply!(self.request(request).await?, Games, "games")?.games)
     }
 
-    /// Returns the spec of a game. `game` is an id or a whole game string. With `text`, the spec has the rules page.
+    /// Returns the spec of a game. `game` is an id or a game string with parameters. With `text`, the spec includes the
+    /// rules page.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn describe(&self, game: &str, params: Params, text: bool) -> Result<Spec, Error> {
         let request = ClientMessage::Describe(Describe { game: game.to_owned(), params, rules_text: text });
         Ok(expect_reply!(self.request(request).await?, Spec, "spec")?.spec)
     }
 
-    /// Requests seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.
+    /// Requests seats in matches and returns the id of the join. To also play the matches, use
+    /// [`Player`](crate::Player).
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn join(&self, join: Join) -> Result<String, Error> {
         Ok(expect_reply!(self.request(ClientMessage::Join(Box::new(join))).await?, Joined, "joined")?.join)
     }
 
-    /// Leaves a join: it brings no new matches, and running ones continue.
+    /// Leaves a join. No further matches start for the join, and running matches continue.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn leave(&self, join: &str) -> Result<(), Error> {
         self.expect_ok(ClientMessage::Leave(Leave { join: join.to_owned() })).await
     }
@@ -169,7 +171,7 @@ impl Client {
     /// Resigns a match.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn resign(&self, match_id: &str) -> Result<(), Error> {
         self.expect_ok(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
     }
@@ -177,7 +179,7 @@ impl Client {
     /// Lists matches of the server, newest first.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn list_matches(&self, which: ListMatches) -> Result<Vec<MatchEntry>, Error> {
         Ok(expect_reply!(self.request(ClientMessage::ListMatches(which)).await?, Matches, "matches")?.matches)
     }
@@ -185,23 +187,23 @@ impl Client {
     /// Lists the suites that the server offers.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn suites(&self) -> Result<Vec<SuiteEntry>, Error> {
         Ok(expect_reply!(self.request(ClientMessage::Suites(ListSuites {})).await?, Suites, "suites")?.suites)
     }
 
-    /// Ends a run of this agent for good; its matches under way are lost.
+    /// Ends a run of this agent permanently. The agent loses the running matches.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn withdraw(&self, run: &str) -> Result<(), Error> {
         self.expect_ok(ClientMessage::Withdraw(Withdraw { run: run.to_owned() })).await
     }
 
-    /// Starts to watch a match, whose messages arrive as events.
+    /// Starts watching a match. Messages of the match arrive as events.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn spectate(&self, spectate: Spectate) -> Result<(), Error> {
         self.expect_ok(ClientMessage::Spectate(spectate)).await
     }
@@ -209,12 +211,12 @@ impl Client {
     /// Stops watching a match.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn unspectate(&self, match_id: &str) -> Result<(), Error> {
         self.expect_ok(ClientMessage::Unspectate(Unspectate { match_id: match_id.to_owned() })).await
     }
 
-    /// Closes the connection for all handles, and waits until it is closed.
+    /// Closes the connection for all clones, and waits until the connection is closed.
     pub async fn close(self) {
         let (closing, closed) = oneshot::channel();
         if self.commands.send(Command::Close(closing)).await.is_ok() {

@@ -1,4 +1,4 @@
-//! The gym plane: environments with one handle.
+//! The gym plane: environments.
 
 use std::future::Future;
 
@@ -13,9 +13,10 @@ use ndarray::Array2;
 use crate::client::{Client, expect};
 use crate::error::Error;
 
-/// Environments of one game, opened by [`Client::open`]. They live until [`close`](Self::close) or the session's end.
+/// A handle on environments of one game, opened by [`Client::open`]. The environments exist until
+/// [`close`](Self::close) or the end of the session.
 ///
-/// Methods that take a whole message set its field `env` to this handle.
+/// Methods that take a message set the message's field `env` to this handle.
 #[derive(Debug)]
 pub struct Env {
     client: Client,
@@ -29,7 +30,7 @@ impl Client {
     /// Opens environments.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Same as [`request`](Self::request).
     pub async fn open(&self, open: Open) -> Result<Env, Error> {
         let observer = open.observer;
         let opened = expect!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
@@ -42,7 +43,7 @@ impl Env {
         Env { client, handle: opened.env, count: opened.count, observer, spec: Box::new(opened.spec) }
     }
 
-    /// Returns the server's number for the handle.
+    /// Returns the number by which the server identifies the handle.
     pub fn handle(&self) -> u32 {
         self.handle
     }
@@ -57,43 +58,43 @@ impl Env {
         &self.spec
     }
 
-    /// Starts episodes: with a seed s, environment i plays the episode of seed s + i.
+    /// Starts an episode in every environment. With seed `s`, environment `i` plays the episode of seed `s + i`.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn reset(&self, seed: Option<u64>) -> Result<Box<Batch>, Error> {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
 
-    /// Starts episodes of some environments, or with other opponents.
+    /// Starts episodes with all options of a [`Reset`] message: in some environments, or with other opponents.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn reset_with(&self, reset: Reset) -> Result<Box<Batch>, Error> {
         self.batch(ClientMessage::Reset(Reset { env: self.handle, ..reset })).await
     }
 
-    /// Acts in every environment: one id for each (in games with joint moves one for each seat), -1 for no action.
+    /// Acts in every environment. `actions` has one action id per environment (in games with joint moves, one per
+    /// seat); -1 is no action.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn step(&self, actions: &[i32]) -> Result<Box<Batch>, Error> {
         self.step_with(acting(actions)).await
     }
 
-    /// Acts in some environments, or with texts and documents.
+    /// Acts with all options of a [`StepEnvs`] message: in some environments, or with texts and documents.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn step_with(&self, step: StepEnvs) -> Result<Box<Batch>, Error> {
         self.batch(ClientMessage::Step(StepEnvs { env: self.handle, ..step })).await
     }
 
-    /// Sends a step and returns a future of its batch at once. With several steps in flight, the program does not wait
-    /// for the network.
+    /// Sends a step and returns a future of the resulting batch. Several steps can be in flight at the same time.
     ///
     /// # Errors
-    /// [`Error::ClientClosed`] if the client is closed. The errors of [`Client::request`] come from the future.
+    /// Returns [`Error::ClientClosed`] if the client is closed. The future returns the errors of [`Client::request`].
     pub async fn post_step(
         &self,
         actions: &[i32],
@@ -103,37 +104,37 @@ impl Env {
         Ok(async move { expect!(reply.await?, Batch, "batch") })
     }
 
-    /// Returns any seat's view of one environment.
+    /// Returns the view of any seat in one environment.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn view(&self, view: ViewEnv) -> Result<Box<Viewed>, Error> {
         let request = ClientMessage::View(ViewEnv { env: self.handle, ..view });
         expect!(self.client.request(request).await?, Viewed, "viewed")
     }
 
-    /// Returns the states as bytes.
+    /// Returns snapshots of the states as bytes.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn snapshot(&self) -> Result<Snapshots, Error> {
         let request = ClientMessage::Snapshot(SnapshotEnvs { env: self.handle, envs: None });
         expect!(self.client.request(request).await?, Snapshots, "snapshots")
     }
 
-    /// Restores the states from snapshots, one for each environment.
+    /// Restores the states from snapshots, one per environment.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn restore(&self, items: Vec<Bytes>) -> Result<Box<Batch>, Error> {
         self.batch(ClientMessage::Restore(Restore { env: self.handle, envs: None, items })).await
     }
 
-    /// Returns the legal actions of a batch as an array of shape `[R, A]`, with `observer = all` `[R * P, A]`; true if
-    /// legal. Works for every form of mask.
+    /// Returns the legal actions of a batch as an array that is true for legal actions. The shape is `[R, A]`, or
+    /// `[R * P, A]` with `observer = all` (R rows, P seats, A actions). Supports all mask formats.
     ///
     /// # Errors
-    /// [`Error::Array`] if the batch has no mask, or the mask of another game.
+    /// Returns [`Error::Array`] if the batch has no mask, or a mask that does not fit the game.
     pub fn legal_actions(&self, batch: &Batch) -> Result<Array2<bool>, Error> {
         let rows = match self.observer {
             Observer::Acting => batch.to_move.len(),
@@ -143,20 +144,21 @@ impl Env {
         Ok(batch.mask.as_ref().ok_or_else(missing)?.to_array(rows, self.spec.actions as usize)?)
     }
 
-    /// Opens a new handle with equal states. Chance events are the same too, or new ones with `seed`.
+    /// Opens a new handle whose environments have the same states. Without `seed`, future chance outcomes are the same
+    /// in both handles.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn duplicate(&self, seed: Option<u64>) -> Result<Env, Error> {
         let request = CloneEnvs { env: self.handle, envs: None, seed: seed.map(Seed) };
         let opened = expect!(self.client.request(ClientMessage::Clone(request)).await?, Opened, "opened")?;
         Ok(Env::new(self.client.clone(), self.observer, *opened))
     }
 
-    /// Closes the handle.
+    /// Closes the handle and its environments.
     ///
     /// # Errors
-    /// As [`Client::request`].
+    /// Same as [`Client::request`].
     pub async fn close(self) -> Result<(), Error> {
         self.client.expect_ok(ClientMessage::Close(CloseHandle { env: self.handle })).await
     }

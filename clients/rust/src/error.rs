@@ -1,4 +1,4 @@
-//! Errors on the client's side.
+//! Errors of the client.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use ludex_protocol::{ArrayError, DecodeError, EncodeError, ErrorCode, Refusal};
 #[non_exhaustive]
 pub enum Error {
     /// The connection could not be established.
-    #[error("{url} cannot be reached: {why}")]
+    #[error("cannot connect to {url}: {why}")]
     Connect {
         /// Address of the server.
         url: String,
-        /// Message of the system or the server.
+        /// Error message of the operating system or the server.
         why: String,
     },
-    /// A file of certificates cannot be used.
-    #[error("the certificates in {} cannot be used: {why}", file.display())]
+    /// A certificate file cannot be used.
+    #[error("cannot use the certificates in {}: {why}", file.display())]
     Certificate {
         /// Path of the file.
         file: PathBuf,
         /// Reason why the file cannot be used.
         why: String,
     },
-    /// The server answered a request with an error.
+    /// The server replied to a request with an error.
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// The server closed the connection and the session cannot be resumed.
@@ -32,11 +32,11 @@ pub enum Error {
     Closed {
         /// The WebSocket close code; `ludex_protocol::error::close` lists them.
         code: u16,
-        /// The text that came with the code.
+        /// The reason text that the server sent with the code.
         reason: String,
     },
-    /// The connection was lost and did not come back in time.
-    #[error("the connection to {url} is lost ({why}) and did not come back within {seconds} s")]
+    /// The connection was lost, and the client could not reconnect in time.
+    #[error("the connection to {url} was lost ({why}); reconnecting failed for {seconds} s")]
     Lost {
         /// Address of the server.
         url: String,
@@ -45,37 +45,37 @@ pub enum Error {
         /// Time spent on attempts to reconnect, in seconds.
         seconds: u64,
     },
-    /// The client reconnected, but the server no longer knew the session. Requests that only had a meaning in that
-    /// session failed, and its environments are gone.
-    #[error("the server no longer knows the session")]
+    /// The client reconnected, but the server no longer had the session. Requests that were valid only in that session
+    /// failed, and the environments of the session are closed.
+    #[error("the session was lost: the server no longer has it")]
     SessionLost,
-    /// A message cannot be encoded, because a number in it is not finite.
-    #[error("the message cannot be sent: {0}")]
+    /// A message cannot be encoded, because it contains a number that is not finite.
+    #[error("cannot encode the message: {0}")]
     Encode(#[from] EncodeError),
     /// The reply to a request cannot be decoded.
-    #[error("the server's answer cannot be read: {0}")]
+    #[error("cannot decode the server's reply: {0}")]
     Decode(Box<DecodeError>),
-    /// The reply to a request is not the message that the protocol prescribes.
-    #[error("expected the reply `{expected}`, got `{got}`")]
+    /// The reply to a request has a type other than the one that the protocol specifies.
+    #[error("expected a reply of type `{expected}`, got `{got}`")]
     Unexpected {
-        /// The type of the message that the protocol prescribes.
+        /// The expected type of the reply.
         expected: &'static str,
-        /// The type of the reply.
+        /// The type of the reply that arrived.
         got: String,
     },
-    /// The numbers of a message are not the requested array.
+    /// A column or tensor of a message cannot be viewed as the requested array.
     #[error("{0}")]
     Array(#[from] ArrayError),
     /// The client was closed.
     #[error("the client is closed")]
     ClientClosed,
-    /// The handler of a player failed, and the player resigned its matches.
+    /// The handler of a player failed, and the player resigned all its matches.
     #[error("the agent failed: {0}")]
     Agent(String),
 }
 
 impl Error {
-    /// Returns the protocol's error code, if the server refused a request.
+    /// Returns the error code of the protocol, if the server refused a request.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Error::Refused(message) => Some(message.code),

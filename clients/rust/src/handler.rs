@@ -1,4 +1,4 @@
-//! Move requests to an agent in a match, and the agent's replies.
+//! Move requests to agents, and the replies of agents.
 
 use std::fmt;
 use std::future::Future;
@@ -11,35 +11,35 @@ use ludex_protocol::message::{Act, ActRefused, Legal, MatchEnd, MatchEvent, Matc
 use ludex_protocol::record::Notes;
 use serde_json::Value;
 
-/// The reason why a handler could not return a move.
+/// The error of a handler that could not return a move.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A request for a move, with everything that the server sent about the turn.
+/// A request for a move, with all data that the server sent for the turn.
 #[derive(Clone, Debug)]
 pub struct TurnRequest {
-    /// Start of the match: game, parameters, own seat, the other agents, clock.
+    /// Start of the match: game, parameters, the agent's own seat, the other agents, clock.
     pub start: Arc<MatchStart>,
-    /// Number of this turn among the seat's own turns, from 0.
+    /// Number of this turn among the turns of the agent's seat, from 0.
     pub turn: u32,
-    /// Number of refused moves in this turn.
+    /// Number of moves that were refused in this turn.
     pub attempt: u32,
     /// Legal actions of the seat.
     pub legal: Legal,
-    /// The text of each legal action, in the same order (view `texts`).
+    /// Text of each legal action, in the order of `legal`; present with the view `texts`.
     pub names: Option<Vec<String>>,
-    /// View of the seat.
+    /// View of the position for the agent's seat.
     pub view: SeatView,
-    /// The phase, in games that have several.
+    /// Phase of the game, in games with several phases.
     pub phase: Option<String>,
-    /// Key of the spec's `proposals` that a document of this turn must fit; absent: no documents are accepted.
+    /// Key of the schema in the spec's `proposals` for documents in this turn; absent: documents are not accepted.
     pub schema: Option<String>,
-    /// Time after which the seat loses, from the start of the turn; absent: no clock.
+    /// Time from the start of the turn after which the seat loses; absent: no clock.
     pub budget: Option<Duration>,
-    /// Time bank of every seat, in milliseconds.
+    /// Time banks of all seats, in milliseconds.
     pub bank_ms: Vec<u64>,
-    /// Arrival of the turn.
+    /// Time at which the turn arrived.
     pub since: Instant,
-    /// Refusal of the last attempt of this turn.
+    /// Refusal of the previous attempt in this turn, if any.
     pub refusal: Option<Box<ActRefused>>,
 }
 
@@ -49,39 +49,39 @@ impl TurnRequest {
         self.start.seat.unwrap_or(0)
     }
 
-    /// Returns the time at which the seat loses, measured on the client's side.
+    /// Returns the time at which the seat loses, measured from the arrival of the turn.
     pub fn deadline(&self) -> Option<Instant> {
         self.since.checked_add(self.budget?)
     }
 
-    /// Returns the text of a legal action.
+    /// Returns the text of the legal action `id`.
     pub fn name(&self, id: u32) -> Option<&str> {
         let at = self.legal.iter().take_while(|&legal| legal <= id).zip(0..).find(|&(legal, _)| legal == id)?.1;
         self.names.as_ref()?.get::<usize>(at).map(String::as_str)
     }
 }
 
-/// A move and its notes.
+/// A move with notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnReply {
-    /// The move; `None` resigns the match.
+    /// Move to play; `None` resigns the match.
     pub mv: Option<Move>,
-    /// Notes for the record; the other seats receive `say`.
+    /// Notes for the record. The other seats receive the note `say`.
     pub notes: Option<Notes>,
 }
 
 impl TurnReply {
-    /// Creates a reply with a legal action.
+    /// Creates a reply that plays a legal action by id.
     pub fn action(id: impl Into<i64>) -> Self {
         TurnReply { mv: Some(Move::Id(id.into())), notes: None }
     }
 
-    /// Creates a reply with a move in any notation of the game.
+    /// Creates a reply that plays a move given as text, in any notation of the game.
     pub fn text(text: impl Into<String>) -> Self {
         TurnReply { mv: Some(Move::Text(text.into())), notes: None }
     }
 
-    /// Creates a reply with a document.
+    /// Creates a reply that plays a document.
     pub fn proposal(document: Value) -> Self {
         TurnReply { mv: Some(Move::Document(document)), notes: None }
     }
@@ -97,7 +97,7 @@ impl TurnReply {
         self
     }
 
-    /// Returns the message of this reply; `None` resigns.
+    /// Returns the `act` message for this reply; `None` if the reply resigns.
     pub(crate) fn into_act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
         let mut act = Act { match_id: match_id.to_owned(), turn, attempt, notes: self.notes, ..Act::default() };
         match self.mv? {
@@ -109,48 +109,48 @@ impl TurnReply {
     }
 }
 
-/// Start and end of a finished match.
+/// The start and the end of a finished match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchResult {
     /// Start of the match.
     pub start: Arc<MatchStart>,
-    /// End of the match; absent if the server forgot the match before it could report the end.
+    /// End of the match; absent if the server lost the match before sending the end.
     pub end: Option<Box<MatchEnd>>,
 }
 
 impl MatchResult {
-    /// Returns the return of the agent's seat.
+    /// Returns the return (total score) of the agent's seat.
     pub fn own_return(&self) -> Option<f64> {
         self.end.as_ref()?.returns.get(self.start.seat? as usize).copied()
     }
 }
 
-/// An agent that plays matches. A closure from [`TurnRequest`] to a future of a [`TurnReply`] is a handler. Implement the
-/// trait to receive the other events too.
+/// An agent that plays matches. A closure from [`TurnRequest`] to a future of a [`TurnReply`] is a handler. To also
+/// receive other events, implement this trait.
 ///
-/// Each turn is handled in its own task, and turns of different matches at the same time. Move long computations to a
-/// thread (`tokio::task::spawn_blocking`).
+/// Each turn is handled in its own task, so turns of different matches may be handled concurrently. Run long
+/// computations on a separate thread (`tokio::task::spawn_blocking`).
 pub trait Handler: Send + Sync + 'static {
-    /// Returns the move for a turn. If the move is refused, the same turn is requested again, with the reason.
+    /// Returns the move for a turn. If the move is refused, this method is called again for the turn, with the refusal.
     ///
     /// # Errors
-    /// Any failure that prevents the agent from playing: the player resigns all its matches, and
+    /// Return an error if the agent cannot play. The player then resigns all its matches, and
     /// [`Player::run`](crate::Player::run) fails.
     fn turn(&self, request: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send;
 
-    /// Called when a match starts.
+    /// Handles the start of a match.
     fn started(&self, _start: &Arc<MatchStart>) {}
 
-    /// Called when something happened in a match.
+    /// Handles an event of a match, such as a move.
     fn event(&self, _event: &MatchEvent) {}
 
-    /// Called with the complete state of a match, which replaces all earlier events.
+    /// Handles the complete state of a match, which replaces all earlier events of the match.
     fn resync(&self, _resync: &Resync) {}
 
-    /// Called when a match has ended.
+    /// Handles the end of a match.
     fn ended(&self, _played: &MatchResult) {}
 
-    /// Called when a match of a run is done.
+    /// Handles the progress of a run, which is reported after each match.
     fn progress(&self, _progress: &Progress) {}
 }
 
@@ -164,7 +164,7 @@ where
     }
 }
 
-/// A [`Handler`] of any type, so that the player is compiled once and not per handler.
+/// Object-safe form of [`Handler`], so that the player is compiled once and not per handler type.
 pub(crate) trait DynHandler: Send + Sync {
     fn turn(&self, request: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>>;
     fn started(&self, start: &Arc<MatchStart>);

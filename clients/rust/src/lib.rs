@@ -1,19 +1,20 @@
-//! The Rust client of Ludex, an environment server for games.
+//! Rust client for Ludex, an environment server for games.
 //!
-//! - [`Client`] is a connection to a server. Requests are numbered and matched with their replies. If the connection is
-//!   lost, the client connects again and repeats requests without a reply under their old numbers.
+//! - [`Client`] is a connection to a server. If the connection is lost, the client reconnects and repeats all requests
+//!   that have no reply yet, with their original ids.
 //! - [`play`] and [`Player`] are the match plane: an agent takes seats in matches and receives a request for every move.
 //! - [`Env`] is the gym plane: environments that are reset and stepped.
-//! - [`protocol`] has the messages with all their fields.
+//! - [`protocol`] has all messages with their fields.
 //!
 //! # Invariants
 //!
-//! - The client knows no rules: it takes legal actions, views and results from the server as they are.
-//! - A player calls [`Handler::turn`] at most once for each turn and try of a match, and it never sends two different
-//!   acts for one, even if a connection or a session is lost. Only a `resync` that moves the match back starts over.
-//! - No message of a server makes the client panic. An unknown message is ignored, or fails the request that it replies
-//!   to.
-//! - The crate depends on `ludex-protocol` and on no other crate of Ludex, and on nothing under the GPL.
+//! - The client implements no game rules: legal actions, views and results come from the server.
+//! - A player calls [`Handler::turn`] at most once per turn and try of a match, and never sends two different acts for
+//!   the same turn and try, even if a connection or a session is lost. The only exception is a `resync` that moves the
+//!   match back.
+//! - Messages from a server never make the client panic. An unknown message is ignored or, if it is a reply, makes the
+//!   request fail.
+//! - The crate depends on `ludex-protocol`, but on no other crate of Ludex, and on no crate under the GPL.
 //!
 //! # Join and play
 //!
@@ -40,7 +41,7 @@
 //!
 //! # Environments
 //!
-//! These are a thousand environments that are stepped together:
+//! The following program steps a thousand environments in parallel:
 //!
 //! ```no_run
 //! use ludex_client::protocol::message::{Autoreset, Open};
@@ -63,18 +64,18 @@
 //! # }
 //! ```
 //!
-//! Observations, masks and rewards are arrays of [`ndarray`]. [`Tensor::view`](protocol::Tensor::view) views any other
-//! tensor, and [`Column::view_rows`](protocol::Column::view_rows) any column.
+//! Observations, masks and rewards are [`ndarray`] arrays. To view other tensors and columns as arrays, use
+//! [`Tensor::view`](protocol::Tensor::view) and [`Column::view_rows`](protocol::Column::view_rows).
 //!
 //! # Tasks, threads and certificates
 //!
-//! A [`Client`] may be cloned and used by many tasks and threads: a task of its own owns the connection, and each reply goes
-//! to its own request. If a future of [`Env::step`] is dropped, the server may make the move all the same: call
-//! [`Env::reset`] before the next step. A closed client answers [`Error::ClientClosed`] at once. Create the client after a `fork`: tokio
-//! does not survive one, and neither does the connection's task.
+//! A [`Client`] can be cloned and used by many tasks and threads; a background task owns the connection. If you drop a
+//! future of [`Env::step`], the server may still execute the step: call [`Env::reset`] before the next step. A closed
+//! client fails all requests immediately with [`Error::ClientClosed`]. If your program forks, create the client after
+//! the `fork`, because tokio runtimes do not survive a fork.
 //!
-//! For `wss://` the client trusts the certificates of the system (or those in the file that `SSL_CERT_FILE` names) and those
-//! that browsers trust; [`Options::ca`] names others.
+//! For `wss://`, the client trusts the certificates that browsers trust and those of the system or, if `SSL_CERT_FILE`
+//! is set, of that file. To trust other certificates, use [`Options::ca`].
 #![forbid(unsafe_code)]
 
 mod client;

@@ -13,24 +13,24 @@ use crate::tls;
 /// Settings of a client's connection. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The access token. Never put it into the URL.
+    /// Access token. Do not put the token into the URL.
     pub token: Option<String>,
-    /// The agent's name; needed for matches, not for environments.
+    /// Name of the agent, required for matches but not for environments.
     pub agent: Option<AgentId>,
-    /// The encoding of messages.
+    /// Encoding of messages.
     pub encoding: Encoding,
-    /// The name of the program, free text such as `mybot/0.1`.
+    /// Name of the client program as free text, such as `mybot/0.1`.
     pub client: String,
-    /// True to take over the seats that the agent's name still holds, on the first connection and after a session was
-    /// lost. This disconnects a live process with the same name, so do not use it for names that several processes
-    /// share.
+    /// True to take over the seats that the agent's name still holds, both on the first connection and after a lost
+    /// session. If another process is connected with the same name, that process is disconnected, so do not use this
+    /// option if several processes share a name.
     pub reclaim: bool,
-    /// Longest time of attempts to reconnect after a loss. Absent: as long as the server keeps the session.
+    /// Maximum time for reconnecting after a lost connection. Absent: as long as the server keeps the session.
     pub patience: Option<Duration>,
-    /// Longest time of one attempt to connect.
+    /// Maximum time of one attempt to connect.
     pub timeout: Duration,
-    /// The TLS settings of `wss` connections. Absent: trust the certificates of the system (or those in the file that the
-    /// environment variable `SSL_CERT_FILE` names) and those that browsers trust.
+    /// TLS settings of `wss` connections. Absent: trust the certificates that browsers trust and those of the system
+    /// or, if the environment variable `SSL_CERT_FILE` is set, of that file.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
@@ -62,10 +62,10 @@ impl Options {
         self
     }
 
-    /// Trusts the certificates in a file (PEM), and no others: for a server with a certificate of its own.
+    /// Trusts only the certificates in a PEM file, for example for a server with a self-signed certificate.
     ///
     /// # Errors
-    /// [`Error::Certificate`]: the file cannot be read, or holds no certificate.
+    /// Returns [`Error::Certificate`] if the file cannot be read or has no certificate.
     pub fn ca(mut self, file: impl AsRef<Path>) -> Result<Self, Error> {
         self.tls = Some(tls::config_trusting(file.as_ref())?);
         Ok(self)

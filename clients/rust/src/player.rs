@@ -1,4 +1,4 @@
-//! The match plane as an event loop: it joins, answers turns, repeats lost acts, and ends with its matches.
+//! The match plane as an event loop, which joins, replies to turns, repeats lost acts, and ends after its matches.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, pending};
@@ -20,24 +20,24 @@ use crate::handler::{DynHandler, Failure, Handler, MatchResult, TurnReply, TurnR
 use crate::options::Options;
 use crate::session::Event;
 
-/// Pause before a retry if the server named no time.
+/// Pause before a retry if the server does not specify one.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Longest wait for the replies to resignations after an agent has failed.
+/// Maximum wait for the replies to resignations after an agent has failed.
 const RESIGN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Number of ended matches that are remembered, so that a repeated message does not start one again.
+/// Number of ended matches whose ids are kept, so that a repeated message does not restart an ended match.
 const MAX_ENDED: usize = 1_000;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// (turn, try) of a move request. The server accepts one act for each, and a player sends one for each.
+/// Key (turn, try) of a move request. The player sends one act per key, and the server accepts one.
 type Key = (u32, u32);
 
-/// Plays the matches of one join, or of one run that the agent enrols for.
+/// Player of the matches of one join, or of one run that the agent enrolls in.
 ///
-/// The player answers each (turn, try) with one move. If the connection or the whole session is lost, it sends the same
-/// move again. The server recognises a move by (match, turn, try) and plays it once.
+/// The player sends one move per (turn, try). If the connection or the session is lost, the player sends the same move
+/// again. The server identifies a move by (match, turn, try) and plays the move once.
 #[derive(Debug)]
 pub struct Player {
     client: Client,
@@ -45,16 +45,16 @@ pub struct Player {
     handler: Arc<dyn DynHandler>,
     goal: Goal,
     join: JoinState,
-    /// End of the run.
+    /// End of the run, once received.
     run_end: Option<Box<RunEnd>>,
     matches: BTreeMap<String, RunningMatch>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
-    /// Matches of a lost session that the new session does not hold; their fate is not known yet.
+    /// Matches of a lost session that the new session does not have. The player does not know yet if they have ended.
     doubtful: BTreeSet<String>,
-    /// Number of matches that a reclaimed join still owes.
+    /// Number of matches that a reclaimed join must still start.
     owed: u32,
-    /// True if the player takes no new matches and only finishes the running ones.
+    /// True if the player takes no new matches and only finishes the running matches.
     no_more: bool,
     played: Vec<MatchResult>,
     ended: VecDeque<String>,
@@ -63,7 +63,7 @@ pub struct Player {
     lost: u64,
 }
 
-/// The request that brings matches.
+/// The request that leads to matches.
 #[derive(Debug)]
 enum Goal {
     Join(Box<Join>),
@@ -84,29 +84,29 @@ enum JoinState {
 #[derive(Debug)]
 struct RunningMatch {
     start: Arc<MatchStart>,
-    /// The open turn and the time of its arrival.
+    /// Open turn with its time of arrival.
     turn: Option<(Box<TurnFrame>, Instant)>,
-    /// The key of the last request to the agent.
+    /// Key of the last move request to the agent.
     requested: Option<Key>,
-    /// The last act that was sent.
+    /// Last act that was sent.
     act: Option<Act>,
-    /// True if that act has no reply yet.
+    /// True if the last act has no reply yet.
     in_flight: bool,
 }
 
-/// The result of a task of the player.
+/// Result of a task of the player.
 #[derive(Debug)]
 enum TaskResult {
     Replied(String, Key, Result<TurnReply, Failure>),
     Acted(String, Key, Result<ServerMessage, Error>),
-    /// The pause before another attempt to send the act of this key is over.
+    /// End of the pause before the act with this key is sent again.
     Resend(String, Key),
     Joined(Result<ServerMessage, Error>),
-    /// The pause before another join is over.
+    /// End of the pause before the player joins again.
     Rejoin,
     Left,
-    /// The ping after a new session succeeded (true) or failed. The ends of all matches that the server still holds arrive
-    /// before its reply.
+    /// Reply to the ping after a new session; true if the ping succeeded. The ends of all matches that the server still
+    /// has arrive before this reply.
     Synced(bool),
     Resigned,
 }
@@ -114,7 +114,7 @@ enum TaskResult {
 /// Connects, plays the matches of a join to their end, and closes the connection.
 ///
 /// # Errors
-/// As [`Client::connect`] and [`Player::run`].
+/// Same as [`Client::connect`] and [`Player::run`].
 pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: H) -> Result<Vec<MatchResult>, Error> {
     let (client, events) = Client::connect(url, options).await?;
     let played = Player::new(client.clone(), events, join, handler).run(pending()).await;
@@ -122,10 +122,10 @@ pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: 
     played
 }
 
-/// Connects, plays a run to its end, however often the connection is lost, and closes the connection.
+/// Connects, plays a run to its end, and closes the connection. If the connection is lost, the run continues.
 ///
 /// # Errors
-/// As [`Client::connect`] and [`Player::run_to_end`].
+/// Same as [`Client::connect`] and [`Player::run_to_end`].
 pub async fn evaluate<H: Handler>(
     url: &str,
     options: Options,
@@ -170,23 +170,23 @@ impl Player {
         }
     }
 
-    /// Plays until `join.count` matches have ended (0: for an unlimited number). If the server forgets a match with its
-    /// session, the player joins again for another one. When `stop` resolves, the player takes no new matches and
-    /// finishes the running ones.
+    /// Plays until `join.count` matches have ended (0: an unlimited number). If a match is lost with a session, the
+    /// player joins again to replace the match. When `stop` resolves, the player takes no new matches and finishes the
+    /// running matches.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
+    /// Returns [`Error::Refused`] if the server refuses the join, or refuses an act that was not late;
     /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
     pub async fn run(mut self, stop: impl Future<Output = ()> + Send) -> Result<Vec<MatchResult>, Error> {
         self.boxed(Box::pin(stop)).await?;
         Ok(self.played)
     }
 
-    /// Plays a run until it is over, and returns its end. When `stop` resolves, the player takes no new matches, finishes the
-    /// running ones and returns `None`; the same enrolment continues the run later.
+    /// Plays a run until the run is over, and returns the end of the run. When `stop` resolves, the player takes no new
+    /// matches, finishes the running matches and returns `None`; repeat the enrollment to continue the run.
     ///
     /// # Errors
-    /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.
+    /// Same as [`Player::run`]. Returns [`Error::Refused`] if the server refuses the enrollment.
     pub async fn run_to_end(mut self, stop: impl Future<Output = ()> + Send) -> Result<Option<Box<RunEnd>>, Error> {
         self.boxed(Box::pin(stop)).await?;
         Ok(self.run_end)
@@ -248,14 +248,14 @@ impl Player {
         (over && running == 0) || done
     }
 
-    /// Enrols again: the server repeats an end of the run that was sent to a lost connection.
+    /// Enrolls again. If the end of the run was sent to a lost connection, the server repeats the end.
     fn reenrol(&mut self) {
         if matches!((&self.goal, &self.join), (Goal::Enrol(_), JoinState::In(_))) && !self.no_more {
             self.join = JoinState::Out;
         }
     }
 
-    /// Returns the number of ended matches, without those that the server forgot.
+    /// Returns the number of ended matches, excluding matches that were lost with a session.
     fn ended_count(&self) -> usize {
         self.played.iter().filter(|played| played.end.is_some()).count()
     }
@@ -336,8 +336,8 @@ impl Player {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Takes over a new session. A `resync` follows for each match that was reclaimed. The other matches of the old
-    /// session are gone or have ended meanwhile; the end of such a match arrives before the reply to our next request.
+    /// Takes over a new session. A `resync` follows for each reclaimed match. The other matches of the old session are
+    /// lost or have ended; the end of such a match arrives before the reply to the next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let seats = welcome.matches.iter().filter(|entry| entry.seat.is_some());
         let held: BTreeSet<String> = seats.map(|entry| entry.match_id.clone()).collect();
@@ -417,7 +417,7 @@ impl Player {
         Ok(())
     }
 
-    /// Handles an open turn: requests a move once from the agent, and repeats its act if that may be lost.
+    /// Handles an open turn. Requests a move from the agent once per key, and sends the act again if it may be lost.
     async fn turn(&mut self, turn: Box<TurnFrame>, refusal: Option<Box<ActRefused>>) -> Result<(), Error> {
         let id = turn.match_id.clone();
         let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
@@ -518,7 +518,7 @@ impl Player {
         }
     }
 
-    /// Sends the act of `key`, the first time or again.
+    /// Sends the act with this key, for the first time or again.
     async fn send(&mut self, id: &str, key: Key) -> Result<(), Error> {
         let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
         let Some(act) = table.act.clone().filter(|act| key_of(act) == key) else { return Ok(()) };
@@ -605,7 +605,7 @@ fn pause(error: &Refusal) -> Duration {
     error.after_ms.map_or(RETRY_PAUSE, |ms| Duration::from_millis(ms.into()))
 }
 
-/// Returns the names for a new list of legal actions, taken from the names of the turn.
+/// Returns the names of the legal actions `legal`, taken from the names of the turn's legal actions `before`.
 fn names_of(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
     if before == legal {
         return names;

@@ -1,4 +1,5 @@
-//! The task that owns the connection: it numbers requests, matches replies, and reconnects after a loss.
+//! Background task that owns the connection. The task numbers requests, matches replies to requests, and reconnects
+//! after a lost connection.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,22 +14,23 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::wire::{ClientSocket, ConnectError, Incoming};
 
-/// After this much silence the client sends a ping. After the same time again it treats the server as gone.
+/// Time without frames after which the client sends a ping. After the same time without a reply, the connection counts
+/// as lost.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Pauses between attempts to connect double from the first of these to the second.
+/// First and maximum pause between attempts to connect. The pause doubles after each attempt.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// Number of ended matches that a resume still lists with their last `seq`.
+/// Number of ended matches whose last `seq` is still listed in a resume request.
 const ENDED: usize = 100;
 
-/// A command from the client's handles to the task.
+/// A command from a client handle to the background task.
 pub(crate) enum Command {
-    /// Send a request, if the session is still the one that it is meant for.
+    /// Request to send; with a session number, only if that session is still current.
     Request(ClientMessage, ReplySender, Option<u64>),
-    /// Send a message that gets no reply.
+    /// Message to send that has no reply.
     Send(ClientMessage),
-    /// Close the connection and confirm it.
+    /// Request to close the connection and to confirm the close.
     Close(oneshot::Sender<()>),
 }
 
@@ -39,11 +41,11 @@ pub(crate) type ReplySender = oneshot::Sender<Result<ServerMessage, Error>>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The client has reconnected. With `resumed`, nothing was lost: events and replies continue where they stopped.
-    /// Otherwise the old session and its environments are gone; `matches` and `joins` list what was reclaimed.
+    /// The client has reconnected. If `resumed` is true, the session continues and nothing was lost. Otherwise the old
+    /// session and its environments are lost; `matches` and `joins` list what was reclaimed.
     Connected(Box<Welcome>),
-    /// An event of the server: `queued`, `match_start`, `turn`, `event`, `match_end`, `resync`, `draining`, `error`.
-    /// A `turn` without a reply may arrive twice.
+    /// The server sent an event: `queued`, `match_start`, `turn`, `event`, `match_end`, `resync`, `draining` or
+    /// `error`. A `turn` that has no reply yet may arrive twice.
     Message(ServerMessage),
     /// The client could not reconnect. This is the last event.
     Gone(Error),
@@ -64,9 +66,9 @@ pub(crate) struct ClientSession {
     seen: BTreeMap<String, u64>,
     ended: VecDeque<String>,
     last_id: Id,
-    /// Requests without a reply, by id; ids follow the order of the calls.
+    /// Requests that have no reply yet, by id. Ids increase in the order of the calls.
     pending: BTreeMap<Id, PendingRequest>,
-    /// Requests up to this id were sent on this connection.
+    /// Id of the last request that was sent on this connection.
     sent: Id,
     in_flight: usize,
     /// Number of lost sessions.
@@ -74,11 +76,11 @@ pub(crate) struct ClientSession {
     last_frame: Instant,
 }
 
-/// The reason why one connection ended.
+/// Reason why a connection ended.
 enum Disconnect {
-    /// The user closed the client.
+    /// The caller closed the client.
     Requested(Option<oneshot::Sender<()>>),
-    /// The connection is gone.
+    /// The connection was lost, with the reason.
     Lost(String),
     /// The server asks the client to wait before it reconnects.
     Later(String),
@@ -89,7 +91,7 @@ enum Disconnect {
 }
 
 impl ClientSession {
-    /// Connects; the caller runs the task.
+    /// Connects. The caller must run the returned task.
     pub async fn connect(
         url: &str,
         options: Options,
@@ -122,7 +124,7 @@ impl ClientSession {
         &self.welcome
     }
 
-    /// Runs until the user closes the client or the server cannot be reached.
+    /// Runs until the caller closes the client or the server cannot be reached.
     pub async fn run(mut self, mut wire: ClientSocket) {
         let error = loop {
             let end = self.serve(&mut wire).await;
@@ -179,7 +181,7 @@ impl ClientSession {
 
     fn silent(&mut self, wire: &mut ClientSocket) -> Option<Disconnect> {
         if self.last_frame.elapsed() >= 2 * SILENCE {
-            return Some(Disconnect::Lost("the server is silent".into()));
+            return Some(Disconnect::Lost("the server sent no frame in time".into()));
         }
         wire.ping();
         // Set the time back by one SILENCE, so that the next silence ends the connection.
@@ -217,7 +219,7 @@ impl ClientSession {
         }
     }
 
-    /// Sends pending requests up to the server's window.
+    /// Sends pending requests, up to the limit of the server's window.
     fn pump(&mut self, wire: &mut ClientSocket) {
         let window = self.welcome.limits.window.max(1) as usize;
         let room = window.saturating_sub(self.in_flight);
@@ -253,7 +255,7 @@ impl ClientSession {
                         error::ResumeRule::Later => Disconnect::Later(close.name.to_owned()),
                         error::ResumeRule::No => Disconnect::Over(Error::Closed { code, reason }),
                     },
-                    None => Disconnect::Lost(format!("closed with {code}")),
+                    None => Disconnect::Lost(format!("the server closed the connection with code {code}")),
                 });
             }
         }
@@ -312,7 +314,7 @@ impl ClientSession {
         }
     }
 
-    /// Reconnects until the patience runs out, and resumes the session if possible.
+    /// Tries to reconnect for the time `patience`, and resumes the session if possible.
     async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<ClientSocket, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
@@ -375,7 +377,7 @@ fn hello(options: &Options, resume: Option<ResumeSession>) -> Hello {
     }
 }
 
-/// Completes `host:port`, and replaces `http(s)://` with `ws(s)://`.
+/// Completes an address such as `host:port` to a URL, and replaces `http(s)://` with `ws(s)://`.
 fn address(url: &str) -> String {
     match url.split_once("://") {
         None => format!("ws://{url}"),
@@ -390,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_completed() {
+    fn address_without_scheme_becomes_websocket_url() {
         assert_eq!(address("127.0.0.1:7878"), "ws://127.0.0.1:7878");
         assert_eq!(address("https://example.org/ws"), "wss://example.org/ws");
         assert_eq!(address("ws://h:1/ws"), "ws://h:1/ws");

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::error::ProtocolError;
 
 use crate::error::Error;
 
-/// Returns settings that trust the certificates in a file (PEM), and no others.
+/// Returns TLS settings that trust only the certificates in a PEM file.
 pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     let failed = |why: String| Error::Certificate { file: file.to_owned(), why };
     let mut roots = RootCertStore::empty();
@@ -20,7 +20,7 @@ pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
         roots.add(certificate).map_err(|e| failed(e.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(failed("it holds no certificate in PEM".into()));
+        return Err(failed("expected at least one certificate in PEM, found none".into()));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -28,11 +28,12 @@ pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(trusting.with_no_client_auth()))
 }
 
-/// Returns the remedy for a connection that failed because of TLS, for which a retry does not help.
+/// Returns the remedy for a connection that failed because of TLS; `None` for other failures. Retrying does not help
+/// against TLS failures.
 pub(crate) fn failure_hint(e: &tungstenite::Error) -> Option<String> {
     match e {
         tungstenite::Error::Protocol(ProtocolError::HttparseError(_)) => {
-            Some("its answer is not HTTP; if the server speaks TLS, use wss:// instead of ws://".into())
+            Some("the server's answer is not HTTP; if the server speaks TLS, use wss:// instead of ws://".into())
         }
         tungstenite::Error::Io(e) => of_rustls(e.get_ref()?.downcast_ref()?),
         _ => None,
@@ -43,20 +44,20 @@ fn of_rustls(e: &rustls::Error) -> Option<String> {
     match e {
         rustls::Error::InvalidMessage(_) => Some("the server does not speak TLS: use ws:// instead of wss://".into()),
         rustls::Error::InvalidCertificate(why) => Some(match why {
-            // An issuer may have the name of one that is trusted, and another key.
+            // The issuer may have the name of a trusted issuer, but a different key.
             CertificateError::UnknownIssuer
             | CertificateError::BadSignature
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-                "its certificate is not trusted; if it is your own, name its file (PEM) \
-                 with --ca or in SSL_CERT_FILE"
+                "the server's certificate is not trusted; if the certificate is your own, pass its PEM file \
+                 with --ca or SSL_CERT_FILE"
                     .into()
             }
             CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-                "its certificate is one for signing others; make one for a server: openssl req -x509 ... -addext \
+                "expected the certificate of a server, got one of a CA; create one with: openssl req -x509 ... -addext \
                  basicConstraints=critical,CA:FALSE"
                     .into()
             }
-            why => format!("its certificate is not valid: {why}"),
+            why => format!("the server's certificate is not valid: {why}"),
         }),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! One WebSocket: frames in, frames out.
+//! WebSocket connection: reads and writes frames.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -19,16 +19,17 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::tls;
 
-/// The id of `hello`. Requests begin with 1, so it is unique.
+/// The id of `hello`. Ids of other requests start at 1.
 pub(crate) const HELLO_ID: Id = 0;
 
-/// The deepest nesting that is read. The server's limit binds clients, not the server; JSON readers stop at 127.
+/// Maximum nesting depth of messages from the server. 127 is the limit of JSON parsers; the server's own limit applies
+/// only to messages from clients.
 const DEPTH: u32 = 127;
 
-/// The largest message that is read: a batch with observations may be large, and the server decides its size.
+/// Maximum size of a message from the server, in bytes. Batches with observations may be large.
 const LARGEST: usize = 1 << 30;
 
-/// The position in a match of a frame that could not be decoded.
+/// Match id and number of a frame that could not be decoded.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FramePosition {
     #[serde(rename = "match")]
@@ -41,17 +42,18 @@ pub(crate) struct FramePosition {
 pub(crate) enum Incoming {
     /// A message, with its `re` if it is a reply.
     Message(Option<Id>, ServerMessage),
-    /// A message that cannot be decoded, from a newer or a faulty server: with its `re`, and its position in a match.
+    /// A message that cannot be decoded, because the server is newer or faulty. The error has the message's `re`; the
+    /// position is present for frames of a match.
     Unread(DecodeError, Option<FramePosition>),
-    /// A frame without a message; it shows that the server is alive.
+    /// A frame without a message, such as a pong, which shows that the server is alive.
     Alive,
     /// The server closed the connection.
     Closed { code: u16, reason: String },
-    /// The connection is gone.
+    /// The connection was lost, with the reason.
     Lost(String),
 }
 
-/// A connection. Reading also writes the queued frames, so that neither side can block the other.
+/// A connection. While it waits for a frame, queued frames are written, so that neither side can block the other.
 pub(crate) struct ClientSocket {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     encoding: Encoding,
@@ -59,7 +61,7 @@ pub(crate) struct ClientSocket {
     dirty: bool,
 }
 
-/// The reason why no connection was established, and whether a retry may help.
+/// Reason why a connection attempt failed, and a flag for errors that a retry may resolve.
 pub(crate) struct ConnectError {
     pub error: Error,
     pub retry: bool,
@@ -77,7 +79,7 @@ impl ConnectError {
 }
 
 impl ClientSocket {
-    /// Connects and says hello.
+    /// Connects, sends `hello` and waits for the reply.
     pub async fn open(
         url: &str,
         options: &Options,
@@ -93,7 +95,7 @@ impl ClientSocket {
             Ok((wire, welcome))
         };
         let timely = tokio::time::timeout(options.timeout, attempt).await;
-        timely.unwrap_or_else(|_| Err(ConnectError::transient(failed("the server does not answer".into()))))
+        timely.unwrap_or_else(|_| Err(ConnectError::transient(failed("the server did not respond in time".into()))))
     }
 
     async fn connect(url: &str, options: &Options) -> Result<ClientSocket, ConnectError> {
@@ -107,7 +109,7 @@ impl ClientSocket {
         let connector = match (&options.tls, request.uri().scheme_str()) {
             (Some(config), Some("wss")) => Some(Connector::Rustls(config.clone())),
             (None, Some("wss")) => {
-                // If the program has installed another provider, that one is used.
+                // A provider that the program has already installed is kept.
                 let _ = rustls::crypto::ring::default_provider().install_default();
                 None
             }
@@ -121,7 +123,7 @@ impl ClientSocket {
             _ if tls::failure_hint(&e).is_some() => ConnectError::fatal(failed(&e)),
             _ => ConnectError::transient(failed(&e)),
         })?;
-        // If the server chose no sub-protocol, it uses JSON.
+        // A server that chose no subprotocol uses JSON.
         let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
         let encoding = chosen.and_then(Encoding::from_subprotocol).unwrap_or(Encoding::Json);
         if encoding != options.encoding {
@@ -131,7 +133,7 @@ impl ClientSocket {
         Ok(ClientSocket { ws, encoding, out: VecDeque::new(), dirty: false })
     }
 
-    /// Reads until the reply to `hello`.
+    /// Reads frames until the reply to `hello` arrives.
     async fn welcome(&mut self, url: &str) -> Result<Box<Welcome>, ConnectError> {
         loop {
             match self.next().await {
@@ -156,26 +158,26 @@ impl ClientSocket {
         }
     }
 
-    /// Queues a frame. It is sent while [`next`](Self::next) runs.
+    /// Queues a frame, to be sent while [`next`](Self::next) runs.
     pub fn send(&mut self, frame: Vec<u8>) {
         let message = match self.encoding {
             Encoding::MsgPack => Message::binary(frame),
-            // The encoder writes UTF-8. If it ever did not, the server would report it.
+            // The encoder writes UTF-8. If it did not, the server would report an error.
             Encoding::Json => Message::text(String::from_utf8_lossy(&frame).into_owned()),
         };
         self.out.push_back(message);
     }
 
-    /// Queues a ping, to find out whether the server is alive.
+    /// Queues a ping, which the server must reply to.
     pub fn ping(&mut self) {
         self.out.push_back(Message::Ping(Default::default()));
     }
 
-    /// Waits for the next frame. No frame is lost if the future is dropped.
+    /// Waits for the next frame. If the future is dropped, no frame is lost.
     pub async fn next(&mut self) -> Incoming {
         poll_fn(|cx| {
             if let Poll::Ready(Err(e)) = self.poll_out(cx) {
-                // Frames of the server, such as the reason of a close, may still be unread.
+                // Frames from the server, such as a close with its reason, may still be unread.
                 if !matches!(e, tungstenite::Error::AlreadyClosed | tungstenite::Error::ConnectionClosed) {
                     return Poll::Ready(Incoming::Lost(e.to_string()));
                 }
@@ -185,7 +187,7 @@ impl ClientSocket {
         .await
     }
 
-    /// Closes the connection; waits for the server's close frame if it sends one.
+    /// Closes the connection and, if possible, waits for the server's close frame.
     pub async fn close(&mut self) {
         while poll_fn(|cx| self.poll_out(cx)).await.is_ok() && !self.out.is_empty() {}
         let _ = self.ws.close(None).await;
@@ -222,7 +224,7 @@ impl ClientSocket {
 
     fn decode(&self, encoding: Encoding, frame: &[u8]) -> Incoming {
         if encoding != self.encoding {
-            return Incoming::Lost("the server sent a frame in the other encoding".into());
+            return Incoming::Lost("the server sent a frame in another encoding than the negotiated one".into());
         }
         match encoding.decode_server(frame, DEPTH) {
             Ok((re, message)) => Incoming::Message(re, message),

@@ -3,7 +3,7 @@
 import { column, ragged, tensors, type Ragged, type Tensors } from './columns.js';
 import type { Spec, WireBatch, WireColumn, WireFinal, WireTensors } from './messages.js';
 
-/** Values of `to_move` that name no seat. */
+/** Values of `to_move` that are not seats. */
 export const CHANCE = -1;
 export const SIMULTANEOUS = -2;
 export const OVER = -4;
@@ -13,7 +13,7 @@ export interface Views {
   obs?: Tensors;
   /** Perfect-recall tensors. */
   info?: Tensors;
-  /** R entries, or R x P in row order with `observer: 'all'`; `text` likewise. */
+  /** R entries, or R x P in row order with `observer: 'all'`. The same applies to `text`. */
   struct?: unknown[];
   text?: string[];
 }
@@ -28,10 +28,10 @@ export interface Final extends Views {
   length: Uint32Array;
 }
 
-/** Columns of R rows for P seats and A actions; section 4 of docs/protocol.md defines each. */
+/** Columns of R rows for P seats and A actions; for their definitions, see section 4 of docs/protocol.md. */
 export class Batch implements Views {
   readonly rows: number;
-  /** Indices of the environments, if the request named some. */
+  /** Indices of the environments, if the request selected environments. */
   readonly envs?: Uint32Array;
   /** R: seat >= 0, or `CHANCE`, `SIMULTANEOUS`, `OVER`. */
   readonly to_move: Int8Array;
@@ -42,13 +42,13 @@ export class Batch implements Views {
   readonly info?: Tensors;
   readonly struct?: unknown[];
   readonly text?: string[];
-  /** Bytes R x A, bits R x ceil(A/8), or lists of ids; with `observer: 'all'` P rows for each. See `legal`. */
+  /** Bytes R x A, bits R x ceil(A/8), or R lists of ids; with `observer: 'all'`, R x P rows. See `legal`. */
   readonly mask?: Uint8Array | Ragged;
   /** Outcomes and probabilities of chance nodes, with `chance: 'client'`. */
   readonly chance?: Ragged & { p: Float64Array };
-  /** R x P: sums since the client's previous action. */
+  /** R x P: rewards since the client's previous action. */
   readonly reward: Float32Array;
-  /** R x P: sums over the episode so far (view `returns`). */
+  /** R x P: rewards of the episode so far (view `returns`). */
   readonly returns?: Float64Array;
   readonly terminated: Uint8Array;
   readonly truncated: Uint8Array;
@@ -63,7 +63,7 @@ export class Batch implements Views {
   readonly #spec: Pick<Spec, 'players' | 'actions'>;
   readonly #perRow: number;
 
-  /** @throws LudexError `protocol` if a column does not fit the others. */
+  /** @throws LudexError `protocol` if the columns differ in their number of rows. */
   constructor(message: WireBatch, spec: Pick<Spec, 'players' | 'actions'>, everySeat: boolean) {
     this.#spec = spec;
     this.#perRow = everySeat ? spec.players : 1;
@@ -92,8 +92,8 @@ export class Batch implements Views {
   }
 
   /**
-   * Returns the legal ids of a row in ascending order, for any form of the mask: those of the observing seat, or of `seat`
-   * with `observer: 'all'`. At chance nodes with `chance: 'client'` the ids are outcomes.
+   * Returns the legal ids of a row in ascending order, for any mask encoding. The ids are those of the observing seat,
+   * or of `seat` with `observer: 'all'`. At chance nodes with `chance: 'client'`, the ids are outcomes.
    */
   legal(row = 0, seat = 0): number[] {
     const { mask, chance } = this;

@@ -11,11 +11,11 @@ import { type ConnectOptions, type ReplyTo, Session } from './session.js';
 export type Seed = number | bigint | string;
 
 export interface ClientOptions extends ConnectOptions {
-  /** Name of the agent, required by `withdraw` only. */
+  /** Name of the agent; required only for `withdraw`. */
   name?: string;
 }
 
-/** A connection to a server. Resumes automatically when lost. */
+/** A connection to a server. If the connection is lost, it is resumed automatically. */
 export class Client {
   readonly #session: Session;
 
@@ -24,8 +24,8 @@ export class Client {
   }
 
   /**
-   * Connects to `url` (`ws://127.0.0.1:7878`, `wss://`, or host and port only). Given several URLs, connects to the first
-   * reachable one.
+   * Connects to `url` (`ws://127.0.0.1:7878`, `wss://`, or host and port only). If several URLs are given, connects to
+   * the first reachable server.
    * @throws LudexError `connection_lost` if no server responds, `unauthorized`, or another error of the server.
    */
   static async connect(url: string | string[], options: ClientOptions = {}): Promise<Client> {
@@ -35,7 +35,7 @@ export class Client {
     return new Client(session);
   }
 
-  /** Name and version of the server, `ludex/0.1.0`. */
+  /** Name and version of the server, such as `ludex/0.1.0`. */
   get server(): string {
     return this.#session.welcome?.server ?? '';
   }
@@ -93,7 +93,7 @@ export class Client {
 export interface ViewOptions {
   /** Index of the environment [0]. */
   i?: number;
-  /** Seat to view as; absent: the seat to move. */
+  /** Seat whose view is returned; absent: the seat to move. */
   seat?: number;
   /** Views to return; `returns` is available in batches only. */
   views?: GymView[];
@@ -113,18 +113,19 @@ export interface ViewResult {
   picture?: PictureView;
   names?: string[];
   parsed?: (number | null)[];
-  /** The phase, in games that have several. */
+  /** Phase of the game, in games with several phases. */
   phase?: string;
-  /** Key of the schema in the spec's `proposals` for the seat's document; absent: the seat cannot submit one. */
+  /** Key of the schema in the spec's `proposals` for the seat's document; absent: the seat cannot submit a document. */
   schema?: string;
 }
 
 type OfEnv = 'reset' | 'step' | 'view' | 'clone' | 'snapshot' | 'restore' | 'close';
 
 /**
- * A handle of `count` environments that are stepped together, with indices from 0; created by `Client.open`.
+ * A handle on a batch of `count` environments with indices from 0, created by `Client.open`.
  *
- * Requests can overlap; the server handles them in order. The argument `envs` selects environments by index; absent: all.
+ * Requests may overlap; the server handles requests in order. The argument `envs` selects environments by index;
+ * absent: all environments.
  */
 export class Env {
   readonly spec: Spec;
@@ -146,8 +147,8 @@ export class Env {
 
   /**
    * Starts episodes.
-   * @param how `seed`: environment i gets `seed + i`; `seeds`: one per entry of `envs`; `seats`: replaces the opponents
-   * permanently.
+   * @param how `seed`: environment i gets `seed + i`; `seeds`: one seed per entry of `envs`; `seats`: new opponents,
+   * for this and all later episodes.
    * @throws LudexError `bad_seed`, `unknown_env`, `unknown_agent`, ...
    */
   async reset(
@@ -161,8 +162,8 @@ export class Env {
   /**
    * Makes one move in every environment, or in `envs`.
    *
-   * `moves` has R entries, or R x P for joint moves, with -1 for seats that do not act. A row of -1 leaves its environment
-   * unchanged. Ids are sent as a column; moves that include a text, a document or `null` are sent as a list.
+   * `moves` has R entries, or R x P for joint moves, with -1 for seats that do not act. If a row has only -1, its
+   * environment is unchanged. Ids are sent as a column; moves that include texts, documents or `null`, as a list.
    * @throws LudexError `illegal_action` (`at` is the row; no environment is changed), `env_over`, `bad_shape`, ...
    * @throws RangeError if an id is not a 32-bit integer.
    */
@@ -184,7 +185,7 @@ export class Env {
   }
 
   /**
-   * Copies environments into a new handle with equal states and equal future chance events, or new ones with `seed`.
+   * Copies environments into a new handle with the same states and, without `seed`, the same future chance outcomes.
    * @throws LudexError `limit`, `unknown_env`, ...
    */
   async clone(how: { envs?: ArrayLike<number>; seed?: Seed } = {}): Promise<Env> {
@@ -200,13 +201,13 @@ export class Env {
 
   /**
    * Restores snapshots, one per environment.
-   * @throws LudexError `bad_snapshot`: another game, or an unreachable state.
+   * @throws LudexError `bad_snapshot` if a snapshot belongs to another game or its state is unreachable.
    */
   async restore(items: Uint8Array[], envs?: ArrayLike<number>): Promise<Batch> {
     return this.#batch(await this.#call('restore', { items, envs: envs && packed(envs, 'u4') }));
   }
 
-  /** Frees the environments on the server. Idempotent. */
+  /** Frees the environments on the server. Further calls have no effect. */
   async close(): Promise<void> {
     if (this.#closed || this.#lost) return;
     const closing = this.#call('close', {});
@@ -223,7 +224,7 @@ export class Env {
     return new Batch(message, this.spec, this.#everySeat);
   }
 
-  /** Sends a request. Retries a rate-limited one, unless later requests of this handle are in flight. */
+  /** Sends a request. A rate-limited request is retried, unless later requests of this handle are in flight. */
   async #call<K extends OfEnv>(type: K, fields: Omit<Requests[K][0], 'env'>): Promise<ReplyTo<K>> {
     if (this.#closed) throw new LudexError(failure('unknown_env', 'environment is closed', { fault: 'client' }));
     this.#inFlight++;

@@ -2,7 +2,7 @@ import type { ErrorMessage, Issue } from './messages.js';
 import type { MatchResult } from './result.js';
 
 /**
- * A refused request, or a connection that could not be restored.
+ * Error of a refused request, or of a connection that could not be restored.
  *
  * `code` is a code of the protocol or of the client: `connection_lost` (no server responded in time), `session_lost` (the
  * session and its environments no longer exist on the server), `superseded` (a newer connection took over the session or

@@ -8,16 +8,16 @@ import type { RunResult, RunStanding } from './result.js';
 const RETRY_MS = 1_000;
 
 export interface EvaluateOptions extends PlayerOptions {
-  /** Name of the agent. The run is bound to it: only the same name can continue the run. */
+  /** Name of the agent. Only an agent of the same name can continue the run. */
   name: string;
   /** Called after enrolling, after each reconnection, and after each match. */
   on_progress?(standing: RunStanding): void;
 }
 
 /**
- * Enrolls `agent` in a run, plays all matches, and returns the result. Interruptions are safe: a lost connection resumes
- * automatically, and a later process with the same `enrolment` and `name` plays the remaining matches. `client.withdraw`
- * ends a run early.
+ * Enrolls `agent` in a run, plays all matches, and returns the result. A lost connection is resumed automatically. If
+ * the process ends, another process with the same `enrolment` and `name` can play the remaining matches. To end a run
+ * early, use `client.withdraw`.
  * @throws LudexError an error of the server, such as `conflict` for settings that differ from those of the run, or
  * `connection_lost`; the run stays open on the server.
  * @throws TypeError if the agent does not return a move.
@@ -31,7 +31,7 @@ export function evaluate(
 /** Plays the matches of a run. */
 class RunPlayer extends Player {
   declare readonly options: EvaluateOptions;
-  /** Number of `enrol` requests; only the reply to the last one counts. */
+  /** Number of `enrol` requests; only the reply to the last request counts. */
   #enrolments = 0;
 
   constructor(
@@ -78,7 +78,7 @@ class RunPlayer extends Player {
     }
   }
 
-  /** Forgets the match; a resync restores it after the next `enrolled`. */
+  /** Removes the match; a resync restores the match after the next `enrolled`. */
   protected onSeatLost(match: string): void {
     this.forget(match);
   }

@@ -25,8 +25,8 @@ export interface PlayOptions extends PlayerOptions {
   layout?: string;
   ticket?: string;
   /**
-   * Take over the seats that `name` still has from a process that died, and finish those matches first. They count as
-   * games.
+   * Take over the seats that `name` still has from a crashed process, and finish those matches first. These matches
+   * count as games.
    */
   reclaim?: boolean;
 }
@@ -46,7 +46,7 @@ class MatchPlayer extends Player {
   declare readonly options: PlayOptions;
   readonly #games: number;
   #join: 'none' | 'pending' | 'joined' = 'none';
-  /** Number of matches left in joins of an earlier connection. */
+  /** Number of matches that joins of an earlier connection have left. */
   #joinedMatches = 0;
   #isDraining = false;
 
@@ -64,7 +64,7 @@ class MatchPlayer extends Player {
     this.#games = options.games ?? 1;
   }
 
-  /** Joins if matches are left, or ends. */
+  /** Joins if matches are left; otherwise ends the loop. */
   #advance(): void {
     if (this.over) return;
     const { length } = this.results;
@@ -90,7 +90,7 @@ class MatchPlayer extends Player {
     });
   }
 
-  /** Takes over the matches of a new session; a resync restores each of them. */
+  /** Takes over the matches of a new session; a resync restores each match. */
   onWelcome(welcome: Welcome): void {
     if (welcome.resumed) return;
     const resumed = new Set((welcome.matches ?? []).map(({ match }) => match));

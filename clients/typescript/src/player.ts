@@ -20,7 +20,7 @@ const MAX_ENDED = 1_000;
 export interface Refusal {
   code: Refused['code'];
   message: string;
-  /** Tries left before the policy of the match applies. */
+  /** Number of tries left before the match's policy for illegal moves applies. */
   tries_left: number;
   /** Validation errors of a document. */
   issues: Issue[];
@@ -38,7 +38,7 @@ export interface Turn {
   try: number;
   /** Legal action ids, ascending. */
   legal: number[];
-  /** Texts of `legal`, with the view `texts`. */
+  /** Texts of the actions in `legal`; present with the view `texts`. */
   names?: string[];
   /** The requested views. */
   view: { struct?: unknown; text?: string; tensor?: Tensors; info?: Tensors };
@@ -46,17 +46,17 @@ export interface Turn {
   budget_ms?: number;
   /** Time left in each seat's bank, in milliseconds. */
   bank_ms: number[];
-  /** The phase, in games that have several. */
+  /** Phase of the game, in games with several phases. */
   phase?: string;
   /** Key of the schema in the spec's `proposals` for a document; absent: documents are not accepted in this turn. */
   schema?: string;
   /** Public data of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;
-  /** Refusal of the last attempt; absent if it was lost with a connection. */
+  /** Refusal of the last attempt; absent if the refusal was lost with a connection. */
   refusal?: Refusal;
   /** Notes to send with the move, set by the agent. */
   notes: Notes;
-  /** Aborted when the turn ends without the move. */
+  /** Signal that is aborted if the turn ends before the move is chosen. */
   signal: AbortSignal;
 }
 
@@ -88,9 +88,9 @@ export class Match {
   frame?: TurnMessage;
   /** Key of the last move request to the agent. */
   requested: Key = [-1, 0];
-  /** Set while the agent chooses a move. */
+  /** Controller of the pending call of the agent; absent if no call is pending. */
   thinking?: AbortController;
-  /** Key of the act without a reply. */
+  /** Key of the act that has no reply yet. */
   acting?: Key;
 
   constructor(public start?: MatchStart) {}

@@ -12,7 +12,7 @@ export interface MatchResult {
   returns: number[];
   outcome: Outcome[];
   reason: Reason | 'unknown_match' | 'not_your_seat';
-  /** The seat that forfeited, if one did. */
+  /** The seat that forfeited, if any. */
   at_fault?: number;
   rated: boolean;
   /** Path of the record over HTTP. */
@@ -21,7 +21,7 @@ export interface MatchResult {
 
 /** Progress of a run. */
 export type RunStanding = Omit<Progress, 'type' | 're'> & {
-  /** Estimated time left in ms, after enrolling. */
+  /** Estimated remaining time in milliseconds; present after enrolling. */
   eta_ms?: number;
 };
 

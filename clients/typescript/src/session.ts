@@ -63,7 +63,7 @@ interface PendingRequest {
   answer(reply: ServerMessage): void;
 }
 
-/** A session with a server, kept across reconnections. */
+/** A session with a server, which persists across reconnections. */
 export class Session {
   /** The last `welcome`. */
   welcome?: Welcome;
@@ -100,10 +100,10 @@ export class Session {
   }
 
   /**
-   * Sends a request. `answer` receives its reply or `error`, in order with all events.
+   * Sends a request. `answer` receives the reply or `error`, in order with all events.
    *
-   * A `bound` request belongs to this session: if the session no longer exists, the request fails with `session_lost`.
-   * Others are sent again.
+   * A `bound` request is valid only in this session: if the session no longer exists, the request fails with
+   * `session_lost`. Other requests are sent again.
    */
   post<K extends Kind>(
     type: K, fields: Requests[K][0], answer: (reply: ReplyTo<K> | ErrorMessage) => void, bound = true,
@@ -153,7 +153,7 @@ export class Session {
     return this.options.patience_ms ?? this.welcome?.limits?.grace_ms ?? 60_000;
   }
 
-  /** Tries the servers in turn until one sends `welcome`. */
+  /** Tries the servers in order until a server sends `welcome`. */
   async #connect(patienceMs: number): Promise<void> {
     const end = Date.now() + patienceMs;
     let pauseMs = MIN_PAUSE_MS;
@@ -175,7 +175,7 @@ export class Session {
     }
   }
 
-  /** Opens a connection and sends `hello`. Returns the error if that fails. */
+  /** Opens a connection and sends `hello`. Returns the error if the connection fails. */
   #hello(url: string): Promise<ErrorMessage | undefined> {
     return new Promise((resolve) => {
       const fail = (error: ErrorMessage) => {
@@ -262,7 +262,7 @@ export class Session {
     });
   }
 
-  /** Sends a ping after a long silence, and drops the connection without a reply. */
+  /** Sends a ping after a long silence. If no reply arrives, drops the connection. */
   #checkSilence(): void {
     // Counts ticks instead of time, because a busy agent can block the thread while messages arrive.
     this.#silentTicks++;

@@ -1,6 +1,6 @@
 // TLS in Node: trusted certificates, and advice for failed connections. In browsers, the browser decides.
 
-/** Returns the trusted certificates (PEM): those of Node with `own`, or with those of the file in SSL_CERT_FILE. */
+/** Returns the trusted certificates (PEM): those of Node, and `own` or else those in the file SSL_CERT_FILE. */
 export async function trustedCertificates(own?: string): Promise<string[] | undefined> {
   if (typeof process === 'undefined' || !process.versions?.node) return undefined;
   const file = process.env.SSL_CERT_FILE;
@@ -10,7 +10,7 @@ export async function trustedCertificates(own?: string): Promise<string[] | unde
   return [...rootCertificates, own ?? (await readFile(file!, 'utf8'))];
 }
 
-/** Returns advice for a failure that a retry cannot fix. */
+/** Returns advice for a TLS failure; absent for failures that a retry may fix. */
 export function advice(url: string, why: string): string | undefined {
   const encrypted = url.startsWith('wss:');
   if (!encrypted && /Expected HTTP|Invalid HTTP/i.test(why)) return 'the server uses TLS; use wss:// instead of ws://';

@@ -21,7 +21,7 @@ export function pack(message: ClientMessage, encoding: Encoding): Packed {
 
 /**
  * Decodes a message.
- * @throws LudexError `protocol` if it is not a valid message.
+ * @throws LudexError `protocol` if the data is not a valid message.
  */
 export function unpack(data: string | ArrayBuffer | Uint8Array): ServerMessage {
   let message: unknown;
@@ -36,7 +36,7 @@ export function unpack(data: string | ArrayBuffer | Uint8Array): ServerMessage {
 
 /**
  * Converts `host:port`, `http(s)://` and `ws(s)://` to a WebSocket URL.
- * @throws LudexError `bad_field` if `text` has another form.
+ * @throws LudexError `bad_field` if `text` is none of these.
  */
 export function normalUrl(text: string): string {
   try {
@@ -55,15 +55,15 @@ export interface ConnectionHandler {
   onOpen(): void;
   onMessage(message: ServerMessage): void;
   /**
-   * Called once, as the last call, when the connection ends. `error` is set if a retry cannot help: a message could not
-   * be decoded, or TLS failed.
+   * Called once, after all other calls, when the connection ends. `error` is set if a retry cannot help because a
+   * message could not be decoded or TLS failed.
    */
   onClose(code: number, reason: string, error?: LudexError): void;
 }
 
 /**
- * Returns a function that opens a socket: the global WebSocket (browsers, Node >= 22), or that of the package `ws`, which
- * is required for additional certificates.
+ * Returns a function that opens a socket. The socket is the global WebSocket (browsers, Node >= 22) or that of the
+ * package `ws`, which is required for additional certificates.
  */
 async function socketFactory(own?: string): Promise<(url: string, protocol: string) => WebSocket> {
   const ca = await trustedCertificates(own);

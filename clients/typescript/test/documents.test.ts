@@ -14,7 +14,7 @@ describe('documents', { skip, timeout: 60_000 }, () => {
   after(() => server.stop());
 
   for (const encoding of ['msgpack', 'json'] as const) {
-    test(`environment accepts joint documents over ${encoding}`, async () => {
+    test(`environment accepts documents as joint moves over ${encoding}`, async () => {
       const client = await Client.connect(server.url, { encoding });
       const env = await client.open('naming', { observer: 'all' });
       const batch = await env.reset({ seed: 1 });

@@ -53,7 +53,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
   });
   const start = () => Server.start('--suite', join(folder, 'tiny.toml'), '--suite', 'quick');
 
-  test('suites are listed', async () => {
+  test('client lists suites of the server', async () => {
     const client = await Client.connect(server.url);
     const suites = await client.suites();
     client.close();
@@ -103,7 +103,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
     });
   }
 
-  test('another process continues a run', async () => {
+  test('second process continues an interrupted run', async () => {
     const enrolment = { suite: 'tiny', run: 'two-processes' };
     const stop = new AbortController();
     const requests: string[] = [];
@@ -130,7 +130,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
     assert.equal((await evaluate(server.url, enrolment, first, options)).reason, 'done');
   });
 
-  describe('run survives a cut', () => {
+  describe('run survives a connection cut', () => {
     for (const [from, when] of [['server', 'before'], ['client', 'after']] as const) {
       test(`${when} a message from the ${from}`, async () => {
         for (let message = 1; await survives({ from, when, message }); message++);
@@ -162,7 +162,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
     }
   });
 
-  test('concurrent matches survive repeated cuts', async () => {
+  test('concurrent matches survive repeated connection cuts', async () => {
     const proxy = await Proxy.start(server.url);
     const requests: string[] = [];
     const agent = async (turn: Turn) => {

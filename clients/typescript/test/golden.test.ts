@@ -23,7 +23,7 @@ function both<T>(name: string): [T, T] {
   return [unpack(Buffer.from(frame.msgpack, 'hex')), unpack(JSON.stringify(frame.json))] as [T, T];
 }
 
-test('client messages are packed as in the golden frames', () => {
+test('encoded client messages equal the golden frames', () => {
   for (const { name, from, json, msgpack } of frames) {
     if (from !== 'client') continue;
     const message: Record<string, unknown> = { ...json, absent: undefined };
@@ -36,7 +36,7 @@ test('client messages are packed as in the golden frames', () => {
   }
 });
 
-test('batches are the same in both encodings', () => {
+test('batches decoded from MessagePack and JSON are equal', () => {
   const spec = { players: 2, actions: 2 };
   const batches = ['batch', 'batch_dense', 'batch_same_step'].map((name) => {
     const [binary, text] = both<WireBatch>(name).map((message) => new Batch(message, spec, false));
@@ -56,7 +56,7 @@ test('batches are the same in both encodings', () => {
   assert.deepEqual(ended.skipped?.returns, Float64Array.of(1, -1, 0.5, -0.5));
 });
 
-test('turns, errors and snapshots are unpacked from both encodings', () => {
+test('turns, errors and snapshots are decoded from MessagePack and JSON', () => {
   for (const turn of both<TurnMessage>('turn')) {
     assert.deepEqual(tensors(turn.view!.info!), { history: { shape: [2], data: Float32Array.of(0.5, 1) } });
   }
@@ -72,13 +72,13 @@ test('turns, errors and snapshots are unpacked from both encodings', () => {
   }
 });
 
-test('message types are current', async () => {
+test('generated message types match the schema', async () => {
   const { generate } = (await import(new URL('../../generate.mjs', import.meta.url).href)) as { generate(schema: unknown): string };
   const schema = JSON.parse(readFileSync(here('../../../../docs/protocol.schema.json'), 'utf8'));
   assert.equal(readFileSync(here('../../src/messages.ts'), 'utf8'), generate(schema), 'run `npm run types`');
 });
 
-test('every golden frame has its type', () => {
+test('every golden frame has a message type', () => {
   // The compiler reports missing fields and narrow types.
   const checks = frames.map(({ name, from, json }) => {
     const type = from === 'client' ? 'ClientMessage' : 'ServerMessage';
@@ -96,7 +96,7 @@ test('every golden frame has its type', () => {
   }
 });
 
-test('invalid columns are refused', () => {
+test('invalid columns throw errors', () => {
   assert.deepEqual(column(new Uint8Array([9, 1, 0, 0, 0]).subarray(1), 'u4'), Uint32Array.of(1), 'not aligned');
   assert.throws(() => column(new Uint8Array(5), 'u4'), { code: 'protocol' });
   assert.throws(() => column([1, 2], 'f8', 3), { code: 'protocol' });

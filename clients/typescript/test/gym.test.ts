@@ -78,7 +78,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
   });
 
   for (const mask of ['u1', 'bits', 'ids'] as const) {
-    test(`batches are equal in both encodings, masks as ${mask}`, async () => {
+    test(`batches over MessagePack and JSON are equal, masks as ${mask}`, async () => {
       const batches = await inBoth(async (client) => {
         const views = ['tensor', 'struct', 'text', 'returns'] as const;
         const env = await client.open('connect_four', { count: 16, autoreset: 'same_step', mask, views: [...views] });
@@ -102,7 +102,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  test('all mask forms have the same legal ids', async () => {
+  test('all mask encodings have the same legal ids', async () => {
     const runs = await Promise.all((['u1', 'bits', 'ids'] as const).map(async (mask) => {
       const env = await clients.msgpack.open('tic_tac_toe', { count: 8, mask });
       let batch = await env.reset({ seed: 1 });
@@ -151,7 +151,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('requests select environments', async () => {
+  test('argument envs selects environments', async () => {
     const env = await clients.json.open('kuhn_poker', { count: 4, autoreset: 'disabled' });
     const first = await env.reset({ seeds: ['18446744073709551615', 5], envs: [3, 1] });
     assert.deepEqual(first.envs, Uint32Array.of(3, 1));
@@ -162,7 +162,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.deepEqual([one.rows, one.length[0]], [1, 1]);
   });
 
-  test('client decides chance', async () => {
+  test('client chooses chance outcomes', async () => {
     await inBoth(async (client) => {
       const env = await client.open('kuhn_poker', { chance: 'client', autoreset: 'disabled', views: ['returns'] });
       let batch = await env.reset();
@@ -175,7 +175,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('joint moves and views of all seats work', async () => {
+  test('batch has joint moves and views of all seats', async () => {
     await inBoth(async (client) => {
       const params = { num_repetitions: 2 };
       const views = ['tensor', 'text', 'struct', 'returns'] as const;
@@ -192,7 +192,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('server plays seats', async () => {
+  test('server agents play the other seats', async () => {
     const env = await clients.msgpack.open('tic_tac_toe', {
       count: 32, seats: ['agent', 'random'], rotate: 'cycle', autoreset: 'same_step',
     });
@@ -217,7 +217,7 @@ describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
     for (const [i, line] of lines.entries()) assertSame(await behind.step(line), pending[i]);
   });
 
-  test('steps survive a cut at every message', async () => {
+  test('steps survive a connection cut at every message', async () => {
     async function run(url: string, encoding: Encoding): Promise<Batch[]> {
       const client = await Client.connect(url, { encoding });
       const env = await client.open('connect_four', { count: 4, autoreset: 'same_step' });

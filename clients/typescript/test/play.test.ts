@@ -50,7 +50,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  test('texts are moves, and refusals repeat the turn', async () => {
+  test('text moves are accepted, and refused moves repeat the turn', async () => {
     const tries: number[] = [];
     const [result] = await play(server.url, {
       game: 'tic_tac_toe', against: ['random'], seat: 0,
@@ -66,7 +66,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert(tries.length >= 6 && tries.every((attempt, i) => attempt === i % 2));
   });
 
-  test('too many refusals forfeit', async () => {
+  test('too many refused moves forfeit the match', async () => {
     let calls = 0;
     const agent = () => (calls++, 99);
     const [result] = await play(server.url, { game: 'tic_tac_toe', against: 'random', agent });
@@ -74,7 +74,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.equal(calls, 3);
   });
 
-  test('two bots meet in the queue and play matches concurrently', async () => {
+  test('two bots in one queue play each other concurrently', async () => {
     let active = 0;
     let maxActive = 0;
     const bot = (name: string) =>
@@ -94,7 +94,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert(maxActive >= 2);
   });
 
-  test('joint moves are played', async () => {
+  test('agents play joint moves', async () => {
     const params = { num_repetitions: 3 };
     const options = { game: 'iterated_prisoners_dilemma', params, against: 'random', views: ['struct' as const] };
     const [result] = await play(server.url, { ...options, agent: () => 'Defect' });
@@ -139,7 +139,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert(aborted, 'the signal of the turn was aborted');
   });
 
-  describe('match survives a cut', () => {
+  describe('match survives a connection cut', () => {
     const places = [['server', 'before'], ['server', 'after'], ['client', 'before'], ['client', 'after']] as const;
     for (const [from, when] of places) {
       for (const encoding of ['msgpack', 'json'] as const) {
@@ -172,7 +172,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     }
   });
 
-  test('concurrent matches survive repeated cuts', async () => {
+  test('concurrent matches survive repeated connection cuts', async () => {
     const proxy = await Proxy.start(server.url);
     const requests: string[] = [];
     const results = await play(proxy.url, {
@@ -195,7 +195,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.equal(new Set(requests).size, requests.length);
   });
 
-  test('another process reclaims the seats', async () => {
+  test('second process reclaims the seats of a crashed one', async () => {
     const options = { game: 'connect_four', against: 'random', name: 'phoenix' };
     const matches = new Set<string>();
     let hangs = () => {};
@@ -246,7 +246,7 @@ describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.equal(new Set(requests).size, requests.length, 'the pending turn was requested once');
   });
 
-  test('silent server is detected by a ping', async (context) => {
+  test('ping detects a silent server', async (context) => {
     context.mock.timers.enable({ apis: ['setInterval'] });
     const proxy = await Proxy.start(server.url);
     const agent = ({ turn, legal }: Turn) => {

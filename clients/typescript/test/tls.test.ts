@@ -23,7 +23,7 @@ describe('TLS', { skip: withoutServer, timeout: 60_000 }, () => {
 
   after(() => server.stop());
 
-  test('private certificate is trusted by option or SSL_CERT_FILE', async () => {
+  test('option ca or SSL_CERT_FILE makes a private certificate trusted', async () => {
     const client = await Client.connect(url, { ...noLimit, ca: await readFile(pem('cert'), 'utf8') });
     assert.ok((await client.games()).length > 0);
     client.close();
@@ -33,7 +33,7 @@ describe('TLS', { skip: withoutServer, timeout: 60_000 }, () => {
     delete process.env.SSL_CERT_FILE;
   });
 
-  test('TLS mismatch fails immediately with advice', { skip: Number(process.versions.node.split('.')[0]) > 20 }, async () => {
+  test('TLS errors fail immediately with advice', { skip: Number(process.versions.node.split('.')[0]) > 20 }, async () => {
     const plain = await Server.start();
     for (const [at, why] of [
       [url, /ca \(PEM\)/],
@@ -45,7 +45,7 @@ describe('TLS', { skip: withoutServer, timeout: 60_000 }, () => {
     await plain.stop();
   });
 
-  test('closed client fails immediately', async () => {
+  test('requests of a closed client fail immediately', async () => {
     const client = await Client.connect(url, { ...noLimit, ca: await readFile(pem('cert'), 'utf8') });
     const env = await client.open('connect_four');
     // Concurrent calls get their own replies.

@@ -1,4 +1,4 @@
-//! Edits of the agents file by commands. The rest of the file, with its comments, is preserved.
+//! Edits to the agents file that preserve its comments and all other entries.
 
 use std::fs;
 use std::path::Path;
@@ -10,22 +10,25 @@ use crate::files::write_whole;
 
 use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, read};
 
-/// Writes an entry to the agents file `path`. With `replace`, an entry of the same name is replaced; its measurements
-/// remain if the spec is the same.
+/// Writes `entry` to the agents file `path`. With `replace`, an existing entry of that name is replaced; its
+/// measurements are preserved if the spec is unchanged.
 ///
 /// # Errors
-/// Returns an error for an invalid name or price, an existing entry, or a file that is invalid or cannot be written.
+/// Returns an error for an invalid name or price, for an existing entry (without `replace`), or for a file that is
+/// invalid or cannot be written.
 pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
     if let Some(why) = fault_of_name(&entry.name) {
         anyhow::bail!(why);
     }
-    let AgentSource::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
+    let AgentSource::Spec(spec) = &entry.source else {
+        anyhow::bail!("{}: expected a spec, got a program; add programs by editing the file", entry.name)
+    };
     super::priced(spec, entry.price_in, entry.price_out)?;
     change(path, |entries, document| {
         let before = entries.iter().find(|e| e.name == entry.name);
         anyhow::ensure!(
             before.is_none() || replace,
-            "{} is in {} already; --replace takes its place",
+            "agent {} already exists in {}; use --replace to overwrite it",
             entry.name,
             path.display()
         );
@@ -51,17 +54,21 @@ pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()>
 /// Removes an entry from the agents file `path`.
 ///
 /// # Errors
-/// Returns an error for a missing entry, or a file that is invalid or cannot be written.
+/// Returns an error if the entry is missing, or if the file is invalid or cannot be written.
 pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     change(path, |entries, document| {
         entered(path, entries, name)?;
         let gone = agents(document)?.remove(name);
-        anyhow::ensure!(gone.is_some(), "{name} comes with the folder of {}; take the file away", path.display());
+        anyhow::ensure!(
+            gone.is_some(),
+            "cannot remove {name}: it is a program in the bot folder of {}; delete the program's file",
+            path.display()
+        );
         Ok(())
     })
 }
 
-/// Writes the measurements of a check to an agent's entry.
+/// Writes the measurements of `ludex agents check` to the entry of the agent `name`.
 ///
 /// # Errors
 /// Same as [`remove`].
@@ -76,7 +83,7 @@ pub fn keep_measured(path: &Path, name: &str, measured: &MeasuredCalls) -> anyho
 fn entered(path: &Path, entries: &[NamedAgent], name: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    anyhow::ensure!(names.contains(&name), "there is no {name} in {}; there are: {there}", path.display());
+    anyhow::ensure!(names.contains(&name), "expected an agent of {}, got {name}; agents: {there}", path.display());
     Ok(())
 }
 
@@ -90,15 +97,15 @@ fn measured_item(measured: &MeasuredCalls) -> Item {
     Item::Table(table)
 }
 
-/// Returns the table of all agents, which has no header line in the file.
+/// Returns the table `agents`, which has no header line of its own in the file.
 fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
     let mut table = Table::new();
     table.set_implicit(true);
     let item = document.entry("agents").or_insert(Item::Table(table));
-    item.as_table_mut().context("agents stand in one line in braces; write them as tables [agents.NAME]")
+    item.as_table_mut().context("agents: expected tables [agents.NAME], got an inline table")
 }
 
-/// Reads the file, applies `edit`, and replaces the file atomically.
+/// Reads the file at `path`, applies `edit`, and replaces the file atomically.
 fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

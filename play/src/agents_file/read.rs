@@ -1,4 +1,4 @@
-//! Parser of the agents file. Errors include the line.
+//! Parser of the agents file. Error messages include the line number.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, priced};
 
 const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
 const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
-/// Accepted bot files, for error messages.
+/// List of the file types accepted as bots, for error messages.
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
 /// Parses the agents in the text of `path`.
@@ -22,7 +22,7 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
     let document = Document::parse(text).map_err(|e| {
         let why = e.message().replace('\n', "; ");
         let hint =
-            if why.contains("duplicate key") { "; each name may stand there once: rename or remove one" } else { "" };
+            if why.contains("duplicate key") { "; names must be unique: rename or remove one entry" } else { "" };
         file.wrong(e.span(), &format!("{why}{hint}"))
     })?;
     let top = document.as_table();
@@ -30,13 +30,13 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
     let mut entries = Vec::new();
     if let Some(item) = top.get("agents") {
         let table =
-            item.as_table_like().ok_or_else(|| file.wrong(item.span(), "agents: tables [agents.NAME] are needed"))?;
+            item.as_table_like().ok_or_else(|| file.wrong(item.span(), "agents: expected tables [agents.NAME]"))?;
         for (name, item) in table.iter() {
             let span = item.span().or_else(|| table.key(name).and_then(|k| k.span()));
             let fields = item.as_table_like().ok_or_else(|| {
                 file.wrong(
                     span.clone(),
-                    &format!("agents.{name}: a table is needed: [agents.{name}] and below it spec = \"...\""),
+                    &format!("agents.{name}: expected a table: [agents.{name}] followed by spec = \"...\""),
                 )
             })?;
             entries.push(file.entry(name, fields, span)?);
@@ -44,14 +44,14 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
     }
     if let Some(item) = top.get("folder") {
         let folder =
-            item.as_str().ok_or_else(|| file.wrong(item.span(), "folder: the name of a folder of bots is needed"))?;
+            item.as_str().ok_or_else(|| file.wrong(item.span(), "folder: expected the name of a folder of bots"))?;
         let found = programs(&file.resolve(folder), &entries);
         entries.extend(found.map_err(|e| file.wrong(item.span(), &format!("folder: {e:#}")))?);
     }
     Ok(entries)
 }
 
-/// Returns the programs of a folder except those listed in `entries`.
+/// Returns the programs in a folder, except those already listed in `entries`.
 pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<Vec<NamedAgent>> {
     let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut found = Vec::new();
@@ -60,12 +60,11 @@ pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<
         if entries.iter().any(|entry| entry.source == source) {
             continue;
         }
-        let twice =
-            entries.iter().any(|entry| entry.name == bot.name).then(|| format!("there is a second {}", bot.name));
+        let twice = entries.iter().any(|entry| entry.name == bot.name).then(|| format!("duplicate name {}", bot.name));
         if let Some(why) = fault_of_name(&bot.name).or(twice) {
             let path = folder.join(&bot.name);
             anyhow::bail!(
-                "{}: {why}; rename the file, or enter it by [agents.NAME] and file = \"...\"",
+                "{}: {why}; rename the file, or list it as [agents.NAME] with file = \"...\"",
                 path.display()
             );
         }
@@ -74,7 +73,7 @@ pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<
     Ok(found)
 }
 
-/// File context of error messages.
+/// Agents file that is being parsed, for error messages and relative paths.
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -90,12 +89,12 @@ impl File<'_> {
         }
     }
 
-    /// Resolves a path relative to the folder of the file.
+    /// Resolves a path relative to the folder of the agents file.
     fn resolve(&self, name: &str) -> std::path::PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// Checks that the table has no other fields.
+    /// Checks that `table` has no fields except `fields`.
     fn check_fields(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
         let mut hint = did_you_mean(name, fields);
@@ -131,19 +130,19 @@ impl File<'_> {
             (None, Some(name)) => {
                 let path = self.resolve(name);
                 let found = BotProgram::detect(&path).map_err(|e| {
-                    let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
+                    let why = format!("{} cannot be read ({e}); paths are relative to this file", path.display());
                     wrong(fields.get("file"), &why)
                 })?;
-                let no_bot = || wrong(fields.get("file"), &format!("{} is not a bot: {BOTS}", path.display()));
+                let no_bot = || wrong(fields.get("file"), &format!("expected a bot, got {}: {BOTS}", path.display()));
                 AgentSource::Program(found.ok_or_else(no_bot)?)
             }
             (Some(_), Some(_)) => {
-                return Err(wrong(fields.get("file"), "it has a spec and a file; keep the one that plays"));
+                return Err(wrong(fields.get("file"), "expected either spec or file, got both; remove one"));
             }
             (None, None) => {
                 return Err(wrong(
                     None,
-                    "it needs spec = \"...\" (an agent, as `ludex agents` lists them) or file = \"...\"",
+                    "expected spec = \"...\" (an agent of `ludex agents`) or file = \"...\", got neither",
                 ));
             }
         };
@@ -151,13 +150,13 @@ impl File<'_> {
         let priced = match &source {
             AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.message),
             AgentSource::Program(_) if price_in.or(price_out).is_some() => {
-                Err("a program costs nothing; prices are for language models: leave them out".to_owned())
+                Err("prices: expected a language model, got a program; remove the prices".to_owned())
             }
             AgentSource::Program(_) => Ok(()),
         };
         priced.map_err(|why| wrong(fields.get("price_in").or(fields.get("price_out")), &why))?;
         let measured = fields.get("measured").map(|item| {
-            let again = "measured is written by `ludex agents check`; remove it and check again";
+            let again = "invalid measurements; remove the field measured and run `ludex agents check` again";
             let table = item.as_table_like().ok_or_else(|| wrong(Some(item), again))?;
             let of = format!("{of}measured: ");
             self.check_fields(table, &of, &MEASURED)?;
@@ -177,7 +176,7 @@ impl File<'_> {
 
     fn text_of<'t>(&self, table: &'t dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<&'t str>> {
         let Some(item) = table.get(field) else { return Ok(None) };
-        let wrong = || self.wrong(item.span(), &format!("{of}{field}: text in quotes is needed"));
+        let wrong = || self.wrong(item.span(), &format!("{of}{field}: expected text in quotes"));
         item.as_str().map(Some).ok_or_else(wrong)
     }
 
@@ -185,7 +184,7 @@ impl File<'_> {
     fn number(&self, table: &dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<f64>> {
         let Some(item) = table.get(field) else { return Ok(None) };
         let number = item.as_float().or_else(|| item.as_integer().map(|n| n as f64));
-        let wrong = || self.wrong(item.span(), &format!("{of}{field}: a number of at least 0 is needed, such as 2.5"));
+        let wrong = || self.wrong(item.span(), &format!("{of}{field}: expected a number of at least 0, such as 2.5"));
         number.filter(|x| x.is_finite() && *x >= 0.0).map(Some).ok_or_else(wrong)
     }
 }

@@ -10,10 +10,11 @@ use super::participant::Participant;
 use super::run_match::HostOptions;
 use super::series::Series;
 
-/// Plays one match of the agent against itself, and one against `random` on each seat; `limit` as in [`HostOptions`].
+/// Plays one match of the agent against itself, and one match per seat against `random`. `limit` is the time per move
+/// ([`HostOptions::limit`]).
 ///
 /// # Errors
-/// Returns the failure of the first match that the agent's fault ended.
+/// Returns the failure of the first match in which the agent was at fault.
 pub fn check(player: Participant, game: &GameRef, limit: Option<Duration>) -> Result<(), Unfit> {
     let random = Participant::new("random", game).map_err(|e| Unfit { why: e.to_string(), own: false })?;
     let seats = game.spec().players as usize;
@@ -38,6 +39,6 @@ pub fn check(player: Participant, game: &GameRef, limit: Option<Duration>) -> Re
 #[error("{why}")]
 pub struct Unfit {
     pub why: String,
-    /// True if the agent itself failed, false if a program or an endpoint that it needs did.
+    /// True if the agent itself failed; false if a program or an endpoint used by the agent failed.
     pub own: bool,
 }

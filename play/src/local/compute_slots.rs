@@ -1,7 +1,7 @@
-//! Limit on concurrent computation when many matches run in parallel.
+//! Limit on the number of agents that compute at the same time, for many parallel matches.
 //!
-//! Batched agents leave hundreds of matches waiting for hours. When a batch returns, all opponents must move at once;
-//! they take turns on the cores, so that none exceeds its time limit because of the others.
+//! With batched agents, hundreds of matches wait for hours. When a batch returns, all opponents must move at once. Each
+//! takes a slot before it computes, so that no opponent exceeds its time limit because too many compute at once.
 
 use parking_lot::{Condvar, Mutex};
 
@@ -11,7 +11,7 @@ pub struct Turns {
     left: Condvar,
 }
 
-/// Slot that is released on drop.
+/// Slot of an agent that computes; released on drop.
 pub(super) struct ComputeSlot<'a>(&'a Turns);
 
 impl Turns {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn concurrent_holders_never_exceed_slots() {
+    fn concurrent_agents_never_exceed_slots() {
         let (turns, inside, most) = (Turns::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {

@@ -10,7 +10,7 @@ use ludex_protocol::record::{AgentKind, RecordSeat};
 /// Agent that can take seats.
 #[derive(Clone)]
 pub struct Participant {
-    /// Name in records: the spec, unless the agent has a name.
+    /// Name in records: the agent's name if it has one, otherwise the spec.
     pub name: String,
     /// Spec in canonical form.
     pub spec: AgentSpec,
@@ -28,7 +28,7 @@ impl Participant {
         Ok(Participant { name: spec.to_string(), spec, agent })
     }
 
-    /// Returns the seat's entry in the record header.
+    /// Returns the entry of this agent's seat in the record header.
     pub(crate) fn record_seat(&self) -> RecordSeat {
         let kind = kind_of(&self.spec);
         let spec = (self.spec.class() != AgentClass::Remote).then(|| self.spec.to_string());
@@ -36,7 +36,7 @@ impl Participant {
     }
 }
 
-/// Returns the kind of an agent in records.
+/// Returns the agent kind that records give for `spec`.
 pub(crate) fn kind_of(spec: &AgentSpec) -> AgentKind {
     match spec.class() {
         AgentClass::Person => AgentKind::Human,

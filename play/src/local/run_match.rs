@@ -30,8 +30,8 @@ pub struct PlayedMatch {
     pub failure: Option<String>,
 }
 
-/// Returns the setup of a match without a clock between `players` (one per seat). `block` is the key of the match's
-/// block ([`block_key`]) and `turn` the position in the block; a single match has no `pair`.
+/// Returns the setup of a match without a clock between `players`, one per seat. `block` is the key of the match's
+/// block ([`block_key`]), `turn` the position in that block. A match outside a block has no `pair`.
 pub fn setup(
     game: &GameRef,
     players: &[&Participant],
@@ -45,7 +45,7 @@ pub fn setup(
     MatchSetup { pair, ..terms(game, seats, peeks, seed, block, turn) }
 }
 
-/// Returns the same setup for agents known only by their seat entries in the record.
+/// Returns the same setup as [`setup`], for agents known only by their seat entries in the record.
 pub(super) fn terms(
     game: &GameRef,
     seats: Vec<RecordSeat>,
@@ -62,9 +62,9 @@ pub(super) fn terms(
     MatchSetup::new(game.clone(), header, seed, salt)
 }
 
-/// Returns the key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names,
-/// sorted>:<seed>`, with the spec as the name of an unnamed agent. Episode names and salts derive from the key, so
-/// that a block has the same names on every machine.
+/// Returns the key of a block of matches on one seed: the SHA-256 of `ludex.v1:local:<game string>:<names,
+/// sorted>:<seed>`. The name of an unnamed agent is its spec. Episode names and salts are derived from the key, so
+/// they are equal on all machines.
 pub fn block_key(game: &GameRef, players: &[&Participant], seed: u64) -> Key {
     block_of(game, players.iter().map(|p| p.name.clone()).collect(), seed)
 }
@@ -75,20 +75,20 @@ pub(super) fn block_of(game: &GameRef, mut names: Vec<String>, seed: u64) -> Key
     key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, names.join("|")))
 }
 
-/// Options of the host for move requests.
+/// Options for the host's move requests to agents.
 #[derive(Clone, Copy, Default)]
 pub struct HostOptions<'a> {
-    /// Time limit per move. Agents that cannot be interrupted may exceed it, and batched agents
-    /// ([`Agent::is_batched`]) have none.
+    /// Time limit per move. Agents that cannot be interrupted may exceed the limit. Batched agents
+    /// ([`Agent::is_batched`]) have no limit.
     pub limit: Option<Duration>,
-    /// Slots for agents that compute, if many matches run in parallel.
+    /// Limit on the number of agents that compute at the same time, for many parallel matches.
     pub turns: Option<&'a Turns>,
-    /// Plays a seat's only legal action without a request, even in games with hidden information, since no local
-    /// agent can observe the timing.
+    /// True to play a seat's only legal action without a request, even in games with hidden information: local agents
+    /// cannot observe the timing.
     pub skip_forced: bool,
-    /// Counts a timeout as an infrastructure failure.
+    /// True to count a timeout as an infrastructure failure.
     pub late_is_infra: bool,
-    /// Journals that store the external calls of each seat.
+    /// Journals of the external calls of each seat.
     pub journals: Option<&'a dyn Journals>,
     /// Flag that aborts the match before its next move; the record ends with `aborted`.
     pub stop: Option<&'a AtomicBool>,
@@ -98,14 +98,14 @@ pub struct HostOptions<'a> {
 pub trait Journals: Send + Sync {
     /// Returns the journal of a seat.
     fn of(&self, seat: usize) -> &dyn Journal;
-    /// Takes the duration of the calls that `seat` replayed from its journal since the last call of this function, in
-    /// milliseconds. The duration counts as time of the move.
+    /// Returns the original duration, in milliseconds, of the calls that `seat` replayed from its journal since this
+    /// method was last called. The duration counts as time of the move.
     fn spared(&self, _seat: usize) -> u64 {
         0
     }
 }
 
-/// In-memory journal for the duration of a match, in which conversations find earlier calls.
+/// In-memory journal that lasts for one match. Agents with conversations look up their earlier calls in it.
 #[derive(Default)]
 struct Memory(Mutex<HashMap<String, Value>>);
 
@@ -120,12 +120,12 @@ impl Journal for Memory {
     }
 }
 
-/// Plays a match to its end without building frames.
+/// Plays a match to its end, without frames for a watcher.
 pub fn play_match(setup: MatchSetup, players: &[&Participant], asking: HostOptions) -> PlayedMatch {
     run(MatchMachine::new(setup, 0), &agents_of(players), asking, |_, _| {})
 }
 
-/// Plays a match to its end and calls `on_frame` with each frame for `watcher` as it happens.
+/// Plays a match to its end and calls `on_frame` with each frame for `watcher` as soon as the frame is built.
 pub fn play_observed(
     setup: MatchSetup,
     players: &[&Participant],
@@ -164,7 +164,7 @@ pub(super) fn run(
             _ => continue,
         };
         let agent = agents[seat];
-        // Reproducible agents use no time, so that their records are equal on all machines.
+        // Reproducible agents are charged no time, so that records of their matches are equal on all machines.
         if !agent.reproducible() {
             machine.start_agent_clock(now, seat);
         }
@@ -198,7 +198,7 @@ pub(super) fn run(
         due.extend(machine.handle(now, Input::Agent { seat, turn, did }));
     }
     if !machine.is_over() {
-        // No request is pending although the match has not ended. No rule leads here, and the record must state it.
+        // No request is pending although the match has not ended. This is a bug, which the record must show.
         machine.handle(now, Input::Abort(EndReason::InfraError));
     }
     agents.iter().for_each(|agent| agent.leave());
@@ -207,8 +207,8 @@ pub(super) fn run(
     PlayedMatch { record, failure }
 }
 
-/// Wraps an agent so that its failures and illegal moves count as infrastructure failures, for an opponent that is
-/// part of the test rather than under test.
+/// Wraps an agent so that its failures and illegal moves count as infrastructure failures. Used for opponents that are
+/// not themselves under test.
 pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| {
         let answer = agent.act(ask).and_then(|answer| lawful(ask, answer));
@@ -216,7 +216,7 @@ pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// Wraps an agent so that its only legal action is played without a request.
+/// Wraps an agent so that an only legal action is played without a request to the agent.
 pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| match ask.legal[..] {
         [only] => Ok(MoveReply::id(only)),
@@ -224,7 +224,7 @@ pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// Returns the reply if its move is legal.
+/// Returns `answer` if its move is legal, otherwise an error.
 fn lawful(ask: &MoveRequest, answer: MoveReply) -> Result<MoveReply, AgentError> {
     let legal = match &answer.mv {
         Some(Move::Id(id)) => Action::try_from(*id).is_ok_and(|a| ask.legal.contains(&a)),
@@ -234,7 +234,7 @@ fn lawful(ask: &MoveRequest, answer: MoveReply) -> Result<MoveReply, AgentError>
     if legal { Ok(answer) } else { Err(AgentError::failed(format!("expected a legal move, got {:?}", answer.mv))) }
 }
 
-/// Returns the illegal move that ended the match.
+/// Describes the illegal move that ended the match; `None` if the match ended otherwise.
 fn illegal_move(record: &Record) -> Option<String> {
     let at_fault = record.footer.at_fault.filter(|_| record.footer.reason == Some(EndReason::Illegal))?;
     let tries = record.events.iter().rev().find_map(|event| match event {

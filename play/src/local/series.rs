@@ -1,4 +1,4 @@
-//! Series of matches on all cores.
+//! Series of matches, played in parallel on all cores.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,12 +14,12 @@ use super::compute_slots::Turns;
 use super::participant::Participant;
 use super::run_match::{HostOptions, PlayedMatch, block_key, play_match, setup};
 
-/// Matches played by a plan.
+/// Series of planned matches with their players.
 pub struct Series {
     pub game: GameRef,
     /// Players; the plan refers to them by index.
     pub players: Vec<Participant>,
-    /// Matches of the plan. Those of one block form a pair.
+    /// Planned matches. The matches of one block form a pair.
     pub plan: Vec<Planned>,
     pub seeds: Seeds,
 }
@@ -28,7 +28,7 @@ impl Series {
     /// Plays match `k` of the plan.
     ///
     /// # Panics
-    /// Panics if the match is missing, or names a missing player.
+    /// Panics if the plan has no match `k`, or the match refers to a player that does not exist.
     pub fn play(&self, k: usize) -> PlayedMatch {
         self.play_asking(k, HostOptions::default())
     }
@@ -43,9 +43,10 @@ impl Series {
         play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
     }
 
-    /// Plays the whole plan on `jobs` threads; 0 means one per core, or up to [`GATHERED_JOBS`] with a batched
-    /// player. `done` receives each match with its index, in the order of the plan, once all earlier ones have
-    /// finished. If `done` breaks, the rest of the plan is skipped.
+    /// Plays the whole plan on `jobs` threads; 0: one per core, or up to [`GATHERED_JOBS`] with a batched player.
+    ///
+    /// `done` receives each match with its index, in plan order, once all earlier matches have finished. If `done`
+    /// returns `Break`, the rest of the plan is skipped.
     ///
     /// # Errors
     /// Returns the first error of `done`, without starting further matches, or an error if no thread can be started.
@@ -70,8 +71,8 @@ impl Series {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let (tx, rx) = mpsc::channel();
         std::thread::scope(|scope| {
-            // Bridge the plan in order instead of splitting it, to keep few results waiting. After an error the
-            // receiver is gone.
+            // Bridge the plan in order instead of splitting it, so that few results wait for earlier ones. After an
+            // error the receiver is closed.
             let all =
                 || (0..self.plan.len()).par_bridge().try_for_each_with(tx, |tx, k| tx.send((k, play(k))).map_err(drop));
             scope.spawn(|| pool.install(all));
@@ -80,7 +81,7 @@ impl Series {
             for (k, played) in rx {
                 early.insert(k, played);
                 while let Some(played) = early.remove(&next) {
-                    // Dropping the receiver keeps further matches from starting.
+                    // Dropping the receiver prevents further matches from starting.
                     if done(next, played)?.is_break() {
                         return Ok(());
                     }
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn series_is_independent_of_thread_count() {
+    fn series_records_do_not_depend_on_thread_count() {
         for (game, seats) in [
             ("tic_tac_toe", &["mcts sims=20", "random"][..]),
             ("kuhn_poker(players=3)", &["random", "mcts sims=20", "random"]),

@@ -14,15 +14,17 @@ use super::narrator::move_seen_of;
 use super::replay_cursor::ReplayCursor;
 use super::{MatchMachine, SeatState, Watcher};
 
-/// Stored reply to an earlier act, for a client that sends an act with the same turn and attempt again.
+/// Reply to an earlier act, for a client that repeats an act with the same turn and attempt.
 pub(super) struct EarlierReply {
-    /// True if the repeated move is the same: refused moves must match literally, accepted ones in any notation.
+    /// True if the repeated act has the same move. Refused moves must be literally equal; accepted moves may differ in
+    /// notation.
     pub(super) is_same: bool,
     pub(super) message: ServerMessage,
 }
 
 impl MatchMachine {
-    /// Returns the reply that `seat` received for the act with this key; `chosen` is the move of the repeated act.
+    /// Returns the reply that `seat` received for the act with key (`turn`, `attempt`). `chosen` is the move of the
+    /// repeated act.
     pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32, chosen: &Move) -> Option<EarlierReply> {
         self.with_log(|log| {
             let place = &self.places[seat];
@@ -32,7 +34,7 @@ impl MatchMachine {
         })
     }
 
-    /// Searches the turn that is open or whose joint move is incomplete.
+    /// Returns the earlier reply if its turn is still open or is part of an incomplete joint move.
     fn answered_now(
         &self,
         place: &SeatState,
@@ -48,7 +50,7 @@ impl MatchMachine {
         accepted_again(&self.setup, &*self.state, &act.record, act.bank_ms, chosen)
     }
 
-    /// Searches the turns in the log.
+    /// Returns the earlier reply if its turn is in the match log.
     fn answered_before(
         &self,
         log: &MatchLog,
@@ -74,7 +76,7 @@ impl MatchMachine {
     }
 }
 
-/// Returns a refused attempt of a turn and the attempts before it.
+/// Returns the refused attempt with number `attempt`, and the attempts before it.
 fn attempt_of(tries: &[RefusedMove], attempt: u32) -> Option<(&RefusedMove, &[RefusedMove])> {
     let at = attempt as usize;
     Some((tries.get(at)?, tries.get(..at)?))
@@ -106,14 +108,14 @@ fn refused_again(
     Some(EarlierReply { is_same: submitted == *chosen, message })
 }
 
-/// Returns the reply to an accepted act; `state` is the position before it.
+/// Returns the reply to an accepted act; `state` is the position before the move.
 pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, m: &MoveRecord, bank_ms: u64) -> ServerMessage {
     let text = move_seen_of(state, Watcher::Full, m).text.unwrap_or_default();
     let match_id = setup.header.episode.clone();
     ServerMessage::Accepted(Accepted { match_id, turn: m.turn, action: m.action, text, bank_ms })
 }
 
-/// Returns the reply to an act that is refused after the attempts `before` in the same turn.
+/// Returns the reply to a refused act; `before` has the earlier refused attempts of the turn.
 pub(super) fn refused_reply(
     setup: &MatchSetup,
     state: &dyn DynState,

@@ -1,4 +1,4 @@
-//! Game progress: applies moves, draws chance outcomes and requests the next moves.
+//! Progress of the game: applies moves, draws chance outcomes and requests moves.
 
 use ludex_env::recording::parsed_move;
 use ludex_env::{Seat, ToMove};
@@ -32,7 +32,7 @@ impl MatchMachine {
 
     fn play_one(&mut self, act: AcceptedMove) {
         if let Err(e) = play_move(&mut *self.state, &act.record) {
-            // `parse_move` returned this document; a game that refuses it now has a bug, and the match must not hang.
+            // `parse_move` returned this document, so a refusal is a bug in the game. The match must not hang.
             tracing::error!(match_id = self.id(), %e, "game refused its own canonical document");
         }
         self.record_move(act, false);
@@ -118,7 +118,7 @@ impl MatchMachine {
         self.play_one(AcceptedMove { record, attempt: 0, bank_ms });
     }
 
-    /// Requests the next move of a seat. Clients receive their frame from the narrator.
+    /// Requests the next move of a seat. Clients receive the request as a frame from the narrator.
     fn ask_seat(&mut self, seat: Seat) {
         let place = &mut self.places[seat];
         place.issued += 1;
@@ -127,7 +127,7 @@ impl MatchMachine {
             return;
         }
         place.asked = true;
-        // Emit the preceding events before the agent is called.
+        // Emit earlier events before the agent is called.
         self.narrate();
         self.out.push(Output::Ask(seat));
     }

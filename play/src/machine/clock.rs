@@ -2,42 +2,42 @@
 
 use ludex_protocol::record::Clock;
 
-/// Clocks of all seats, in milliseconds of one monotonic clock.
+/// Clocks of all seats. Times are in milliseconds of one monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Clocks {
     rule: Clock,
     bank: Vec<u64>,
     /// Running turn of each seat.
     running: Vec<Option<Running>>,
-    /// Start of the episode.
+    /// Start time of the episode.
     began: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Running {
     since: u64,
-    /// Time of the turn that is not charged to the bank.
+    /// Milliseconds per turn that are not charged to the bank.
     allowance: u64,
-    /// Deadline of the turn.
+    /// Deadline of the turn; `None`: no limit.
     until: Option<u64>,
     /// True while the clock is paused.
     paused: bool,
 }
 
-/// Returns the maximum duration of a turn with `bank` milliseconds left; `None` without a limit.
+/// Returns the maximum duration in ms of a turn with `bank` ms left in the bank; `None`: no limit.
 pub(super) fn budget(rule: &Clock, bank: u64, first: bool) -> Option<u64> {
     let limited = rule.move_ms.is_some() || rule.first_ms.is_some() || rule.bank_ms > 0;
     limited.then(|| allowance(rule, first).saturating_add(bank))
 }
 
-/// Returns the time of a turn that is not charged to the bank.
+/// Returns the milliseconds of a turn that are not charged to the bank.
 fn allowance(rule: &Clock, first: bool) -> u64 {
     let plain = rule.move_ms.unwrap_or(0);
     if first { rule.first_ms.unwrap_or(plain) } else { plain }
 }
 
 impl Clocks {
-    /// Creates full banks for `seats` seats; the episode starts at `now`.
+    /// Creates the clocks of `seats` seats with full banks, for an episode that starts at `now`.
     pub fn new(rule: Clock, seats: usize, now: u64) -> Self {
         Clocks { bank: vec![rule.bank_ms; seats], running: vec![None; seats], began: now, rule }
     }
@@ -47,12 +47,12 @@ impl Clocks {
         &self.bank
     }
 
-    /// Sets a bank to its last durable value after a restart.
+    /// Sets the bank of `seat` to its last durable value, after a restart.
     pub fn set_bank(&mut self, seat: usize, ms: u64) {
         self.bank[seat] = ms;
     }
 
-    /// Starts the clock of a turn that has been written to the socket. A running clock is unchanged.
+    /// Starts the clock of a turn that has been written to the socket. If the clock is already running, does nothing.
     pub fn start(&mut self, seat: usize, first: bool, now: u64) {
         let left = budget(&self.rule, self.bank[seat], first);
         self.run(seat, first, now, left);
@@ -103,13 +103,13 @@ impl Clocks {
         self.running[seat].and_then(|r| r.until).map_or(0, |until| until.saturating_sub(now))
     }
 
-    /// Returns the milliseconds used by the running turn.
+    /// Returns the milliseconds that the running turn of `seat` has used.
     pub fn used(&self, seat: usize, now: u64) -> u64 {
         self.running[seat].map_or(0, |r| now.saturating_sub(r.since))
     }
 
-    /// Stops the clock of an accepted move and returns the time used. Time beyond the allowance is taken from the
-    /// bank, then the increment is added.
+    /// Stops the clock of `seat` after an accepted move and returns the milliseconds used. Time beyond the allowance is
+    /// taken from the bank; then the increment is added to the bank.
     pub fn stop(&mut self, seat: usize, now: u64) -> u64 {
         let Some(r) = self.running[seat].take() else { return 0 };
         let used = now.saturating_sub(r.since);
@@ -118,17 +118,18 @@ impl Clocks {
         used
     }
 
-    /// Stops all clocks without charging a bank, for a match that ended.
+    /// Stops all clocks without charging the banks, at the end of a match.
     pub fn halt(&mut self) {
         self.running.fill(None);
     }
 
-    /// Returns the next deadline in ms and its seat; `None` stands for the episode.
+    /// Returns the next deadline in ms and the seat that it applies to; for the deadline of the episode, the seat is
+    /// `None`.
     pub fn next(&self) -> Option<(u64, Option<usize>)> {
         let runs = |r: &Option<Running>| r.filter(|r| !r.paused);
         let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some((runs(r)?.until?, Some(seat))));
         let episode = self.rule.episode_ms.map(|ms| (self.began.saturating_add(ms), None));
-        // Ties: seats before the episode, lower seats first.
+        // On ties, seats precede the episode, and lower seats precede higher ones.
         seats.chain(episode).min_by_key(|&(at, seat)| (at, seat.unwrap_or(usize::MAX)))
     }
 }
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn bank_is_charged_and_incremented() {
+    fn bank_is_charged_and_increment_is_added() {
         let mut c = Clocks::new(rule(Some(0), 1_000, 20), 2, 0);
         c.start(1, true, 0);
         assert_eq!(c.stop(1, 300), 300);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn first_move_and_episode_have_separate_limits() {
+    fn first_move_and_episode_have_their_own_limits() {
         let clock = Clock { first_ms: Some(500), episode_ms: Some(2_000), ..rule(Some(100), 0, 0) };
         let mut c = Clocks::new(clock, 1, 1_000);
         c.start(0, true, 1_000);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn unlimited_clock_limits_only_agents() {
+    fn host_limit_applies_to_agents_without_a_clock_rule() {
         let mut c = Clocks::new(rule(None, 0, 0), 1, 0);
         c.start(0, true, 0);
         assert_eq!((c.next(), budget(&rule(None, 0, 0), 0, true)), (None, None));

@@ -1,4 +1,4 @@
-//! The end of a match, and its record.
+//! End of a match and completion of its record.
 
 use ludex_env::recording::hex_text;
 use ludex_env::{Seat, ToMove};
@@ -8,8 +8,9 @@ use super::MatchMachine;
 use super::interface::{LogRow, Output};
 
 impl MatchMachine {
-    /// Records the acts of a turn cut short by the end: submitted parts of a joint move, and the refused attempts of
-    /// the seat at fault as a move without an action. All parts of an unfinished joint move have `more`.
+    /// Records the acts of a turn that the end of the match interrupted: the submitted parts of a joint move, and the
+    /// refused attempts of the seat at fault (as a move without an action). All parts of an unfinished joint move have
+    /// `more`.
     fn record_unfinished(&mut self, at_fault: Option<Seat>) {
         let more = matches!(self.state.turn(), ToMove::Simultaneous(_));
         for seat in 0..self.places.len() {
@@ -53,7 +54,7 @@ impl MatchMachine {
         let mut returns = self.state.returns();
         let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
         if returns.iter().any(|r| !r.is_finite()) {
-            // Records cannot hold such numbers. The rules are wrong, so no seat is at fault.
+            // Records cannot contain non-finite numbers. The rules are at fault, so no seat is.
             tracing::error!(match_id = self.setup.header.episode, ?returns, "game returned non-finite scores");
             returns.fill(0.0);
             (reason, at_fault) = (EndReason::InfraError, None);

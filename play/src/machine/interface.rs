@@ -21,23 +21,24 @@ use super::watcher::Watcher;
 #[derive(Clone)]
 pub struct MatchSetup {
     pub game: GameRef,
-    /// Header of the record: id, game, seats, clock, policy, commitment, length of the start.
+    /// Header of the record: id, game, seats, clock, policy for illegal moves, seed commitment, number of start moves.
     pub header: Header,
     pub seats: Vec<SeatSetup>,
-    /// True if a seat with one legal action moves without a request (perfect information only).
+    /// True if a seat's only legal action is played without a request. Applies only to games with perfect information.
     pub skip_forced: bool,
     pub seed: u64,
     /// Salt of the seed commitment.
     pub salt: [u8; 16],
-    /// True if seed, salt and digest may be published at the end, since no other running match shares the seed.
+    /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
-    /// Milliseconds to wait for a disconnected client. `None`: no limit, with the seat's clock paused meanwhile.
+    /// Milliseconds to wait for a disconnected client. `None`: no limit, and the seat's clock is paused until the
+    /// client reconnects.
     pub grace_ms: Option<u64>,
-    /// Run of the match, for the record only.
+    /// Name of the run that the match belongs to; only copied to the record.
     pub run: Option<String>,
-    /// Pair of the match, for the record only.
+    /// Id of the pair that the match belongs to; only copied to the record.
     pub pair: Option<String>,
-    /// Returns of the mirror match on the same seed, for the record only; empty without one.
+    /// Returns of the mirror match on the same seed, or empty without a mirror match; only copied to the record.
     pub mirror: Vec<f64>,
     /// Part of the game to play.
     pub excerpt: Excerpt,
@@ -46,7 +47,8 @@ pub struct MatchSetup {
 }
 
 impl MatchSetup {
-    /// Creates the setup of a complete match between in-process agents. A header without a commitment gets one.
+    /// Creates the setup of a complete match between in-process agents. If the header has no seed commitment, one is
+    /// added.
     pub fn new(game: GameRef, mut header: Header, seed: u64, salt: [u8; 16]) -> Self {
         header.seed_commit.get_or_insert_with(|| seed_commit(&salt, seed));
         MatchSetup {
@@ -78,22 +80,22 @@ impl MatchSetup {
 pub struct SeatSetup {
     /// True for a client, false for an in-process agent.
     pub remote: bool,
-    /// Views sent with its turns.
+    /// Views that are sent with the seat's turns.
     #[serde(default)]
     pub views: Vec<MatchView>,
-    /// True for tensors in OpenSpiel's layout.
+    /// True to send tensors in OpenSpiel's layout.
     #[serde(default)]
     pub openspiel: bool,
-    /// Join request that filled the seat.
+    /// Id of the join request that filled the seat.
     #[serde(default)]
     pub join: Option<String>,
 }
 
-/// Input of the machine.
+/// Input to the match machine.
 #[derive(Clone, Debug)]
 pub enum Input {
     Start,
-    /// Move by a client.
+    /// Move submitted by a client.
     Act {
         seat: Seat,
         /// Id of the request.
@@ -103,7 +105,7 @@ pub enum Input {
     /// Outcome of an in-process agent's turn.
     Agent {
         seat: Seat,
-        /// Turn of the outcome; outcomes of turns that are not open are dropped.
+        /// Turn that the outcome belongs to; outcomes of turns that are not open are dropped.
         turn: u32,
         did: AgentOutcome,
     },
@@ -115,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Seat that is resigned on behalf of its agent.
+    /// Seat that the host resigns on behalf of its agent.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),
@@ -134,7 +136,7 @@ pub enum AgentOutcome {
     },
     Resign,
     Failed {
-        /// Reason for the end of the match: `agent_error`, `timeout`, or `infra_error` where no seat is at fault.
+        /// Reason for the end of the match: `agent_error`, `timeout`, or `infra_error` (no seat is at fault).
         reason: EndReason,
         message: String,
     },
@@ -159,7 +161,7 @@ impl From<Result<MoveReply, AgentError>> for AgentOutcome {
     }
 }
 
-/// Output of the machine; outputs are in order of effect.
+/// Output of the match machine. Outputs must take effect in order.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// Reply to a client's request.
@@ -174,14 +176,14 @@ pub enum Output {
         to: Watcher,
         frame: Box<MatchFrame>,
     },
-    /// Row to persist. In rated matches later outputs wait until it is durable.
+    /// Row to persist. In rated matches, later outputs must wait until the row is durable.
     Persist(Box<LogRow>),
-    /// Request to an in-process agent: see [`MatchMachine::agent_request`](super::MatchMachine::agent_request).
+    /// Seat whose in-process agent must move: see [`MatchMachine::agent_request`](super::MatchMachine::agent_request).
     Ask(Seat),
     Over,
 }
 
-/// Row in the log of a running match, from which the match is restored.
+/// Row in the persisted log of a running match. The match is restored from these rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "row", rename_all = "snake_case")]
 pub enum LogRow {
@@ -189,20 +191,20 @@ pub enum LogRow {
     Refused {
         seat: Seat,
         tried: RefusedMove,
-        /// Reply to the client.
+        /// Reply that the client received.
         answer: Box<ActRefused>,
     },
     /// Record of the ended match.
     End(Box<Record>),
 }
 
-/// Accepted move, with the clock after it.
+/// Accepted move with the remaining bank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AcceptedMove {
-    /// Move as recorded, but without its refused attempts and the flag of a joint turn.
+    /// Move as recorded, without refused attempts and without the flag `more` of joint moves.
     #[serde(flatten)]
     pub record: MoveRecord,
-    /// Number of refused attempts before it.
+    /// Number of refused attempts before the move in the same turn.
     #[serde(rename = "try")]
     pub attempt: u32,
     /// Remaining bank of the seat after the move.
@@ -215,11 +217,11 @@ impl AcceptedMove {
     }
 }
 
-/// Move request for an in-process agent. Owns its data, so that another thread can use it.
+/// Move request to an in-process agent that owns its data and can be sent to another thread.
 pub struct OwnedMoveRequest {
     pub seat: Seat,
     pub turn: u32,
-    /// Milliseconds until the machine ends the turn.
+    /// Milliseconds until the turn times out.
     pub left_ms: u64,
     pub legal: Vec<u32>,
     pub(super) state: Box<dyn DynState>,
@@ -230,7 +232,7 @@ pub struct OwnedMoveRequest {
 }
 
 impl OwnedMoveRequest {
-    /// Borrows the request in the form that agents take.
+    /// Borrows the request as the [`MoveRequest`] that agents receive.
     pub fn ask(&self) -> MoveRequest<'_> {
         let ask = MoveRequest::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Own(&self.key));
         let ask = ask.with_attempts(&self.attempts);

@@ -1,4 +1,4 @@
-//! Log of a match. The record, the frames and the replies for old turns are built from it.
+//! Log of a match. Records, frames and repeated replies are built from this log.
 
 use std::io::{Read, Write};
 
@@ -10,16 +10,16 @@ use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-/// Size in bytes up to which packed logs stay uncompressed: compressing one costs as much as a short match.
+/// Maximum size in bytes of packed logs that are left uncompressed: compression takes as long as a short match.
 const SMALL: usize = 3_000;
-/// First byte of a compressed log. JSON never starts with it.
+/// First byte of a compressed log. No JSON text starts with this byte.
 const DEFLATED: u8 = 0;
 
 /// Events, banks and presence changes of one match.
 pub(super) struct MatchLog {
     pub(super) begun: bool,
     log: Log,
-    /// Bank of the mover after each event; empty for clocks without banks.
+    /// Bank in ms of the seat that moved, after each event; empty for clocks without banks.
     banks: Vec<u64>,
     pub(super) presence: Vec<Presence>,
 }
@@ -31,7 +31,7 @@ enum Log {
     Closed(Record),
 }
 
-/// Packed form of the log of an ended match.
+/// Content of a packed log.
 #[derive(Serialize, Deserialize)]
 struct Remains {
     record: Record,
@@ -42,7 +42,7 @@ struct Remains {
 /// Lost or restored connection.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Presence {
-    /// Number of events before the change.
+    /// Number of events before the connection was lost or restored.
     pub(super) at: usize,
     pub(super) seat: u32,
     pub(super) online: bool,
@@ -51,7 +51,7 @@ pub(super) struct Presence {
 impl MatchLog {
     /// Creates the log of a match that has not started.
     pub(super) fn new(header: Header) -> Self {
-        // Only a parameter outside the range of a double has no canonical form, and no game has such a parameter.
+        // Canonical forms lack only parameters outside the range of a double, and no game has one.
         let log = match RecordBuilder::begin(header.clone()) {
             Ok(history) => Log::Open(history),
             Err(error) => {
@@ -84,7 +84,7 @@ impl MatchLog {
         }
     }
 
-    /// Appends an event; `bank` is the mover's bank after it.
+    /// Appends an event; `bank` is the bank in ms of the seat that moved, after the event.
     pub(super) fn push(&mut self, event: RecordEvent, bank: u64) {
         let Log::Open(history) = &mut self.log else { return };
         let clock = &history.header().clock;
@@ -109,12 +109,12 @@ impl MatchLog {
         Ok(())
     }
 
-    /// Ends the match with a record from before a restart.
+    /// Ends the match with a record that was written before a restart.
     pub(super) fn close(&mut self, record: Record) {
         self.log = Log::Closed(record);
     }
 
-    /// Returns the mover's bank after event `n`.
+    /// Returns the bank in ms, after event `n`, of the seat that moved.
     pub(super) fn bank(&self, n: usize) -> u64 {
         self.banks.get(n).copied().unwrap_or(0)
     }
@@ -123,8 +123,8 @@ impl MatchLog {
         self.presence.push(Presence { at: self.events().len(), seat, online });
     }
 
-    /// Compresses the log of an ended match; `None` while the match runs. Of the notes only `say` remains, since
-    /// frames use nothing else.
+    /// Compresses the log of an ended match; `None` while the match runs. All notes except `say` are dropped, since
+    /// frames do not use them.
     pub(super) fn pack(&self) -> Option<Box<[u8]>> {
         let mut record = self.record()?.clone();
         for event in &mut record.events {

@@ -1,7 +1,7 @@
-//! Builds the frames of a match for each watcher, numbered per watcher without gaps.
+//! Builds the frames of a match for each watcher. Each watcher's frames are numbered without gaps.
 //!
-//! Frames are a function of the setup and the [`MatchLog`], so none is stored: a narrator present from the start
-//! builds each frame as events happen, and a new one rebuilds all of them for a watcher added later.
+//! Frames are a function of the setup and the [`MatchLog`], so they are not stored. A narrator created with the match
+//! builds each frame as events happen. For a watcher that is added later, a new narrator rebuilds all earlier frames.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use super::match_log::MatchLog;
 use super::replay_cursor::ReplayCursor;
 use super::watcher::Watcher;
 
-/// Receiver of frames in order of effect.
+/// Callback that receives the frames in order.
 pub(super) type FrameSink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
 
 /// Watcher with its frame counter.
@@ -29,32 +29,32 @@ struct Subscriber {
     to: Watcher,
     /// Number of the next frame.
     next: u64,
-    /// Texts revealed so far, none of which is sent twice.
+    /// Texts revealed so far. A text that a game repeats is not sent again.
     revealed: HashSet<String>,
 }
 
-/// Frame builder for a set of watchers; see the [module](self).
+/// Builder of the frames for a set of watchers; see the [module](self).
 pub(super) struct Narrator {
     position: ReplayCursor,
     phase: Option<&'static str>,
     returns: Vec<f64>,
     banks: Vec<u64>,
-    /// Number of turns of each seat so far.
+    /// Number of turns issued to each seat so far.
     issued: Vec<u32>,
     /// Number of presence changes emitted so far.
     present: usize,
     begun: bool,
     ended: bool,
-    /// True if events for seats with the picture view carry a picture.
+    /// True if events carry a picture, for seats that requested the picture view.
     draws: bool,
-    /// Cells touched by the last transition; empty if no seat has the picture view.
+    /// Cells touched by the last transition; empty if no seat requested the picture view.
     touched: Vec<String>,
-    /// Subscribed watchers in the order of [`Watcher`].
+    /// Subscribed watchers, sorted by [`Watcher`].
     subscribers: Vec<Subscriber>,
 }
 
 impl Narrator {
-    /// Creates a narrator for `watchers` before the first frame.
+    /// Creates a narrator for `watchers` that has emitted no frames.
     pub(super) fn new(setup: &MatchSetup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
         let position = ReplayCursor::new(&*setup.game);
         let seats = setup.seats.len();
@@ -75,7 +75,7 @@ impl Narrator {
         }
     }
 
-    /// Adds pictures to the events of seats with the picture view, for watchers that follow the match live.
+    /// Enables pictures in events, for watchers of a running match.
     pub(super) fn drawing(mut self) -> Self {
         self.draws = true;
         self
@@ -86,13 +86,13 @@ impl Narrator {
         self.subscribers.iter().any(|subscriber| subscriber.to == to)
     }
 
-    /// Takes over the watchers of another narrator that has emitted the same events.
+    /// Moves the watchers of `other` to this narrator. Both narrators must have emitted the same events.
     pub(super) fn join(&mut self, other: Narrator) {
         self.subscribers.extend(other.subscribers);
         self.subscribers.sort_by_key(|subscriber| subscriber.to);
     }
 
-    /// Emits the frames of new events. Events carry the requested views.
+    /// Emits the frames of the events since the last call. Event frames carry the requested views.
     pub(super) fn emit(&mut self, setup: &MatchSetup, log: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
         if log.begun && !self.begun {
             self.begun = true;
@@ -118,7 +118,7 @@ impl Narrator {
         sink(subscriber.to, frame);
     }
 
-    /// Sends an event with views of the current position.
+    /// Sends an event frame with views of the current position.
     fn event(
         &mut self,
         subscriber: usize,
@@ -136,7 +136,7 @@ impl Narrator {
         self.send(subscriber, MatchFrame::Event(Box::new(event)), sink);
     }
 
-    /// Returns views of the current position. A picture marks the cells touched last.
+    /// Returns views of the current position. In a picture, the cells touched by the last transition are marked.
     fn view(&self, viewer: Viewer, views: &[MatchView], layout: Layout) -> SeatView {
         let mut view = view_of(&*self.position.state, viewer, views, layout);
         if let Some(picture) = &mut view.picture {
@@ -187,7 +187,7 @@ impl Narrator {
         }
     }
 
-    /// Sends each watcher its view of one transition, then the resulting changes and move requests.
+    /// Sends each watcher's view of one transition, followed by changes (rewards, reveals, phase) and move requests.
     fn send_transition(
         &mut self,
         setup: &MatchSetup,
@@ -304,7 +304,7 @@ impl Narrator {
     }
 }
 
-/// Returns the event that `to` receives for a move or an outcome; `before` is the position before it.
+/// Returns the event that `to` receives for a move or a chance outcome; `before` is the position before `event`.
 fn event_for(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
     let EventView { action, text } = seen_of(before, to, event);
     let text = text?;
@@ -314,7 +314,7 @@ fn event_for(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<
     })
 }
 
-/// Returns the view that `to` has of a move or an outcome.
+/// Returns the part of a move or a chance outcome that `to` may see.
 pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> EventView {
     match event {
         RecordEvent::Move(m) => move_seen_of(before, to, m),
@@ -328,7 +328,7 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
     }
 }
 
-/// Returns the view that `to` has of a move. Full spectators get the mover's view.
+/// Returns the part of a move that `to` may see. Full spectators see the same as the seat that moved.
 pub(super) fn move_seen_of(before: &dyn DynState, to: Watcher, m: &MoveRecord) -> EventView {
     let seat = m.seat as usize;
     let viewer = if to == Watcher::Full { Viewer::Seat(seat) } else { to.viewer() };
@@ -342,7 +342,7 @@ pub(super) fn move_seen_of(before: &dyn DynState, to: Watcher, m: &MoveRecord) -
     }
 }
 
-/// Returns the final message of a match that has ended.
+/// Returns the `match_end` message of a match that has ended.
 fn end_of(setup: &MatchSetup, footer: &Footer) -> MatchEnd {
     let reason = footer.reason.unwrap_or(EndReason::Aborted);
     let released = |text: &Option<String>| text.clone().filter(|_| setup.release);

@@ -1,4 +1,4 @@
-//! Position that follows the events of a match.
+//! Cursor over the events of a match, with the position after each event.
 
 use ludex_env::message_views::touched;
 use ludex_env::recording::parsed_move;
@@ -6,7 +6,7 @@ use ludex_env::{DynGame, DynState, ToMove};
 use ludex_protocol::error::Refusal;
 use ludex_protocol::record::{MoveRecord, RecordEvent};
 
-/// Position after a prefix of the events. Moves are played unchecked, since the same machine recorded them.
+/// Position after the first `at` events. Moves are not checked for legality, since the same machine recorded them.
 pub(super) struct ReplayCursor {
     pub(super) state: Box<dyn DynState>,
     /// Number of events played.
@@ -19,8 +19,8 @@ impl ReplayCursor {
         ReplayCursor { state: game.start(), at: 0 }
     }
 
-    /// Returns the next transition: one event, or all moves of a joint turn. `None` at the end, and at an incomplete
-    /// turn.
+    /// Returns the next transition: one event, or all moves of a joint turn. Returns `None` at the end of the events or
+    /// if the next joint turn is incomplete.
     pub(super) fn next<'e>(&self, events: &'e [RecordEvent]) -> Option<&'e [RecordEvent]> {
         let rest = events.get(self.at..)?;
         let more = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.more);
@@ -34,7 +34,7 @@ impl ReplayCursor {
         }
     }
 
-    /// Returns the cells touched by `transition`, which must come next.
+    /// Returns the cells touched by `transition`, which must be the next transition.
     pub(super) fn touched(&self, transition: &[RecordEvent]) -> Vec<String> {
         let moves = transition.iter().filter_map(|event| match event {
             RecordEvent::Move(m) => Some((m.seat as usize, m.action)),

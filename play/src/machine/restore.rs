@@ -1,4 +1,4 @@
-//! Restores a match from its persisted rows.
+//! Restoration of a match from its persisted rows.
 
 use ludex_env::Seat;
 use ludex_protocol::record::{EndReason, Record};
@@ -7,12 +7,13 @@ use super::MatchMachine;
 use super::interface::{LogRow, MatchSetup, Output};
 
 impl MatchMachine {
-    /// Restores a running match from its rows and returns the pending requests to in-process agents. Recorded moves
-    /// are not requested again, chance is redrawn from the seed, clocks resume at their last durable values, and no
-    /// client is connected; clients get a `resync` when they reconnect.
+    /// Restores a running match from its rows and returns the pending requests to in-process agents.
+    ///
+    /// Recorded moves are not requested again, chance is redrawn from the seed, and clocks resume at their last durable
+    /// values. No client is connected; each client gets a `resync` when it reconnects.
     ///
     /// # Errors
-    /// Returns the number of the first row that does not apply, because the store or the rules changed.
+    /// Returns an error with the number of the first row that cannot be applied because the store or the rules changed.
     pub fn restore(setup: MatchSetup, rows: Vec<LogRow>, now: u64) -> Result<(Self, Vec<Output>), String> {
         let mut m = MatchMachine::new(setup, now);
         m.again(rows, now)?;
@@ -23,7 +24,7 @@ impl MatchMachine {
         Ok((m, asks.into_iter().map(Output::Ask).collect()))
     }
 
-    /// Restores a match that had ended, with its record, for clients that did not receive the end.
+    /// Restores an ended match from its rows and record, for clients that did not receive the end.
     ///
     /// # Errors
     /// Same as [`MatchMachine::restore`].
@@ -76,7 +77,7 @@ impl MatchMachine {
                 self.count_try(seat, tried, &answer.message);
                 Ok(())
             }
-            LogRow::End(_) => Err("expected a move, got the end of a running match".into()),
+            LogRow::End(_) => Err("expected the row of a move, got the end of the match".into()),
         }
     }
 }

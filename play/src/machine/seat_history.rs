@@ -1,4 +1,4 @@
-//! Observed history of an episode for in-process agents.
+//! Observed history of an episode, for in-process agents.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::narrator::seen_of;
 use super::replay_cursor::ReplayCursor;
 use super::watcher::Watcher;
 
-/// Moves and outcomes visible to one seat, extended at each move request and never rebuilt.
+/// Moves and chance outcomes visible to one seat. New events are appended at each move request.
 pub(super) struct SeatHistory {
     position: ReplayCursor,
     pub(super) past: Arc<Vec<ObservedMove>>,
-    /// Texts revealed so far, since games may repeat them.
+    /// Texts revealed so far, used to skip texts that a game repeats.
     revealed: HashSet<String>,
 }
 
@@ -24,10 +24,10 @@ impl SeatHistory {
         SeatHistory { position: ReplayCursor::new(game), past: Arc::default(), revealed: HashSet::new() }
     }
 
-    /// Appends the part of the new events that `seat` can see.
+    /// Appends the events since the last call, as seen by `seat`.
     pub(super) fn grow(&mut self, seat: Seat, events: &[RecordEvent]) {
         while let Some(transition) = self.position.next(events) {
-            // Copies only while an earlier move request is still in use.
+            // Clones the history only while an earlier move request still holds it.
             let past = Arc::make_mut(&mut self.past);
             for event in transition {
                 let seen = seen_of(&*self.position.state, Watcher::Seat(seat), event);
@@ -47,14 +47,14 @@ impl SeatHistory {
     }
 }
 
-/// Adds a text to the reveals after the last move; texts before the first move are dropped.
+/// Adds a revealed text to the last move. Texts revealed before the first move are dropped.
 fn add_reveal(past: &mut [ObservedMove], text: String) {
     if let Some(last) = past.last_mut() {
         last.reveals.push(text);
     }
 }
 
-/// Appends a move, an outcome or a reveal from an event frame.
+/// Appends a move, a chance outcome or a reveal from an event frame.
 pub(crate) fn append(past: &mut Vec<ObservedMove>, event: &EventKind) {
     let mut add = |by: Mover, action: Option<u32>, text: &String| {
         past.push(ObservedMove { by, action, text: text.clone(), reveals: Vec::new() });

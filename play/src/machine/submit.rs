@@ -1,4 +1,4 @@
-//! Moves submitted by seats: request keys, refusal and acceptance.
+//! Moves submitted by seats: repeated requests, refusal and acceptance.
 
 use ludex_env::recording::submitted_move;
 use ludex_env::{ParsedMove, PriorAttempt, Seat};
@@ -11,19 +11,22 @@ use super::MatchMachine;
 use super::act_replies::{accepted, refused_reply};
 use super::interface::{AcceptedMove, AgentOutcome, LogRow, Output};
 
-/// Move as a client or an agent submitted it.
+/// Move submitted by a client or an in-process agent.
 pub(super) struct GivenMove {
     seat: Seat,
     chosen: Move,
     notes: Option<Notes>,
-    /// Id of a client's request; `None` for in-process agents.
+    /// Id of the client's request; `None` for in-process agents.
     re: Option<i64>,
 }
 
 impl MatchMachine {
-    /// Handles a client's act by its key (turn, attempt). A known key with the same move repeats the first reply;
-    /// with another move it is a conflict, or stale in an earlier turn. An unknown key is stale in an earlier turn,
-    /// and otherwise not yet due. None of these uses up a try.
+    /// Handles a client's act by its key (turn, attempt).
+    ///
+    /// If an act with this key and the same move was handled before, the reply is repeated. If the moves differ, the
+    /// act is refused with `conflict`, or with `stale_turn` once the turn is over. An act with an unknown key is
+    /// refused with `stale_turn` if its turn is over, otherwise with `not_your_turn`. None of these refusals counts as
+    /// a try.
     pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
         let Some(chosen) = act.as_move() else {
             let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, proposal");
@@ -40,8 +43,8 @@ impl MatchMachine {
             (Some(answered), _) if answered.is_same => return self.reply(seat, re, answered.message),
             (Some(_), _) => {
                 let code = if stale { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
-                let text =
-                    format!("expected the move first sent for turn {} try {}, got another one", act.turn, act.attempt);
+                let (turn, attempt) = (act.turn, act.attempt);
+                let text = format!("expected the move first sent for turn {turn} try {attempt}, got a different move");
                 Refusal::new(code, text)
             }
             _ if self.is_over() => Refusal::new(ErrorCode::MatchOver, "the match is over"),
@@ -58,7 +61,7 @@ impl MatchMachine {
         self.reply(seat, re, e.into());
     }
 
-    /// Applies the outcome of an in-process agent's turn. Outcomes of turns that are no longer open are dropped.
+    /// Applies the outcome of an in-process agent's turn. If the turn is no longer open, the outcome is dropped.
     pub(super) fn agent(&mut self, now: u64, seat: Seat, turn: u32, did: AgentOutcome) {
         let expected = self.places.get(seat).is_some_and(|p| p.asked && p.issued.checked_sub(1) == Some(turn));
         if self.is_over() || !expected {
@@ -76,7 +79,7 @@ impl MatchMachine {
         }
     }
 
-    /// Plays a submitted move in the open turn of its seat.
+    /// Plays a submitted move in the open turn of the seat.
     fn play(&mut self, now: u64, mut given: GivenMove) {
         given.notes = given.notes.filter(|n| !n.is_empty());
         let seat = given.seat;
@@ -108,7 +111,7 @@ impl MatchMachine {
         AcceptedMove { record, attempt, bank_ms: self.clocks.banks()[seat] }
     }
 
-    /// Counts a refused attempt, replies, and applies the policy for illegal moves once no tries are left.
+    /// Counts a refused attempt and replies to it. Once no tries are left, applies the policy for illegal moves.
     fn refuse(&mut self, now: u64, given: GivenMove, why: Refusal) {
         let GivenMove { seat, chosen, notes, re } = given;
         if re.is_none() {
@@ -148,7 +151,7 @@ impl MatchMachine {
         self.apply(act);
     }
 
-    /// Counts a refused attempt in the open turn.
+    /// Adds a refused attempt to the open turn.
     pub(super) fn count_try(&mut self, seat: Seat, tried: RefusedMove, why: &str) {
         let place = &mut self.places[seat];
         if !self.setup.seats[seat].remote {

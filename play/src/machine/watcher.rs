@@ -1,4 +1,4 @@
-//! Recipients of match frames.
+//! Watchers, which are the recipients of match frames.
 
 use ludex_env::{Seat, Viewer};
 
@@ -8,12 +8,12 @@ pub enum Watcher {
     Seat(Seat),
     /// Spectators that see public information only.
     Public,
-    /// Spectators that see hidden information as well.
+    /// Spectators that see all information, including hidden information.
     Full,
 }
 
 impl Watcher {
-    /// Returns the viewer whose view of the position applies.
+    /// Returns the viewer of positions that corresponds to this watcher.
     pub fn viewer(self) -> Viewer {
         match self {
             Watcher::Seat(s) => Viewer::Seat(s),

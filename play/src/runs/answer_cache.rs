@@ -1,8 +1,9 @@
-//! Cache of replies within a run: in the phases of a part that its key `once` lists, an agent receives one move
-//! request per game, seat and view. Replies are stored in the run's folder.
+//! Cache of replies within a run. A part lists game phases in its key `once`. In these phases, an agent receives one
+//! move request per game, seat and view, and the reply is reused in later matches. Replies are stored in the run's
+//! folder.
 //!
-//! The random stream of a cached reply does not depend on the match, so the reply is the same whichever match comes
-//! first. A reused reply costs nothing: its notes name the episode of the original reply instead of calls.
+//! The random stream of a cached reply does not depend on the match, so the reply does not depend on the order of the
+//! matches. The notes of a reused reply name the episode of the original reply, and have no calls and no cost.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -23,13 +24,14 @@ use sha2::{Digest as _, Sha256};
 use super::folder::append;
 use crate::local::Participant;
 
-/// Returns the request of a cached reply.
+/// Returns the request that a cached reply belongs to.
 fn question(line: &OnceLine) -> Question {
     let OnceLine { agent, spec, game, seat, phase, asked, .. } = line;
     [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
 }
 
-/// Returns a cached reply for a match. In the episode that produced the reply, its notes hold the calls.
+/// Returns a cached reply for the match `episode`. Its notes have the calls only in the episode that produced the
+/// reply.
 fn reply(line: &OnceLine, episode: &str) -> MoveReply {
     let mut notes = line.notes.clone();
     if episode != line.episode {
@@ -38,18 +40,18 @@ fn reply(line: &OnceLine, episode: &str) -> MoveReply {
     MoveReply { mv: Some(line.mv.clone()), notes }
 }
 
-/// Agent, spec, game, seat, phase and request digest.
+/// Cache key: agent, spec, game, seat, phase and digest of the request.
 type Question = [String; 6];
 
 /// Name of the note with the episode of the original reply.
 pub(crate) const NOTE: &str = "once";
 
-/// Rule for the move requests of a part whose replies are cached.
+/// Policy of a part that selects the move requests whose replies are cached.
 #[derive(Clone, Debug, Default)]
 pub struct CachePolicy {
-    /// Phases with cached replies.
+    /// Game phases in which replies are cached.
     phases: Vec<String>,
-    /// Seed of the random streams of cached replies.
+    /// Seed of the random streams for cached replies.
     seed: u64,
 }
 
@@ -59,7 +61,7 @@ impl CachePolicy {
         CachePolicy { phases: phases.to_vec(), seed }
     }
 
-    /// Returns true if no reply is cached.
+    /// Returns true if the policy caches no replies.
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
@@ -81,7 +83,7 @@ fn digest_of(ask: &MoveRequest<'_>) -> String {
     hex::encode(Sha256::digest(json!([ask.view().value(), refused]).to_string()))
 }
 
-/// Cached replies of a run.
+/// Cache of the replies of a run.
 pub(crate) struct AnswerCache {
     path: PathBuf,
     answers: Mutex<HashMap<Question, Arc<Mutex<Option<OnceLine>>>>>,
@@ -94,7 +96,7 @@ impl AnswerCache {
         Arc::new(AnswerCache { path: path.join(ONCE), answers: Mutex::new(answers) })
     }
 
-    /// Wraps a player so that replies are cached as `once` specifies.
+    /// Wraps a player so that replies are cached according to `once`.
     pub(crate) fn player(
         self: &Arc<AnswerCache>,
         once: &CachePolicy,
@@ -126,7 +128,7 @@ impl AnswerCache {
         Participant { agent: Arc::new(wrap(player.agent.clone(), act)), ..player.clone() }
     }
 
-    /// Returns the reply to a request. Blocks while another match is computing the same reply.
+    /// Returns the reply to a request. Blocks while another match waits for the agent's reply to the same request.
     fn answer(
         &self,
         line: OnceLine,
@@ -141,7 +143,7 @@ impl AnswerCache {
             return Ok(reply(known, &line.episode));
         }
         let answer = act(&line.asked)?;
-        // A resignation is not cached.
+        // Resignations are not cached.
         let Some(mv) = answer.mv.clone() else { return Ok(answer) };
         let line = OnceLine { mv, notes: answer.notes.clone(), ..line };
         let kept = serde_json::to_string(&line)
@@ -153,7 +155,7 @@ impl AnswerCache {
     }
 }
 
-/// Wraps the agent for an audit: reused replies are taken from the record.
+/// Wraps the agent of a seat for an audit: reused replies are taken from the record.
 pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     if once.is_empty() {
         return agent;
@@ -174,7 +176,7 @@ pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc
     }))
 }
 
-/// Returns the faults of reused replies in a record; `of` finds the run's records by episode.
+/// Returns the faults of the reused replies in a record; `of` returns the run's record of an episode.
 pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>) -> Vec<String> {
     let mut out = Vec::new();
     for (seat, sat) in record.header.seats.iter().enumerate() {
@@ -186,7 +188,7 @@ pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>
                     && answers(first, seat).any(same)
             });
             if first.is_none() {
-                out.push(format!("seat {seat} took its answer of turn {turn} from {episode}, which does not have it"));
+                out.push(format!("seat {seat}, turn {turn}: expected the cached answer in {episode}, found none"));
             }
         }
     }
@@ -197,10 +199,10 @@ fn first_episode(notes: Option<&Notes>) -> Option<&str> {
     notes?.more.get(NOTE)?.as_str()
 }
 
-/// Turn, attempt, move and notes.
+/// Reply in a record: turn, attempt, move and notes.
 type SeatReply<'a> = (u32, usize, Option<Move>, Option<&'a Notes>);
 
-/// Returns the replies of a seat, refused ones included.
+/// Returns the replies of a seat, including refused replies.
 pub(super) fn answers<'a>(record: &'a Record, seat: usize) -> impl Iterator<Item = SeatReply<'a>> {
     let moves = record.events.iter().filter_map(move |event| match event {
         RecordEvent::Move(m) if m.seat as usize == seat => Some(m),

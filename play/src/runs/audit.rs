@@ -1,9 +1,9 @@
-//! Audit of a run or a bundle from its files alone: each record by itself and against the plan rebuilt from settings
-//! and suite, language model calls against the records, and the report against both.
+//! Audit of a run or a bundle, based only on its files. Each record is verified and compared with the plan, which is
+//! rebuilt from settings and suite. Language model calls are compared with the records, and the report with both.
 //!
-//! A changed file contradicts data that can be recomputed, even if all checksums are replaced. Data that cannot be
-//! recomputed, such as the duration of a reply or a model's reasoning, is bound by digests in the records; a
-//! signature of the whole bundle binds it to its author.
+//! A forged file contradicts data that can be recomputed, even if all checksums were replaced. Data that cannot be
+//! recomputed, such as the duration of a reply or a model's reasoning, is covered by digests in the records. A
+//! signature proves who published the whole bundle.
 
 mod calls;
 mod completeness;
@@ -24,21 +24,21 @@ use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::Files;
 use ludex_report::runs::run_files::{EPISODES, RUN};
 
-/// Result of an audit.
+/// Result of the audit of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
-    /// Number of matches that pass.
+    /// Number of matches without faults.
     pub good: usize,
-    /// Faults by file, line and episode.
+    /// Faults, each with file, line and episode.
     pub refused: Vec<RejectedRecord>,
-    /// Comparison with the plan.
+    /// Comparison of the matches with the plan.
     pub whole: Whole,
-    /// Remarks that are not faults.
+    /// Remarks that are not faults, such as skipped checks.
     pub notes: Vec<String>,
 }
 
-/// Audits a run; `files` are all files that belong to it, for a bundle including its report. `done` is called after
-/// each replayed record.
+/// Audits a run. `files` are all files of the run, for a bundle including the report. `done` is called after each
+/// verified record.
 pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_each(&run.found, done);
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();
@@ -53,7 +53,7 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     let ground = match RebuiltPlan::of(run) {
         Ok(ground) => Some(ground),
         Err(why) => {
-            out.refused.push(told(RUN, format!("its plan cannot be made again: {why:#}")));
+            out.refused.push(told(RUN, format!("the plan cannot be rebuilt: {why:#}")));
             None
         }
     };

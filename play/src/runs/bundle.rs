@@ -1,13 +1,13 @@
-//! Bundles of runs without secrets.
+//! Bundles of runs, checked for secrets.
 
 use ludex_agents::{AgentSpec, llm};
 use ludex_report::runs::bundle::{Files, contents, pack};
 use ludex_report::runs::settings::RunSettings;
 
-/// Packs the files of a run with the pages of its report. The same run gives the same bytes.
+/// Packs the files of a run and the pages of its report into a bundle. Equal runs give equal bytes.
 ///
 /// # Errors
-/// Returns an error if the run contains a secret, or its name cannot be the name of a folder.
+/// Returns an error if the run contains a secret, or if the run's name is not a valid folder name.
 pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
     let files = contents(about, run, pages);
     let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
@@ -15,10 +15,10 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     pack(about, &files)
 }
 
-/// Checks that files do not contain the value of an environment variable named in a spec (`key=MY_KEY`).
+/// Checks that `files` do not contain the value of an environment variable named in a spec (`key=MY_KEY`).
 ///
 /// # Errors
-/// Returns an error that names the variable and the file, never the value.
+/// Returns an error if a file contains the value. The message names the variable and the file, but not the value.
 pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
     let keys = about.agents.iter().filter_map(|a| llm::key_variable(&AgentSpec::parse(&a.spec).ok()?));
     let named = about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)).map(str::to_owned);
@@ -28,7 +28,7 @@ pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::
         let value = value.as_bytes();
         let holds = |bytes: &[u8]| bytes.windows(value.len()).any(|part| part == value);
         if let Some((file, _)) = files.iter().find(|(_, bytes)| holds(bytes)) {
-            anyhow::bail!("the value of ${name} stands in {file}: nothing was written; take it out of the run first");
+            anyhow::bail!("found the value of ${name} in {file}; nothing was written; remove the value first");
         }
     }
     Ok(())
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_with_keys_are_refused() {
+    fn bundle_with_key_in_file_is_refused() {
         // A variable that is always set serves as the key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
         let agents =
@@ -55,7 +55,7 @@ mod tests {
         let about = RunSettings { agents, ..RunSettings::default() };
         let text = format!("before {value} behind");
         let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();
-        assert!(said.contains("$PATH stands in calls.jsonl") && !said.contains(&value), "{said}");
+        assert!(said.contains("$PATH in calls.jsonl") && !said.contains(&value), "{said}");
         assert!(holds_no_secret(&about, &[("calls.jsonl", b"PATH")]).is_ok());
         let names: Vec<&str> = names_of_variables("llm key=\"$A_KEY\" url=http://x Model=y").collect();
         assert_eq!(names, ["A_KEY", "Model"]);

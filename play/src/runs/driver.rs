@@ -1,10 +1,12 @@
-//! Plays the due matches of a run.
+//! Driver of a run, which plays the due matches.
 //!
-//! Blocks run in parallel, the matches of a block in sequence on one thread, so that a run stops between blocks. A
-//! match ended by the infrastructure (an endpoint that is down, a persistent rate limit) is lost by no agent: the run
-//! repeats it at the end and discards it after another failure. After several such matches in a row, the driver
-//! probes the endpoints. If one is down, the run stops without recording those matches; the same command resumes the
-//! run later.
+//! Blocks are played in parallel. The matches of a block are played in sequence on one thread, so a run can stop
+//! between blocks.
+//!
+//! If the infrastructure ends a match (an endpoint is down, a rate limit persists), no agent loses the match. The run
+//! repeats the match at the end, and discards it after a second failure. After several such failures in a row, the
+//! driver probes the endpoints. If an endpoint is down, the run stops without recording the failed matches, and the
+//! same command resumes the run later.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -27,72 +29,72 @@ use super::{GameRoster, RunPart};
 use crate::local::{self, HostOptions, Participant, PlayedMatch, Turns};
 use crate::machine::interface::MatchSetup;
 
-/// Log line for the interval width at which parts stop early.
+/// Key of the log line with the interval width at which parts stop early.
 pub(crate) const CI: &str = "ci";
-/// Infrastructure failures in a row after which the endpoints are probed.
+/// Number of infrastructure failures in a row after which the endpoints are probed.
 const STREAK: usize = 5;
-/// Limits at which a run stops before it is done, checked between blocks. No block starts if the mean cost of a match
-/// so far predicts that the budget cannot pay for it, so the excess is at most about one block.
+/// Limits at which a run stops early, checked between blocks. A block is started only if the budget is expected to
+/// cover the block, at the mean cost of a match so far. The budget is exceeded by at most about one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunBudget {
     /// US dollars over the whole run.
     pub usd: Option<f64>,
-    /// Input and output tokens over the whole run.
+    /// Maximum number of input and output tokens in the whole run.
     pub tokens: Option<u64>,
-    /// Matches over the whole run.
+    /// Maximum number of matches in the whole run.
     pub games: Option<u64>,
-    /// Hours from the start of this process.
+    /// Maximum duration in hours, from the start of this process.
     pub hours: Option<f64>,
 }
 
-/// Reason for the end of a run.
+/// Reason why the driver stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopReason {
     /// All planned matches have been played.
     Done,
-    /// Budget limit reached, with a description.
+    /// Budget limit reached; contains a description of the limit.
     Budget(String),
-    /// Repeated infrastructure failures, with the last message.
+    /// Repeated infrastructure failures; contains the last failure message.
     Infrastructure(String),
     /// Executor unable to play at present, for example because a remote agent is disconnected.
     Waiting,
 }
 
-/// Progress report of a running run.
+/// Progress report of the driver.
 pub enum RunNews<'a> {
     /// Number of matches that are due, given the results so far.
     Due(usize),
     Match(&'a Record),
 }
 
-/// Filter for the due blocks, given the records so far.
+/// Filter that selects the blocks to play from the due blocks, given the records so far.
 pub type BlockFilter<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
 
-/// Runner of the due matches of a run.
+/// Driver that plays the due matches of a run.
 pub struct Driver<'a> {
     pub executor: &'a dyn Executor,
     pub folder: &'a Folder,
     pub schedule: &'a dyn RunSchedule,
-    /// Games and players by part.
+    /// Parts of the run with games and players.
     pub tables: &'a [RunPart],
-    /// Parallel matches, at least 1.
+    /// Number of parallel matches, at least 1.
     pub jobs: usize,
     pub budget: RunBudget,
     /// Width of rating intervals, in points, at which `wanted` skips the rest of a part; written to the log.
     pub ci: Option<f64>,
-    /// Selects the blocks of a wave, for example to skip parts whose intervals are narrow enough.
+    /// Filter for the blocks of a wave, for example to skip parts whose intervals are narrow enough.
     pub wanted: &'a BlockFilter<'a>,
-    /// Probes the endpoints of the agents.
+    /// Callback that probes the endpoints of the agents.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
 }
 
-/// Finished match that has not been recorded.
+/// Finished match that is not yet recorded.
 struct FinishedMatch {
     part: usize,
     turn: usize,
     key: String,
     played: PlayedMatch,
-    /// Start and end of the match.
+    /// Start time of the match.
     begun: Instant,
     over: Instant,
 }
@@ -106,38 +108,38 @@ impl FinishedMatch {
 /// Blocks that are played in parallel.
 struct Wave<'a> {
     queue: Mutex<Queue>,
-    /// Notified after each recorded match.
+    /// Condition variable that is notified after each recorded match.
     kept: Condvar,
-    /// No block starts after this is set.
+    /// Flag that prevents further blocks from starting.
     stop: AtomicBool,
-    /// Set when the executor cannot play at present.
+    /// Flag that is set when the executor cannot play at present.
     waits: AtomicBool,
     book: &'a Arc<AnswerCache>,
-    /// Calls of interrupted matches.
+    /// Calls of interrupted matches, by episode.
     open: &'a Mutex<HashMap<String, Calls>>,
-    /// Failure counts of matches that are to be repeated.
+    /// Number of failures of each match that must be repeated.
     failed: &'a HashMap<String, u32>,
-    /// Limit on concurrent computation, used if another agent is batched.
+    /// Limit on the number of agents that compute at the same time, used if an agent is batched.
     turns: Option<&'a Turns>,
 }
 
-/// Due blocks and matches in progress.
+/// Queue of due blocks, with counters.
 struct Queue {
     blocks: VecDeque<Block>,
-    /// Unfinished matches of blocks that have started.
+    /// Number of unfinished matches in the blocks that have started.
     flying: usize,
-    /// Matches recorded by the run.
+    /// Number of matches recorded by the run.
     kept: usize,
 }
 
-/// Match, and the channel that confirms to its thread that the match is recorded.
+/// Finished match, with the channel that notifies the match's thread once the match is recorded.
 type Handover = (FinishedMatch, mpsc::Sender<()>);
 
 impl Driver<'_> {
-    /// Plays until nothing is due, the budget is used up, or the infrastructure fails.
+    /// Plays until no match is due, the budget is used up, or the infrastructure fails.
     ///
     /// # Errors
-    /// Returns an error if a record or a log line cannot be written; no further match is played.
+    /// Returns an error if a record or a log line cannot be written. No further match is played then.
     pub fn play(&self, past: RunHistory, mut news: impl FnMut(RunNews)) -> anyhow::Result<(StopReason, Vec<Record>)> {
         if let Some(points) = self.ci {
             self.folder.log(CI, None, Some(&points.to_string()))?;
@@ -178,7 +180,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Plays blocks on threads and passes their matches to the keeper one by one.
+    /// Plays blocks on threads and passes the finished matches to `keeper` one by one.
     fn play_wave(&self, wave: &Wave, keeper: &mut Keeper) -> anyhow::Result<()> {
         let (matches, finished) = mpsc::channel::<Handover>();
         std::thread::scope(|scope| {
@@ -204,7 +206,7 @@ impl Driver<'_> {
                 queue.kept = keeper.records.len();
                 drop(queue);
                 wave.kept.notify_all();
-                kept.send(()).map_err(|_| anyhow::anyhow!("match thread ended unexpectedly"))
+                kept.send(()).map_err(|_| anyhow::anyhow!("thread of a match ended unexpectedly"))
             });
             wave.stop.store(true, Relaxed);
             wave.kept.notify_all();
@@ -212,8 +214,8 @@ impl Driver<'_> {
         })
     }
 
-    /// Returns the next block to play, or `None` if no block is left. Blocks while the matches in progress will
-    /// probably use up the budget.
+    /// Returns the next block to play, or `None` if no block is left. Waits while the matches in progress are expected
+    /// to use up the budget.
     fn next_block(&self, wave: &Wave) -> Option<Block> {
         let mut queue = wave.queue.lock();
         loop {
@@ -230,7 +232,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns true if the budget covers more than the matches in progress, at the mean cost of a match so far.
+    /// Returns true if, at the mean cost of a match so far, the budget covers more than the matches in progress.
     fn has_room(&self, queue: &Queue) -> bool {
         let RunBudget { usd, tokens, games, .. } = self.budget;
         let used = self.folder.usage();
@@ -251,8 +253,8 @@ impl Driver<'_> {
                     wave.waits.store(true, Relaxed);
                     return;
                 };
-                // Wait until the match is recorded, to start nothing beyond the budget. If the keeper is gone, the
-                // match could not be recorded and the run ends.
+                // Wait until the match is recorded, so that no match starts beyond the budget. A closed channel means
+                // that the match could not be recorded and the run ends.
                 let (kept, is_kept) = mpsc::channel();
                 if matches.send((finished, kept)).is_err() || is_kept.recv().is_err() {
                     return;
@@ -261,7 +263,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Plays a match; `None` if the executor cannot.
+    /// Plays a match; `None` if the executor cannot play at present.
     fn play_match(&self, wave: &Wave, block: &Block, due: &DueMatch) -> Option<FinishedMatch> {
         let table = &self.tables[block.part];
         let key = key(&table.id, &block.pairing, block.index, due.turn);
@@ -289,7 +291,7 @@ impl Driver<'_> {
         Some(FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() })
     }
 
-    /// Returns a description of the budget limit that is reached.
+    /// Describes the budget limit that is reached, if any.
     fn spent(&self, games: usize, begun: Instant) -> Option<String> {
         let RunBudget { usd, tokens, games: most, hours } = self.budget;
         let used: Usage = self.folder.usage();
@@ -308,27 +310,27 @@ impl Driver<'_> {
     }
 }
 
-/// Recorder of finished matches, which decides when the run ends.
+/// Recorder of finished matches. Decides when the run ends.
 struct Keeper<'a, 'n> {
     driver: &'a Driver<'a>,
     begun: Instant,
     records: Vec<Record>,
-    /// Matches ended by the infrastructure, recorded only after a probe finds the endpoints up.
+    /// Matches ended by the infrastructure. They are recorded only after a probe shows that the endpoints are up.
     spoiled: Vec<FinishedMatch>,
-    /// Reason for the end of the run, once known.
+    /// Reason for the end of the run; `None` while the run continues.
     end: Option<StopReason>,
     news: &'n mut dyn FnMut(RunNews),
 }
 
 impl Keeper<'_, '_> {
-    /// Records a finished match or sets it aside after an infrastructure failure.
+    /// Records a finished match, or buffers it if the infrastructure ended it.
     fn take(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
         let judged = self.driver.schedule.judge(finished.part, finished.turn, &finished.played.record);
         if judged == MatchScore::Discarded {
             self.take_spoiled(finished)?;
         } else {
-            // A success proves that the endpoints are up, so matches that failed before its start count as failures
-            // of their own.
+            // A successful match proves that the endpoints are up. Matches that failed before it started are thus
+            // recorded as failures of their own.
             let (own, others) = self.spoiled.drain(..).partition(|f| f.over <= finished.begun);
             self.spoiled = others;
             self.keep_all(own)?;
@@ -338,19 +340,19 @@ impl Keeper<'_, '_> {
         self.check_budget()
     }
 
-    /// Sets aside a match that the infrastructure ended.
+    /// Buffers a match that the infrastructure ended, and probes the endpoints after several of them.
     fn take_spoiled(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
         self.driver.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
         self.spoiled.push(finished);
         if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
     }
 
-    /// Probes the endpoints at the end of a wave, since no later match can prove that they are up.
+    /// Probes the endpoints at the end of a wave, since no later match can show that they are up.
     fn end_wave(&mut self) -> anyhow::Result<()> {
         if self.spoiled.is_empty() { Ok(()) } else { self.ask_endpoints() }
     }
 
-    /// Probes the endpoints. If they are up, the failed matches are recorded; otherwise the run ends.
+    /// Probes the endpoints. If all are up, the failed matches are recorded; otherwise the run ends.
     fn ask_endpoints(&mut self) -> anyhow::Result<()> {
         if self.end.is_some() {
             return Ok(());
@@ -397,7 +399,7 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// Returns the setup of a match of a run: a local match with the names and the policy of the run.
+/// Returns the setup of a match of a run: that of a local match, with the names and the policy of the run.
 pub fn setup(table: &RunPart, block: &Block, due: &DueMatch, run: &str, episode: &str) -> MatchSetup {
     let GameRoster { game, players } = table.room(due.turn);
     let players: Vec<_> = due.seats.iter().map(|who| &players[who]).collect();

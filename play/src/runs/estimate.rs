@@ -1,10 +1,10 @@
-//! Estimates the cost of a run before it starts: a small part of the plan is played, with free substitutes for language
+//! Cost estimates for runs. Before a run starts, a small part of the plan is played with free substitutes for language
 //! models, and the result is scaled up.
 //!
 //! A substitute receives the model's move requests, so the actual prompts are rendered and measured. Length and duration
-//! of replies come from `ludex agents check`; without it they are guessed from the prompting strategy, and the estimate
-//! says so. An earlier run of the same model ([`Pilot`]) supplies the moves per match and their usage in each game. All
-//! other agents play themselves.
+//! of replies were measured by `ludex agents check`, or are guessed from the prompting strategy; the estimate lists
+//! guesses. If there is an earlier run of the same model ([`Pilot`]), that run supplies the moves per match and their
+//! usage. Agents other than language models play without substitutes.
 
 mod pilot;
 
@@ -29,26 +29,26 @@ use super::{RunPart, spec_in};
 use crate::agents_file::MeasuredCalls;
 use crate::local::{self, HostOptions, Participant};
 
-/// Number of blocks played per pairing.
+/// Number of blocks per pairing that are played for an estimate.
 const TRIED: u64 = 2;
 
-/// Cost of a part, or of all parts.
+/// Estimated cost of a part, or of all parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     pub matches: f64,
-    /// Move requests to candidates.
+    /// Number of move requests to candidates.
     pub moves: f64,
-    /// Calls of language models.
+    /// Number of language model calls.
     pub calls: f64,
     pub tokens_in: f64,
     pub tokens_out: f64,
-    /// US dollars of the calls with a known price.
+    /// Cost in US dollars of the calls whose price is known.
     pub usd: f64,
-    /// Calls without a known price.
+    /// Number of calls whose price is unknown.
     pub unpriced: f64,
     /// Number of calls made in batches.
     pub batched: f64,
-    /// Seconds spent waiting for endpoints, summed over all calls outside batches. The duration of batches is unknown.
+    /// Seconds spent waiting for endpoints, summed over all calls except batched ones, whose duration is unknown.
     pub waiting: f64,
     /// Seconds of computation by all agents on this machine.
     pub computing: f64,
@@ -74,11 +74,11 @@ impl Cost {
 pub struct RunEstimate {
     pub parts: Vec<PartEstimate>,
     pub total: Cost,
-    /// US dollars; `None` if a price is unknown.
+    /// Cost in US dollars; `None` if a price is unknown.
     pub usd: Option<f64>,
     /// Elapsed hours with the requested number of parallel matches.
     pub hours: f64,
-    /// Guessed quantities, with ways to measure them.
+    /// Quantities that were guessed, with instructions for measuring them.
     pub guesses: Vec<String>,
 }
 
@@ -88,24 +88,26 @@ pub struct PartEstimate {
     pub part: String,
     #[serde(flatten)]
     pub cost: Cost,
-    /// Half the width of the 95 % interval of a rating, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`;
-    /// `None` if the part is not played.
+    /// Half the width of a rating's 95 % interval, in points, between agents of equal strength:
+    /// `1.96 * 400 / ln 10 * 2 / sqrt(matches)`. `None` if the part is not played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<f64>,
-    /// Reason that the part is not played, if it needs more candidates.
+    /// Reason why the part is not played, if it needs more candidates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Measurements of the candidates' calls by `ludex agents check`, by candidate index.
+/// Measurements that `ludex agents check` made of the candidates' calls, by candidate index.
 pub type MeasuredCandidates = BTreeMap<usize, MeasuredCalls>;
 
-/// Estimates a run. `known` holds the measured usage of a call, and the usage of a match from an earlier run, which takes
-/// precedence. `like` is the substitute for language models; without it, the estimate is the mean of `random` and the
-/// middle of the ladder.
+/// Estimates the cost of a run.
+///
+/// `known` has the measured usage per call, and the usage per match in an earlier run, which takes precedence. `like`
+/// is the substitute for language models. Without `like`, the estimate is the mean of two: one with `random`, one with
+/// the middle level of the anchor ladder.
 ///
 /// # Errors
-/// Returns an error for a substitute that cannot play a game of the suite, or an agent that fails.
+/// Returns an error if the substitute cannot play a game of the suite, or if an agent fails.
 pub fn of(
     plan: &Plan,
     tables: &[RunPart],
@@ -136,24 +138,26 @@ pub fn of(
     let mut guesses = Vec::new();
     let usd = (total.unpriced == 0.0).then_some(total.usd);
     if usd.is_none() {
-        guesses.push("dollars: no price is known; price_in and price_out say dollars for a million tokens".into());
+        guesses.push("dollars: no price is known; set price_in and price_out (USD per million tokens)".into());
     }
     if !guessed.is_empty() {
         let ids: Vec<&str> = guessed.iter().map(|&at| plan.parts[at].part.id.as_str()).collect();
         let place = if ids.len() == plan.parts.len() { String::new() } else { format!(" in {}", ids.join(", ")) };
         guesses.push(format!(
-            "length of the answers and seconds for each{place}: by the prompting strategy; `ludex agents add` and `ludex agents check` \
-             measure them, and --pilot RUN takes them from an earlier run of the same agent in the same games"
+            "length and duration of answers{place}: by the prompting strategy; measure them with `ludex agents add` \
+             and `ludex agents check`, or use --pilot RUN with an earlier run of the same agent in the same games"
         ));
     }
     if plays_for_models && like.is_none() {
-        guesses.push("length of the matches: between a random agent and the middle of the ladder; --stand-in AGENT names a similar agent".into());
+        guesses.push(
+            "length of the matches: between random and the middle anchor; set --stand-in to a similar agent".into(),
+        );
     }
     if total.batched > 0.0 {
-        // A batch has one question of each match that is under way.
+        // A batch has one request of each match in progress.
         let rows = (total.batched / (jobs.max(1) as f64).min(total.matches.max(1.0))).ceil();
         guesses.push(format!(
-            "hours: without the time of batches, at least {rows} of them one after the other, which take minutes to 24 hours each"
+            "hours: without the batches, at least {rows} in sequence, each of which takes from minutes to 24 hours"
         ));
     }
     let cores = local::cores().min(jobs.max(1));
@@ -171,7 +175,7 @@ fn is_model(plan: &Plan, who: usize) -> bool {
     AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
-/// Returns a plan with a few blocks of each pairing, and the substitutes of the language models in its parts and games.
+/// Returns a plan with a few blocks per pairing, and the substitutes for language models by part and game.
 fn substitutes(
     plan: &Plan,
     known: (&MeasuredCandidates, &Pilot),
@@ -203,7 +207,7 @@ fn substitutes(
     Ok((small, meters))
 }
 
-/// Played blocks of a pairing.
+/// Blocks of a pairing that were played for the estimate.
 #[derive(Default)]
 struct Pairing {
     cost: Cost,
@@ -213,7 +217,7 @@ struct Pairing {
 /// Played blocks by part and pairing.
 type Sample = Vec<BTreeMap<Vec<usize>, Pairing>>;
 
-/// Plays the small plan and returns the cost of each part of the whole plan.
+/// Plays the plan `small` and returns the estimated cost of each part of the whole plan.
 fn play_sample(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
     let mut done = Results::new();
     let mut found: Sample = Vec::new();
@@ -250,8 +254,8 @@ fn play_sample(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Mete
     Ok(found.iter().enumerate().map(cost).collect())
 }
 
-/// Returns the number of matches of each pairing in parts with a stop rule; results are drawn from the played matches of
-/// the pairing.
+/// Returns the estimated number of matches per pairing in parts with a stop rule. Results are resampled from the played
+/// matches of the pairing.
 fn settled(plan: &Plan, found: &Sample) -> BTreeMap<(usize, Vec<usize>), u64> {
     let mut counts = BTreeMap::new();
     if plan.parts.iter().all(|part| part.part.stop.is_none()) {
@@ -275,10 +279,10 @@ fn settled(plan: &Plan, found: &Sample) -> BTreeMap<(usize, Vec<usize>), u64> {
     }
 }
 
-/// Cost of a block, and the scores of its matches.
+/// Cost of a played block, and the scores of its matches.
 type Tried = (Cost, Vec<(String, MatchScore)>);
 
-/// Substitutes in a game, by agent.
+/// Substitutes for language models in a game, by agent index.
 type Meters = BTreeMap<usize, Substitute>;
 
 fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) -> anyhow::Result<Tried> {
@@ -287,31 +291,30 @@ fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) ->
     for due in &block.matches {
         let name = key(&table.id, &block.pairing, block.index, due.turn);
         let seen: Arc<Mutex<Cost>> = Arc::default();
-        let players: Vec<Participant> = due
-            .seats
-            .iter()
-            .map(|who| {
-                let player = table
-                    .room(due.turn)
-                    .players
-                    .get(who)
-                    .with_context(|| format!("agent {who} is not at this table"))?;
-                let candidate = small.agents[*who].candidate;
-                let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
-                    Some(substitute) => substitute.metered(seen.clone())?,
-                    None if candidate => count_moves(player.agent.clone(), seen.clone()),
-                    None => return Ok(player.clone()),
-                };
-                Ok(Participant { agent, ..player.clone() })
-            })
-            .collect::<anyhow::Result<_>>()?;
+        let players: Vec<Participant> =
+            due.seats
+                .iter()
+                .map(|who| {
+                    let player =
+                        table.room(due.turn).players.get(who).with_context(|| {
+                            format!("expected agent {who} among the players of this game, found none")
+                        })?;
+                    let candidate = small.agents[*who].candidate;
+                    let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
+                        Some(substitute) => substitute.metered(seen.clone())?,
+                        None if candidate => count_moves(player.agent.clone(), seen.clone()),
+                        None => return Ok(player.clone()),
+                    };
+                    Ok(Participant { agent, ..player.clone() })
+                })
+                .collect::<anyhow::Result<_>>()?;
         let players: Vec<&Participant> = players.iter().collect();
         let asking = HostOptions { skip_forced: table.policy.skip_forced, ..HostOptions::default() };
         let begun = Instant::now();
         let played = local::play_match(setup(table, block, due, "estimate", &name), &players, asking);
         let seconds = begun.elapsed().as_secs_f64();
         let judged = small.score_match(block.part, due.turn, &played.record);
-        // A failure here will occur in the run too, and is reported there.
+        // A failure here will also occur in the run, which reports it.
         matches.push((name, judged));
         let seen = seen.lock();
         cost.add(&Cost { matches: 1.0, computing: seconds, ..seen.clone() }, 1.0);
@@ -325,9 +328,9 @@ struct Substitute {
     agent: Arc<dyn Agent>,
     spec: AgentSpec,
     game: GameRef,
-    /// Measured calls of the model.
+    /// Measurements of the model's calls.
     measured: Option<MeasuredCalls>,
-    /// Usage of the model in this game in the pilot.
+    /// Usage of the model in this game during the pilot run.
     spent: Option<Spent>,
 }
 
@@ -347,7 +350,7 @@ fn substitute(
     let spec = spec_in(plan, part, who)?;
     let entrant = &plan.agents[who];
     let candidate = entrant.variant.as_ref().map_or(who, |variant| variant.candidate);
-    // Measurements of short replies do not apply to replies with reasons.
+    // Measurements of replies without reasons do not apply to replies with reasons.
     let alike = llm::typical_out_tokens(&AgentSpec::parse(&entrant.spec)?)? == llm::typical_out_tokens(&spec)?;
     let measured = known.get(&candidate).filter(|_| alike).cloned();
     let spent = pilot.spent(&spec, &game.spec().game);
@@ -355,13 +358,13 @@ fn substitute(
 }
 
 impl Substitute {
-    /// Returns true if the replies of the model were never measured.
+    /// Returns true if usage must be guessed because the model's replies were not measured.
     fn guesses(&self) -> bool {
         self.measured.is_none() && self.spent.is_none()
     }
 
-    /// Returns the agent for a match. The usage of the model is added to `seen`: that of a match in the pilot, else that of
-    /// each move request.
+    /// Returns the substitute's agent for a match. The usage of the model is added to `seen`: once per match if the
+    /// pilot run has the model's usage, otherwise per move request.
     fn metered(&self, seen: Arc<Mutex<Cost>>) -> anyhow::Result<Arc<dyn Agent>> {
         let Substitute { agent, spec, game, measured, spent } = self.clone();
         if let Some(spent) = spent {
@@ -370,7 +373,7 @@ impl Substitute {
         }
         let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
             let forecast = llm::forecast(&spec, &game, ask, measured.as_ref().map(|m| m.tokens_out))?;
-            // Without measurements: half a second per call, and sixty tokens a second.
+            // Without measurements, assume 0.5 s per call plus 1 s per 60 tokens.
             let seconds = match &measured {
                 Some(measured) => measured.seconds * forecast.calls,
                 None => 0.5 * forecast.calls + forecast.tokens_out / 60.0,
@@ -378,12 +381,12 @@ impl Substitute {
             add(&seen, &spec, 1.0, &forecast, seconds);
             agent.act(ask)
         };
-        // Measured prompts may contain the last moves.
+        // The measured prompts may contain earlier moves.
         Ok(Arc::new(wrap(agent, act).with_history()))
     }
 }
 
-/// Adds the usage of some moves of a language model.
+/// Adds the usage of `moves` moves of a language model to `seen`.
 fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, seconds: f64) {
     let batched = llm::uses_batching(spec);
     let mut seen = seen.lock();
@@ -399,7 +402,7 @@ fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, se
     seen.waiting += if batched { 0.0 } else { seconds };
 }
 
-/// Wraps a candidate to count its moves.
+/// Wraps a candidate's agent to count moves in `seen`.
 fn count_moves(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>| {
         seen.lock().moves += 1.0;

@@ -1,4 +1,4 @@
-//! Evaluations as runs: candidates play a suite against its anchors.
+//! Evaluations: runs in which candidates play a suite against anchors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,46 +35,47 @@ use super::{GameRoster, RunPart, tables};
 use crate::agents_file;
 use crate::local::{self, Participant};
 
-/// Rounds of blocks between two computations of the rating intervals.
+/// Number of rounds of blocks between two computations of the rating intervals.
 const ROUNDS: u64 = 4;
-/// Default number of parallel matches with a language model, which mostly wait for replies.
+/// Default number of parallel matches with a language model; these matches mostly wait for replies.
 const MODEL_JOBS: usize = 8;
 
 /// Candidates, suite and options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvaluationRequest {
     pub candidates: Candidates,
-    /// Text of the suite, see [`suite_text`].
+    /// Text of the suite file, see [`suite_text`].
     pub suite: String,
-    /// Folder with runs and named agents.
+    /// Data folder with runs and named agents.
     pub data: PathBuf,
-    /// Factor applied to the block counts of the suite.
+    /// Factor by which the suite's numbers of blocks are multiplied.
     pub scale: f64,
-    /// Parts to play; empty: all.
+    /// Ids of the parts to play; empty: all parts.
     pub only: Vec<String>,
-    /// Agents that replace the suite's own in its roles, see [`parse_roles`].
+    /// Agents that fill roles of the suite, instead of the suite's own agents; see [`parse_roles`].
     pub roles: RoleAssignment,
-    /// Hex bytes from which seeds are derived; `None`: public seeds of the suite.
+    /// Secret in hex from which seeds are derived; `None`: the public seeds of the suite.
     pub secret: Option<String>,
-    /// Override for the suite's setting of seed sharing within a block.
+    /// Seed sharing within a block; `None`: as set by the suite.
     pub deals: Option<Deals>,
-    /// Share of the plan to play, each in its own run folder; `None`: the whole plan.
+    /// Shard of the plan to play; each shard has its own run folder. `None`: the whole plan.
     pub shard: Option<Shard>,
-    /// Parallel matches; by default 8 with a language model, 1,024 with batched calls, otherwise one per core.
+    /// Number of parallel matches. By default, 1,024 with batched calls, 8 with other language models, otherwise one
+    /// per core.
     pub jobs: Option<usize>,
 }
 
-/// Agents to evaluate, with measurements of their calls.
+/// Agents to evaluate, with measurements of their language model calls.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// Name and spec of each agent.
     list: Vec<(String, String)>,
-    /// Measurements of their calls.
+    /// Measurements of the agents' calls.
     known: MeasuredCandidates,
 }
 
 impl Candidates {
-    /// Resolves specs of agents, and names from the agents file in the folder `data`.
+    /// Resolves `agents`, each a spec or a name from the agents file in the folder `data`.
     ///
     /// # Errors
     /// Returns an error for an unknown agent or a repeated name.
@@ -85,10 +86,11 @@ impl Candidates {
             let (name, spec) = named.resolve(text, &data.join("programs"))?;
             anyhow::ensure!(
                 spec.class() != AgentClass::Remote,
-                "{name} is remote: it enrols on a server (`ludex join URL --suite NAME --run NAME`)"
+                "expected a local agent, got {name}, which is remote and enrolls on a server with `ludex join`"
             );
             let name = name_of(name, &spec);
-            anyhow::ensure!(out.list.iter().all(|(other, _)| *other != name), "{name} is named twice");
+            let is_new = out.list.iter().all(|(other, _)| *other != name);
+            anyhow::ensure!(is_new, "expected distinct agents, got {name} twice");
             if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
                 out.known.insert(out.list.len(), measured);
             }
@@ -97,32 +99,32 @@ impl Candidates {
         Ok(out)
     }
 
-    /// Creates candidates that play as clients of a server, by their names there.
+    /// Creates candidates that play as clients of a server, from their names on the server.
     pub fn remote(names: impl IntoIterator<Item = String>) -> Self {
         let list = names.into_iter().map(|name| (name, REMOTE.to_owned())).collect();
         Candidates { list, known: MeasuredCandidates::new() }
     }
 }
 
-/// Returns the name of an agent in records. A model without a name is named by the arguments that determine its
-/// moves; endpoint and prices may change.
+/// Returns the name of an agent in records. The name of an unnamed language model consists of the arguments that
+/// determine the model's moves, without endpoint and prices.
 fn name_of(name: String, spec: &AgentSpec) -> String {
     if name == spec.to_string() { llm::without_transport_args(spec).to_string() } else { name }
 }
 
-/// Parses role assignments of the form `ROLE=AGENT`, with a spec or a name from the agents file in the folder `data`.
-/// For a role with several agents, repeat the role.
+/// Parses role assignments of the form `ROLE=AGENT`, in which `AGENT` is a spec or a name from the agents file in the
+/// folder `data`. A role with several agents is given several times.
 ///
 /// # Errors
-/// Returns an error for a text without `=`, an unknown agent, or a remote agent.
+/// Returns an error if a text has no `=`, or if an agent is unknown or remote.
 pub fn parse_roles(roles: &[String], data: &Path) -> anyhow::Result<RoleAssignment> {
     let named = agents_file::of_data(data)?;
     let mut out = RoleAssignment::new();
     for text in roles {
         let parts = text.split_once('=').filter(|(role, agent)| !role.trim().is_empty() && !agent.trim().is_empty());
-        let (role, agent) = parts.with_context(|| format!("role {text:?} is not written as ROLE=AGENT"))?;
+        let (role, agent) = parts.with_context(|| format!("role: expected ROLE=AGENT, got {text:?}"))?;
         let (name, spec) = named.resolve(agent, &data.join("programs"))?;
-        anyhow::ensure!(spec.class() != AgentClass::Remote, "{name} is remote and cannot fill a role");
+        anyhow::ensure!(spec.class() != AgentClass::Remote, "role {role}: expected a local agent, got a remote one");
         let agent = RoleAgent { name: name_of(name, &spec), spec: spec.to_string() };
         out.entry(role.trim().to_owned()).or_default().push(agent);
     }
@@ -132,22 +134,22 @@ pub fn parse_roles(roles: &[String], data: &Path) -> anyhow::Result<RoleAssignme
 /// Spec of a candidate that plays as a client of a server.
 const REMOTE: &str = "remote";
 
-/// Evaluation that can be estimated or played.
+/// Evaluation that is ready to be estimated or played.
 pub struct Evaluation {
     request: EvaluationRequest,
-    /// All matches that may be played.
+    /// Plan of all matches that may be played.
     pub plan: Plan,
     tables: Vec<RunPart>,
     jobs: usize,
     seeds: RunSeeds,
 }
 
-/// Evaluation that has ended or stopped.
+/// Outcome of [`Evaluation::play`].
 pub struct PlayedEvaluation {
     pub folder: Folder,
-    /// Records of all calls, earlier ones included.
+    /// Records of this call and of earlier calls.
     pub records: Vec<Record>,
-    /// Number of records added by this call.
+    /// Number of records that this call added.
     pub played: usize,
     pub end: StopReason,
 }
@@ -155,11 +157,11 @@ pub struct PlayedEvaluation {
 /// Results of an evaluation.
 pub struct EvaluationResults {
     pub games: Vec<VerifiedRecord>,
-    /// Results by part and agent.
+    /// Results per part and agent.
     pub rows: Vec<PartResult>,
-    /// Means over groups of parts.
+    /// Mean scores over groups of parts.
     pub groups: Vec<GroupScore>,
-    /// Means over parts that the suite defines.
+    /// Summary scores that the suite defines as means over parts.
     pub summaries: Vec<SummaryScore>,
 }
 
@@ -167,7 +169,7 @@ impl Evaluation {
     /// Parses the suite and builds every agent for each of its games.
     ///
     /// # Errors
-    /// Returns an error for a suite or an agent that does not exist or cannot play.
+    /// Returns an error if the suite or an agent does not exist or cannot be used.
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(&request.suite, &ludex_games::builtin()).context("the suite cannot be used")?;
         suite.fill(&request.roles)?;
@@ -176,14 +178,13 @@ impl Evaluation {
         let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &ludex_games::builtin())?;
         plan.shard = request.shard;
         if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
-            bail!("part {:?} asks some answers once in a run, so it cannot be played in shards", part.part.id);
+            bail!("part {:?} caches answers within a run (key `once`), so it cannot be played in shards", part.part.id);
         }
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let model = models(&plan).next().is_some();
         let of_people = |e: &Entrant| AgentSpec::parse(&e.spec).is_ok_and(|spec| spec.class() == AgentClass::Person);
         let person = plan.agents.iter().any(of_people);
-        // A person plays one match at a time.
         let gathers = gathering(&tables).next().is_some();
         let usual = || match (gathers, model) {
             (true, _) => local::GATHERED_JOBS,
@@ -193,18 +194,19 @@ impl Evaluation {
         let strict = |table: &&RunPart| table.policy.on_timeout == OnTimeout::Forfeit;
         if let Some((table, player)) = gathering(&tables).find(|(table, _)| strict(table)) {
             bail!(
-                "{} uses batches, whose replies take hours, but a timeout in part {} is a loss (on_timeout = \"forfeit\"): \
+                "{} uses batches, which take hours, but in part {} a timeout is a loss (on_timeout = \"forfeit\"); \
                  remove batch=true",
                 player.name,
                 table.id
             );
         }
+        // A person plays one match at a time.
         let jobs = if person { 1 } else { request.jobs.unwrap_or_else(usual) };
         Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
 
-    /// Estimates the cost of the evaluation. `like` replaces language models, and the pilot supplies the usage of
-    /// their calls, see [`estimate::of`].
+    /// Estimates the cost of the evaluation. `like` is the substitute for language models, and `pilot` has the usage
+    /// of an earlier run, see [`estimate::of`].
     ///
     /// # Errors
     /// Same as [`estimate::of`].
@@ -215,14 +217,14 @@ impl Evaluation {
     /// Returns the settings of this evaluation for the run `name`.
     ///
     /// # Errors
-    /// Returns an error for a candidate's command line with unbalanced quotes.
+    /// Returns an error if a candidate's command line has unbalanced quotes.
     pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
         let EvaluationRequest { suite, scale, only, .. } = &self.request;
         let settings = settings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
         Ok(RunSettings { only: only.clone(), ..settings })
     }
 
-    /// Returns the numbers of matches of the run `name` that are due given the results so far, and done.
+    /// Returns the numbers of due and of finished matches of the run `name`. Due matches depend on the results so far.
     ///
     /// # Errors
     /// Returns an error if the run cannot be read.
@@ -233,12 +235,12 @@ impl Evaluation {
         Ok((self.plan.next(&done).iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
-    /// Plays the due matches of the run `name`. With `ci`, a part stops once the half-width of the 95 % rating
-    /// interval is at most this many points.
+    /// Plays the due matches of the run `name`. With `ci`, a part stops once the half-width of its 95 % rating interval
+    /// is at most `ci` points.
     ///
     /// # Errors
-    /// Returns an error for a suite without matches, a run of this name with other settings, an endpoint that does
-    /// not reply, or a file that cannot be written.
+    /// Returns an error if the suite has no matches, if a run with the same name but other settings exists, if an
+    /// endpoint does not reply, or if a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -253,14 +255,14 @@ impl Evaluation {
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {
             bail!(
-                "a budget in dollars needs prices: give the agent price_in and price_out (dollars per million tokens)"
+                "--budget usd: expected an agent with price_in and price_out (USD per million tokens), got no prices"
             );
         }
         let bounded = budget.usd.is_some() || budget.tokens.is_some();
         if bounded && past.records.is_empty() && gathering(&self.tables).next().is_some() {
             bail!(
-                "a budget in dollars or tokens begins with one match alone, to know what a match costs, and its batches would have one \
-                 question each. Play a few matches first with --budget games=20; then the same line with this budget continues"
+                "--budget usd, tokens: expected a run with matches, since the cost of a batched match is unknown; run \
+                 the same command with --budget games=20 first"
             );
         }
         let (done, _) = results(name, plan, &past.records);
@@ -290,7 +292,7 @@ impl Evaluation {
 }
 
 impl PlayedEvaluation {
-    /// Computes the results from the records.
+    /// Computes the results of the evaluation from its records.
     ///
     /// # Errors
     /// Returns an error for a record that fails verification.
@@ -298,11 +300,11 @@ impl PlayedEvaluation {
         EvaluationResults::of(self.folder.run(), plan, &self.records)
     }
 
-    /// Returns the reason for the last infrastructure failure in the log.
+    /// Returns the reason for the last infrastructure failure in the run's log.
     pub fn last_failure(&self) -> String {
         let log = RunStatus::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
         let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
-        spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("log.jsonl says why").to_owned()
+        spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("see log.jsonl for the reason").to_owned()
     }
 }
 
@@ -320,10 +322,11 @@ impl EvaluationResults {
     }
 }
 
-/// Returns the text of a built-in suite, or of a suite file with the files that it references embedded.
+/// Returns the text of a built-in suite or of a suite file. Files that the suite file references are embedded in the
+/// text.
 ///
 /// # Errors
-/// Returns an error for an unknown suite or a file that cannot be read.
+/// Returns an error if the suite is unknown or a file cannot be read.
 pub fn suite_text(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.extension().is_some() || path.exists() {
@@ -333,12 +336,12 @@ pub fn suite_text(name: &str) -> anyhow::Result<String> {
     Ok(Suite::builtin_text(name)?.to_owned())
 }
 
-/// Reads the files that a suite references without embedding them, from the folder of the suite.
+/// Reads the files that a suite references but does not embed, from the folder of the suite file.
 fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let folder = suite.parent().unwrap_or(Path::new(""));
     let read = |name: String| {
         let plain = Path::new(&name).file_name().is_some_and(|file| file == name.as_str());
-        anyhow::ensure!(plain, "starts = {name:?}: the name of a file beside the suite, without a folder");
+        anyhow::ensure!(plain, "starts: expected the name of a file in the suite's folder, got {name:?}");
         let file = folder.join(&name);
         let text = fs::read_to_string(&file).with_context(|| format!("starts: {} cannot be read", file.display()))?;
         Ok((name, text))
@@ -346,11 +349,11 @@ fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, Str
     starts::missing(text).into_iter().map(read).collect()
 }
 
-/// Sends every endpoint a short request before the first match, so that a wrong URL, key or model fails early.
+/// Sends a short request to every endpoint before the first match, so that a wrong URL, key or model is found early.
 fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
         let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
-        let told = told.with_context(|| format!("{} does not answer", entrant.name))?;
+        let told = told.with_context(|| format!("no answer from the endpoint of {}", entrant.name))?;
         let tokens = told.tokens;
         let words =
             format!("{} answers: {} tokens in, {} out, {:.1} s", entrant.name, tokens.input, tokens.out, told.seconds);
@@ -359,7 +362,7 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Requests one move from every program among the suite's own opponents, so that a missing engine fails before the
+/// Requests one move from every program among the suite's own opponents, so that a missing engine is found before the
 /// first match.
 fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
     for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
@@ -370,13 +373,13 @@ fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
             own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.is_io_bound())
         {
             let answer = first_answer(player, room, plan.suite.seed)?;
-            answer.with_context(|| format!("{}, an opponent in part {}, does not play", player.name, table.id))?;
+            answer.with_context(|| format!("no move from {}, an opponent in part {}", player.name, table.id))?;
         }
     }
     Ok(())
 }
 
-/// Returns the players with batched calls, and their parts.
+/// Returns the players with batched calls, each with its part.
 fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant)> {
     tables.iter().flat_map(|table| {
         let players = table.rooms.iter().flat_map(|room| room.players.values());
@@ -384,7 +387,7 @@ fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant
     })
 }
 
-/// Requests the first move of a match against itself from an agent, then resigns.
+/// Starts a match of an agent against itself, requests the first move, and then resigns.
 fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
     let failure = Arc::new(Mutex::new(None));
     let told = failure.clone();
@@ -399,7 +402,7 @@ fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::R
     Ok(first.map_or(Ok(()), Err))
 }
 
-/// Returns the specs of the candidates that are language models.
+/// Returns the specs of those candidates that are language models.
 fn models(plan: &Plan) -> impl Iterator<Item = &str> {
     plan.agents.iter().filter(|agent| agent.candidate).map(|agent| agent.spec.as_str()).filter(|spec| is_model(spec))
 }
@@ -412,7 +415,8 @@ fn is_priced(spec: &str) -> bool {
     AgentSpec::parse(spec).is_ok_and(|spec| spec.has_arg("price_in") && spec.has_arg("price_out"))
 }
 
-/// Returns the blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
+/// Returns the blocks to play next. With `ci`, returns a few rounds of blocks of the parts whose intervals are wider
+/// than `ci`.
 pub(super) fn choose_blocks(
     run: &str,
     plan: &Plan,

@@ -1,27 +1,28 @@
-//! Execution of a run's matches, independent of its plan, resume, budgets, verification and reports.
+//! Execution of a run's matches. Plan, resume, budgets, verification and reports do not depend on the executor.
 
 use crate::local::{self, HostOptions, Participant, PlayedMatch};
 use crate::machine::interface::MatchSetup;
 
-/// Match requested by a run.
+/// Match that a run passes to an executor.
 pub struct MatchJob<'a> {
     pub setup: MatchSetup,
-    /// Agent of each seat.
+    /// Agents, one per seat.
     pub players: &'a [&'a Participant],
-    /// True for seats whose agent failures count as infrastructure failures, see
+    /// True for each seat whose agent's failures count as infrastructure failures, see
     /// [`faults_as_infra`](crate::local::faults_as_infra).
     pub blameless: Vec<bool>,
-    /// Options of the host for move requests.
+    /// Options for the host's move requests to agents.
     pub asking: HostOptions<'a>,
 }
 
 /// Execution backend for the matches of a run.
 pub trait Executor: Sync {
-    /// Plays a match to its end. `None` if it cannot be played now: the run stops and can be resumed without loss.
+    /// Plays a match to its end. Returns `None` if the match cannot be played at present; the run then stops and can be
+    /// resumed later.
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch>;
 }
 
-/// Executor in this process.
+/// Executor that plays matches in this process.
 pub struct LocalExecutor;
 
 impl Executor for LocalExecutor {

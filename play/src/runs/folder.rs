@@ -1,7 +1,7 @@
-//! Folder of a run: `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl`, `log.jsonl`.
+//! Folder of a run with its files `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl` and `log.jsonl`.
 //!
-//! Files are append-only. Appending and syncing the record of a match makes the match done. A killed process may
-//! leave an incomplete last line, which is removed on resume.
+//! The JSON Lines files are append-only. A match is done once its record is appended and synced. A killed process may
+//! leave an incomplete last line, which is removed when the run is resumed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -24,32 +24,32 @@ use super::settings;
 use crate::files::write_whole;
 use crate::local::Journals;
 
-/// Returns the path of a run by its folder name ([`RunSettings::folder`]): `DATA/runs/NAME`.
+/// Returns the path `DATA/runs/NAME` of the run with the folder name `run` ([`RunSettings::folder`]).
 pub fn path_of(data: &Path, run: &str) -> PathBuf {
     data.join("runs").join(run)
 }
 
-/// Calls of an interrupted match by seat and key.
+/// Calls of an interrupted match, by seat and key.
 pub type Calls = HashMap<(usize, String), Value>;
 
-/// History of a run.
+/// History of a run, read from its files.
 #[derive(Default)]
 pub struct RunHistory {
-    /// Records in the order in which they were written.
+    /// Records of matches, in the order of writing.
     pub records: Vec<Record>,
-    /// Cost of all calls.
+    /// Total usage of all calls.
     pub usage: Usage,
-    /// Calls of interrupted matches (matches without a record), by episode.
+    /// Calls of interrupted matches (which have no record), by episode.
     pub open: HashMap<String, Calls>,
     pub log: Vec<LogLine>,
     pub once: Vec<OnceLine>,
 }
 
 impl RunHistory {
-    /// Reads the files of a run. With `cut`, removes an incomplete last line left by a killed process.
+    /// Reads the files of a run. With `cut`, removes incomplete last lines, which a killed process may leave.
     ///
     /// # Errors
-    /// Returns an error for a file that cannot be read or is damaged before its end.
+    /// Returns an error if a file cannot be read, or if a line other than the last is damaged.
     fn read(path: &Path, cut: bool) -> anyhow::Result<RunHistory> {
         let records = rows::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
@@ -70,39 +70,39 @@ impl RunHistory {
     }
 }
 
-/// Snapshot of a run. Another process may be playing it.
+/// Snapshot of a run, which another process may be playing.
 pub struct RunStatus {
     pub settings: RunSettings,
-    /// Text of its suite.
+    /// Text of the run's suite.
     pub suite: String,
     pub past: RunHistory,
-    /// True if a process is playing it.
+    /// True if a process is playing the run.
     pub playing: bool,
 }
 
 impl RunStatus {
-    /// Reads a run.
+    /// Reads the run in the folder `path`.
     ///
     /// # Errors
-    /// Returns an error for a folder that is not a run, or a file that cannot be read.
+    /// Returns an error if the folder is not a run, or if a file cannot be read.
     pub fn at(path: &Path) -> anyhow::Result<RunStatus> {
         let settings = read_settings(path)?;
         let file = path.join(SUITE);
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = RunHistory::read(path, false)?;
         let lock = File::open(path.join("lock"));
-        // The lock is released at once, so that a status query does not keep another process from playing the run.
+        // The lock is released at once, so that a status query does not prevent another process from playing.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
         Ok(RunStatus { settings, suite, past, playing })
     }
 }
 
-/// Run opened for playing. Other processes cannot open it until this value is dropped.
+/// Run opened for playing. The folder is locked against other processes until this value is dropped.
 pub struct Folder {
     path: PathBuf,
     run: String,
-    /// Open file whose lock keeps other processes out.
+    /// Locked file that prevents other processes from playing the run.
     _lock: File,
     episodes: Mutex<File>,
     calls: Mutex<File>,
@@ -111,11 +111,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the run with these settings, or creates it.
+    /// Opens the run with these settings, or creates the run.
     ///
     /// # Errors
-    /// Returns an error for a run of the same name with other settings, with the differences listed; a run that
-    /// another process is playing; a folder or a file that cannot be used; a damaged line before the end of a file.
+    /// Returns an error if:
+    /// - a run of the same name has other settings (the message lists the differences),
+    /// - another process is playing the run,
+    /// - a folder or a file cannot be used,
+    /// - a line other than the last of a file is damaged.
     pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, RunHistory)> {
         let path = path_of(data, &settings.folder());
         let failed = || format!("{} cannot be used", path.display());
@@ -130,14 +133,14 @@ impl Folder {
         if begun.exists() {
             let was = read_settings(&path)?;
             let differences = settings::differences(&was, settings);
-            // A run without any records or calls may start over with other settings.
+            // A run without records and calls may start over with other settings.
             let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
             if fresh {
                 begin(&path, settings, suite).with_context(failed)?;
             } else if !differences.is_empty() {
                 let list = differences.iter().map(|d| format!("\n  {d}")).collect::<String>();
                 bail!(
-                    "run {} was begun with other settings; --run with another name begins a new one{list}",
+                    "run {} has other settings; use --run with another name to start a new run{list}",
                     settings.folder()
                 );
             }
@@ -169,12 +172,12 @@ impl Folder {
         &self.run
     }
 
-    /// Returns the cost of all calls so far.
+    /// Returns the total usage of all calls so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock()
     }
 
-    /// Appends a record and syncs it to disk. The match is done when this returns.
+    /// Appends the record of a match and syncs it to disk. The match is done when this function returns.
     ///
     /// # Errors
     /// Returns an error if the record cannot be written.
@@ -215,7 +218,7 @@ impl Folder {
         format!("{} cannot be written", self.path.join(name).display())
     }
 
-    /// Returns the journals of an episode; `before` holds its calls from before an interruption.
+    /// Returns the journals of an episode; `before` has the episode's calls from before an interruption.
     pub fn journals<'f>(&'f self, episode: &str, seats: usize, before: Calls) -> EpisodeJournals<'f> {
         let mut by_seat: Vec<HashMap<String, Value>> = (0..seats).map(|_| HashMap::new()).collect();
         for ((seat, key), call) in before {
@@ -234,7 +237,7 @@ impl Folder {
     }
 }
 
-/// Journals of the seats of one episode.
+/// Journals of one episode, one per seat.
 pub struct EpisodeJournals<'f>(Vec<SeatJournal<'f>>);
 
 impl Journals for EpisodeJournals<'_> {
@@ -252,7 +255,7 @@ struct SeatJournal<'f> {
     episode: String,
     seat: usize,
     known: Mutex<HashMap<String, Value>>,
-    /// Duration of replayed calls in milliseconds.
+    /// Total duration of replayed calls, in milliseconds.
     spared: AtomicU64,
 }
 
@@ -290,27 +293,26 @@ pub(super) fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Res
 /// Reads the settings of a run.
 ///
 /// # Errors
-/// Returns an error for a folder that is not a run, or settings that cannot be parsed.
+/// Returns an error if the folder is not a run, or if the settings cannot be parsed.
 pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
     let file = path.join(RUN);
     let text = fs::read_to_string(&file)
-        .with_context(|| format!("{} is not a run: run.json cannot be read", path.display()))?;
+        .with_context(|| format!("expected the folder of a run, got {}: run.json cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
 }
 
 /// Appends a line in a single write, so that a killed process leaves at most one incomplete line.
 ///
-/// If the disk is full, the written part is removed, so that the next line starts on its own.
+/// If only a part can be written because the disk is full, that part is removed again.
 pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
-        // If this fails as well, an incomplete line remains.
+        // If this fails too, an incomplete line remains.
         let _ = file.set_len(len);
     })
 }
 
-/// Reads the lines of a file, all of which must parse. An incomplete last line is skipped and, with `cut`, removed
-/// from the file.
+/// Parses all lines of a file. An incomplete last line is skipped; with `cut`, it is also removed from the file.
 fn rows<T: DeserializeOwned>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
     let failed = || format!("{} cannot be read", path.display());
     let bytes = match fs::read(path) {

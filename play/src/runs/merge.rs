@@ -1,4 +1,4 @@
-//! Merges the shards of a run. The result equals the run that one machine would have played, except for times.
+//! Merging of the shards of a run. The result equals a run without shards, except for times.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,31 +21,33 @@ use super::folder::begin;
 use super::settings;
 use crate::files::write_whole;
 
-/// Maximum number of faults of a shard in a message.
+/// Maximum number of a shard's faults in an error message.
 const NAMED: usize = 3;
 
-/// Run merged from its shards.
+/// Run that was merged from its shards.
 pub struct MergedRun {
     pub settings: RunSettings,
-    /// Records in the order of the plan.
+    /// Records of all shards, in plan order.
     pub records: Vec<Record>,
     suite: String,
-    /// Other files of the run.
+    /// Files of the run other than the records.
     files: Files,
 }
 
-/// Merges all shards of a run after verifying each of them. `done` is called after each verified record.
+/// Verifies and merges all shards of a run. `done` is called after each verified record.
 ///
 /// # Errors
-/// Returns an error with the shards at fault: runs that are not shards of one run with the same settings, a missing
-/// or repeated shard, an unfinished shard, or a shard with faults.
+/// Returns an error that names the shards at fault if:
+/// - a run is not a shard, or the shards differ in their settings,
+/// - a shard is missing, repeated or unfinished,
+/// - a shard has faults.
 pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<MergedRun> {
     let shards = sorted(shards)?;
     let faults: Vec<String> = shards.iter().filter_map(|(shard, run)| fault(*shard, run, &done)).collect();
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
 
     let runs: Vec<&Archive> = shards.values().copied().collect();
-    let first = runs.first().context("no shard was named")?;
+    let first = runs.first().context("expected at least one shard, got none")?;
     let begun = runs.iter().map(|run| run.about.begun.clone()).min().unwrap_or_default();
     let settings = RunSettings { shard: None, begun, ..first.about.clone() };
     let suite = String::from_utf8(first.files.get(SUITE).cloned().unwrap_or_default())?;
@@ -64,10 +66,10 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let (over, _) = results(&settings.run, &plan, &plain);
     let walk = PlanProgress::new(&plan, &ids(&plan), &over, &[]);
     let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
-    // Complete shards cover the plan: this checks the sharding rule itself.
-    ensure!(missing == 0 && walk.extra.is_empty(), "{missing} matches of the plan belong to no shard");
+    // Complete shards cover the plan, so this checks the sharding rule.
+    ensure!(missing == 0 && walk.extra.is_empty(), "expected all planned matches in the shards, {missing} are missing");
 
-    // A repeated match has two records.
+    // A match that was repeated has two records.
     let place = |episode: &str| {
         let (key, again) = key_of(&settings.run, episode)?;
         Some((walk.place(key)?, again))
@@ -85,20 +87,21 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
 }
 
 impl MergedRun {
-    /// Rebuilds the plan of the run.
+    /// Rebuilds the plan of the merged run.
     ///
     /// # Errors
-    /// Returns an error for a suite that this version cannot read.
+    /// Returns an error if this version cannot read the suite.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         self.settings.plan(&self.suite)
     }
 
-    /// Writes the run to a new folder.
+    /// Writes the merged run to a new folder.
     ///
     /// # Errors
     /// Returns an error if the folder already contains a run or cannot be written.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        ensure!(!folder.join(RUN).exists(), "{} holds a run already; remove it or name another", folder.display());
+        let place = folder.display();
+        ensure!(!folder.join(RUN).exists(), "{place} contains a run; remove the run or use another folder");
         let write = || {
             std::fs::create_dir_all(folder)?;
             self.files.iter().try_for_each(|(name, bytes)| write_whole(folder, name, bytes))?;
@@ -108,18 +111,18 @@ impl MergedRun {
     }
 }
 
-/// Returns the shards in order after checking that they are all of one run, each exactly once.
+/// Returns the shards in order, after checking that all are shards of one run and that each occurs exactly once.
 fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
     let mut found: BTreeMap<Shard, Vec<&Archive>> = BTreeMap::new();
     for run in runs {
         let shard = run.about.shard.filter(|_| run.about.kind == RunKind::Evaluate);
         let shard = shard.with_context(|| {
-            format!("{} is not a shard: `ludex evaluate --shard K/N` plays one", run.place.display())
+            format!("expected a shard (from `ludex evaluate --shard K/N`), got {}", run.place.display())
         })?;
         found.entry(shard).or_default().push(run);
     }
     let (Some(first), Some(of)) = (runs.first(), found.keys().next().map(|shard| shard.of())) else {
-        bail!("no shard was named")
+        bail!("expected at least one shard, got none")
     };
     for run in &runs[1..] {
         let whole = |run: &Archive| RunSettings { shard: None, ..run.about.clone() };
@@ -135,7 +138,7 @@ fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
         }
         let list: String = differ.iter().map(|what| format!("\n  {what}")).collect();
         let [a, b] = [first, run].map(|run| run.place.display());
-        ensure!(differ.is_empty(), "{a} and {b} are not shards of one run:{list}");
+        ensure!(differ.is_empty(), "expected shards of one run; {a} and {b} differ:{list}");
     }
     let mut wrong = Vec::new();
     for number in 1..=of {
@@ -146,7 +149,7 @@ fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
             several => {
                 let places: Vec<String> = several.iter().map(|run| run.place.display().to_string()).collect();
                 let times = if several.len() == 2 { "twice".to_owned() } else { format!("{} times", several.len()) };
-                wrong.push(format!("shard {number} of {of} is given {times}: {}", places.join(" and ")));
+                wrong.push(format!("shard {number} of {of}: expected once, got {times}: {}", places.join(" and ")));
             }
         }
     }
@@ -154,7 +157,7 @@ fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
     Ok(found.into_iter().filter_map(|(shard, runs)| Some((shard, *runs.first()?))).collect())
 }
 
-/// Returns a description of a shard's fault, if any.
+/// Describes the fault of a shard, if any.
 fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<String> {
     let name = format!("shard {} of {} ({})", shard.number(), shard.of(), run.place.display());
     let found = audit(run, &run.files, done);
@@ -162,23 +165,22 @@ fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<Strin
     if !refused.is_empty() {
         let named: String = refused.iter().take(NAMED).map(|what| format!("\n  {what}")).collect();
         let more = refused.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!("\n  and {more} more; `ludex verify` names all") } else { String::new() };
-        return Some(format!("{name} is not true:{named}{more}"));
+        let more = if more > 0 { format!("\n  and {more} more; `ludex verify` lists all") } else { String::new() };
+        return Some(format!("{name} has faults:{named}{more}"));
     }
     // Discarded matches count as finished; the merged run lists them as the shard does.
     let complete = found.whole.state == RunState::Done && found.whole.missing.is_empty();
-    (!complete).then(|| {
-        format!("{name} is not complete: {}; the same `ludex evaluate` continues it", found.whole.why.join("; "))
-    })
+    (!complete)
+        .then(|| format!("{name} is not complete: {}; repeat `ludex evaluate` to continue", found.whole.why.join("; ")))
 }
 
-/// Returns the lines of a file.
+/// Returns the lines of a run's file.
 fn lines_of<'a>(run: &'a Archive, file: &str) -> Vec<&'a [u8]> {
     let bytes = run.files.get(file).map(Vec::as_slice).unwrap_or_default();
     bytes.split(|&byte| byte == b'\n').collect()
 }
 
-/// Merges the logs of the shards by time, between a single start and a single end.
+/// Merges the logs of the shards by time into a log with one start line and one end line.
 fn log(runs: &[&Archive]) -> anyhow::Result<Vec<String>> {
     let mut lines: Vec<&LogLine> = runs.iter().flat_map(|run| &run.log).collect();
     lines.sort_by(|a, b| a.at.cmp(&b.at));

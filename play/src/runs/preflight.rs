@@ -1,4 +1,4 @@
-//! Checks of a suite before the first match: arguments of language models, and the suite's own opponents.
+//! Checks before the first match: language model arguments in a suite, and the suite's own opponents.
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{AgentSpec, llm};
@@ -6,10 +6,10 @@ use ludex_protocol::Refusal;
 use ludex_referee::suite::plan::Plan;
 
 /// Checks the language model arguments of a suite, its parts and its variants, even if no model plays. Each argument
-/// is checked alone; conflicts with an agent's own arguments are found when the agent is built.
+/// is checked alone. Conflicts with arguments of an agent's own spec are found later, when the agent is built.
 ///
 /// # Errors
-/// Returns an error with the location of an unknown argument or an invalid value.
+/// Returns an error for an unknown argument or an invalid value; the message names the suite, part or variant.
 pub(super) fn arguments(plan: &Plan) -> anyhow::Result<()> {
     let suite = &plan.suite;
     let mut places = vec![("llm of the suite".to_owned(), &suite.llm)];
@@ -27,17 +27,17 @@ pub(super) fn arguments(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an argument of a suite in the notation of specs.
+/// Returns the value of a suite's argument in the notation of agent specs.
 pub(super) fn text(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Checks that at least one language model interface accepts an argument.
+/// Checks that at least one language model API accepts an argument.
 fn argument(name: &str, value: &str) -> Result<(), Refusal> {
     let with = |api: &str| -> Result<(), Refusal> {
         let spec = AgentSpec::parse(&format!("llm model=none api={api}"))?.set(name, value)?;
         match llm::calls_per_move(&spec) {
-            // The agent's own spec may supply missing arguments.
+            // Arguments that are missing here may come from the agent's own spec.
             Err(why) if why.path.as_deref().is_some_and(|path| path != name) => Ok(()),
             told => told.map(|_| ()),
         }
@@ -45,11 +45,11 @@ fn argument(name: &str, value: &str) -> Result<(), Refusal> {
     with("openai").or_else(|why| with("anthropic").map_err(|_| why))
 }
 
-/// Checks that the opponents of a suite exist: built-in agents, and levels of the games' ladders. No agent is
-/// started. A spec that starts with `@` is a placeholder for an unknown agent.
+/// Checks that the opponents of a suite (built-in agents and anchor levels) exist, without starting an agent. A spec
+/// that starts with `@` is a placeholder for an unknown agent and is skipped.
 ///
 /// # Errors
-/// Returns an error with the part of an opponent that does not exist.
+/// Returns an error if an opponent does not exist; the message names the part.
 fn opponents(plan: &Plan) -> anyhow::Result<()> {
     for part in &plan.parts {
         for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
@@ -68,7 +68,7 @@ fn opponents(plan: &Plan) -> anyhow::Result<()> {
 /// Checks the agents of a suite without starting any of them.
 ///
 /// # Errors
-/// Returns an error for an argument that language models do not accept, or an opponent that does not exist.
+/// Returns an error if no language model accepts an argument, or if an opponent does not exist.
 pub fn check(plan: &Plan) -> anyhow::Result<()> {
     arguments(plan)?;
     opponents(plan)
@@ -77,19 +77,19 @@ pub fn check(plan: &Plan) -> anyhow::Result<()> {
 /// Checks that at least one part can be played.
 ///
 /// # Errors
-/// Returns an error if every part needs more candidates than there are.
+/// Returns an error if every part needs more candidates than the plan has.
 pub(super) fn something_is_played(plan: &Plan) -> anyhow::Result<()> {
     let short = shortages(plan);
     match short.first() {
         Some(first) if short.len() == plan.parts.len() => {
-            let more = if short.len() > 1 { ", and so in the other parts" } else { "" };
-            bail!("{} plays nothing here. {first}{more}", plan.suite.name)
+            let more = if short.len() > 1 { ", as in the other parts" } else { "" };
+            bail!("{}: expected enough candidates for at least one part; {first}{more}", plan.suite.name)
         }
         _ => Ok(()),
     }
 }
 
-/// Returns the parts that cannot be played, with the reason, one sentence each.
+/// Describes, in one sentence each, the parts that cannot be played and the reason.
 pub fn shortages(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }

@@ -1,4 +1,4 @@
-//! Plan of a run, rebuilt from its settings and its suite.
+//! Plan of a run, rebuilt from the run's settings and suite.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,11 +22,11 @@ use super::settings;
 use super::spec_in;
 use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
 
-/// Part of a run.
+/// Part of a rebuilt plan.
 pub(crate) struct GroundPart {
     pub(crate) id: String,
     games: Vec<GameRef>,
-    /// Positions in a block per game.
+    /// Number of matches per game in a block.
     seatings: usize,
     pub(crate) policy: MatchPolicy,
     pub(crate) seeds: MatchSeeds,
@@ -35,17 +35,17 @@ pub(crate) struct GroundPart {
 }
 
 impl GroundPart {
-    /// Returns the game at a position of a block.
+    /// Returns the game of the match at position `turn` in a block.
     pub(crate) fn game(&self, turn: usize) -> &GameRef {
         &self.games[turn / self.seatings.max(1) % self.games.len()]
     }
 }
 
-/// Plan of a run.
+/// Plan of a run, rebuilt from the run's files.
 pub(crate) struct RebuiltPlan {
     pub(crate) schedule: Box<dyn RunSchedule>,
     pub(crate) parts: Vec<GroundPart>,
-    /// Spec of each agent, by part and agent.
+    /// Specs of agents, by part and agent index.
     pub(crate) specs: HashMap<(usize, usize), AgentSpec>,
     /// Plan of an evaluation; `None` for a tournament.
     pub(crate) plan: Option<Plan>,
@@ -56,11 +56,11 @@ impl RebuiltPlan {
     /// Rebuilds the plan from the settings and the suite of a run.
     ///
     /// # Errors
-    /// Returns an error for a suite, an agent or a game that this version cannot read.
+    /// Returns an error if this version cannot read the suite, an agent or a game.
     pub(crate) fn of(run: &Archive) -> anyhow::Result<RebuiltPlan> {
         let about = &run.about;
-        let suite = run.files.get(SUITE).with_context(|| format!("{SUITE} is missing"))?;
-        let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE} is not text"))?.to_owned();
+        let suite = run.files.get(SUITE).with_context(|| format!("expected the file {SUITE}, found none"))?;
+        let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE}: expected UTF-8 text"))?.to_owned();
         if about.kind == RunKind::Tournament {
             let terms = TournamentTerms::parse(&suite)?;
             let game = ludex_games::load(&terms.game)?;
@@ -69,7 +69,7 @@ impl RebuiltPlan {
             let specs = about.agents.iter().enumerate();
             let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
             let specs = specs.collect();
-            // Each block of a tournament has its own number.
+            // Every block of a tournament has a different number.
             let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
             let parts = vec![GroundPart {
                 id: PART.to_owned(),
@@ -112,27 +112,27 @@ impl RebuiltPlan {
         self.parts.iter().map(|part| part.id.as_str()).collect()
     }
 
-    /// Compares the plan with these records.
+    /// Compares the plan with `records`.
     pub(crate) fn walk(&self, run: &Archive, records: &[Record]) -> PlanProgress {
         let (done, _) = results(&run.about.run, &*self.schedule, records);
         PlanProgress::new(&*self.schedule, &self.ids(), &done, records)
     }
 
-    /// Returns the settings that do not follow from the suite and the agents.
+    /// Describes the settings that contradict the suite and the agents.
     pub(crate) fn contradictions(&self, run: &Archive) -> Vec<String> {
         let about = &run.about;
         let digest = Suite::digest(&self.suite);
         if about.suite.digest != digest {
-            return vec![format!("the digest of {SUITE} is {digest}, not {}: it was changed", about.suite.digest)];
+            return vec![format!("digest of {SUITE}: expected {}, got {digest}", about.suite.digest)];
         }
         let Some(plan) = &self.plan else { return Vec::new() };
         let seeds = match &about.seeds {
             RunSeeds::Open(_) => RunSeeds::Open(plan.suite.seed),
             secret => secret.clone(),
         };
-        // Programs may be missing on this machine, so their digests are taken from the settings.
+        // Programs may be missing on this machine, so the digests of programs are taken from the settings.
         let again = settings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
-        let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
+        let Ok(mut again) = again else { return vec!["agents: expected agents that can play their parts".to_owned()] };
         again.ludex.clone_from(&about.ludex);
         again.only.clone_from(&about.only);
         for (agent, was) in again.agents.iter_mut().zip(&about.agents) {
@@ -143,6 +143,6 @@ impl RebuiltPlan {
             again.wording = about.wording;
         }
         let differ = settings::differences(about, &again);
-        differ.into_iter().map(|what| format!("the settings do not follow from {SUITE}: {what}")).collect()
+        differ.into_iter().map(|what| format!("the settings contradict {SUITE}: {what}")).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The report of a run, or of several.
+//! Report of one run or of several runs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -38,8 +38,9 @@ use ludex_report::scale::RatingOptions;
 use super::rebuilt_plan::RebuiltPlan;
 use super::spec_in;
 
-/// Returns the position of each episode of the run in `folder` in the order of the plan, from 1, and true if another match
-/// replaces it; empty without a plan. Reads the records one by one, without their events, because a run may have millions.
+/// Returns, by episode of the run in `folder`, the position in the plan, from 1, and true if a rematch replaces the
+/// episode. Without a plan, the map is empty. Records are read one by one and without events, since a run may have
+/// millions of records.
 pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
     let (Ok(ground), Ok(file)) = (RebuiltPlan::of(&run), File::open(folder.join(EPISODES))) else {
@@ -52,14 +53,14 @@ pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     episodes.filter_map(|name| walk.order_of(&run.about.run, &name).map(|place| (name, place))).collect()
 }
 
-/// Sets the positions of verified games in the plan of their run, if the plan can be rebuilt.
+/// Sets the positions of verified games in the run's plan, if the plan can be rebuilt.
 pub fn put_in_order(run: &Archive, games: &mut [VerifiedRecord]) {
     let Ok(ground) = RebuiltPlan::of(run) else { return };
     let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
     ground.walk(run, &records).put_in_order(&run.about.run, games);
 }
 
-/// Parses a record without its events.
+/// Parses a record, except its events.
 fn without_events(line: &str) -> Option<Record> {
     let record = match recording::read_line(line, recording::Keep::WithoutNotes) {
         Some(line) => line.record,
@@ -68,7 +69,7 @@ fn without_events(line: &str) -> Option<Record> {
     Some(Record { events: Vec::new(), ..record })
 }
 
-/// Returns the pages of a run's report, by name, and the refused records. The same run gives the same pages.
+/// Returns the pages of a run's report, by name, and the refused records. Equal runs give equal pages.
 pub fn pages(run: &Archive) -> (Files, Vec<RejectedRecord>) {
     let about = ReportAbout { title: run.about.run.clone(), secret: secret(run), ..ReportAbout::default() };
     let (report, refused) = report(&[run], RatingOptions::default(), about, |_| None);
@@ -77,7 +78,7 @@ pub fn pages(run: &Archive) -> (Files, Vec<RejectedRecord>) {
     (pages.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect(), refused)
 }
 
-/// Returns the secret of a run's seeds, if it has one.
+/// Returns the secret from which a run's seeds are derived, if any.
 pub fn secret(run: &Archive) -> Option<String> {
     match &run.about.seeds {
         RunSeeds::Secret(secret) => Some(secret.clone()),
@@ -85,8 +86,10 @@ pub fn secret(run: &Archive) -> Option<String> {
     }
 }
 
-/// Returns the report of one or several runs, and the refused records. `transcripts` returns the name of the file with the
-/// transcripts of a run. Agents of the same name are the same agent. The figures are those of the runs' suites.
+/// Returns the report of one or several runs, and the refused records.
+///
+/// `transcripts` returns the name of the file with the transcripts of a run. Agents with equal names count as one
+/// agent. The figures are those that the runs' suites define.
 pub fn report(
     runs: &[&Archive],
     options: RatingOptions,
@@ -105,17 +108,17 @@ pub fn report(
     (report.with_runs(heads, figures(&read)), refused)
 }
 
-/// Run with its verified records.
+/// Run with verified records, for the report.
 struct Read<'r> {
     run: &'r Archive,
     /// Plan of an evaluation; `None` for a tournament.
     plan: Option<Plan>,
-    /// Reason that this version cannot rebuild the plan.
+    /// Reason why this version cannot rebuild the plan, if any.
     unplanned: Option<String>,
     done: Results,
     walk: PlanProgress,
     games: Vec<VerifiedRecord>,
-    /// Games that the plan requires, with the invalid ones that an illegal move ended.
+    /// Games that the plan requires, including games that an illegal move ended.
     planned: Vec<VerifiedRecord>,
     refused: Vec<RejectedRecord>,
 }
@@ -124,7 +127,7 @@ impl<'r> Read<'r> {
     fn of(run: &'r Archive) -> Read<'r> {
         let (ground, unplanned) = match RebuiltPlan::of(run) {
             Ok(ground) => (Some(ground), None),
-            Err(why) => (None, Some(format!("{}: its matches are rated without its plan: {why:#}", run.about.run))),
+            Err(why) => (None, Some(format!("{}: the matches are rated without a plan: {why:#}", run.about.run))),
         };
         let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
         let (mut games, refused) = Verifier::new(ludex_games::builtin()).with_marks(marks).verify_all(&run.found);
@@ -169,7 +172,7 @@ impl<'r> Read<'r> {
             results: results.iter().filter(|row| row.agent == agent.name).map(result).collect(),
         };
         let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
-        let scale = (about.scale != 1.0).then(|| format!("numbers of blocks times {}", about.scale));
+        let scale = (about.scale != 1.0).then(|| format!("numbers of blocks multiplied by {}", about.scale));
         let only = (!about.only.is_empty()).then(|| format!("only {}", about.only.join(", ")));
         Some(RunHead {
             run: about.run.clone(),
@@ -188,7 +191,7 @@ impl<'r> Read<'r> {
         })
     }
 
-    /// Returns the cost of the calls by agent, as an index into the run's agents.
+    /// Returns the usage of language model calls, by agent index in the run.
     fn costs(&self) -> HashMap<usize, Usage> {
         let mut out: HashMap<usize, Usage> = HashMap::new();
         for (episode, calls) in &self.run.calls {
@@ -202,7 +205,7 @@ impl<'r> Read<'r> {
         out
     }
 
-    /// Returns the matches in the order of the plan.
+    /// Returns the matches in plan order.
     fn matches(&self, plan: &Plan) -> Vec<HeadMatch> {
         let mut games: Vec<&VerifiedRecord> = self.games.iter().collect();
         games.sort_by_key(|game| game.result().order);
@@ -216,7 +219,7 @@ impl<'r> Read<'r> {
     }
 }
 
-/// Formats the agents of a match, seat by seat, with their payoffs.
+/// Formats the agents of a match in seat order, each with its payoff.
 fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     let seat = |(seat, who): (&SeatResult, &usize)| {
         let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
@@ -226,7 +229,8 @@ fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
     seats.join(" \u{2013} ")
 }
 
-/// Returns the model of a spec, its endpoint and its prompting methods in the plan; empty for another agent.
+/// Returns facts about a language model, each with a label: model, endpoint and prompting methods in the plan. For
+/// other agents, the list is empty.
 fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
     if spec.class() != AgentClass::Model {
@@ -254,7 +258,7 @@ fn result(row: &PartResult) -> HeadResult {
     }
 }
 
-/// Returns the means over parts that the suite defines.
+/// Returns the summary scores that the suite defines as means over parts.
 fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
     let scores = summaries(plan, results);
     let one = |summary: &Summary| {
@@ -274,12 +278,12 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
     plan.suite.summaries.iter().map(one).collect()
 }
 
-/// Number of matches per part with pictures.
+/// Number of matches per part that are illustrated with pictures.
 const STRIPS: usize = 2;
-/// Number of pictures per match.
+/// Number of pictures per illustrated match.
 const STRIP: usize = 8;
 
-/// Returns the figures of the suites, each over all runs of the suite.
+/// Returns the figures of the suites. Each figure shows all runs of its suite.
 fn figures(read: &[Read]) -> Vec<RenderedFigure> {
     let mut out: Vec<RenderedFigure> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -298,7 +302,7 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
         let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
         for figure in &plan.suite.figures {
             let mut drawn = RenderedFigure::of(figure, &ground);
-            // Two suites may have figures of the same name.
+            // Two suites may have figures with equal names.
             if out.iter().any(|other| other.id == drawn.id) {
                 drawn.id = format!("{}-{}", plan.suite.name, drawn.id);
             }
@@ -308,7 +312,7 @@ fn figures(read: &[Read]) -> Vec<RenderedFigure> {
     out
 }
 
-/// Returns pictures of the first finished matches of a part.
+/// Returns a strip of pictures for each of the first finished matches of a part.
 fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
     let place = |game: &VerifiedRecord| read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
     let of_part = |game: &&VerifiedRecord| place(game).is_some_and(|place| plan.parts[place.part].part.id == part);
@@ -321,11 +325,11 @@ fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
     games.into_iter().take(STRIPS).map(strip).collect()
 }
 
-/// Returns positions of a match at even steps, with the first and the last.
+/// Returns pictures of a match at regular intervals, including the first and the last position.
 fn pictures(game: &VerifiedRecord) -> Vec<StripPicture> {
     let mut pictures = Vec::new();
     let mut steps = recording::steps(&**game.game(), game.record());
-    // The record was verified, so each of its steps can be played.
+    // The record was verified, so all steps can be played.
     while let Some(Ok(step)) = steps.next() {
         if step.played {
             let svg = step.picture(Viewer::Public).still().svg;

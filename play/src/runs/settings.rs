@@ -1,4 +1,4 @@
-//! Settings of new runs, and the differences from later settings.
+//! Settings of new runs, and comparison with the settings of existing runs.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::spec_in;
 
-/// Returns the settings for a run of a suite.
+/// Returns the settings for a new run of a suite.
 ///
 /// # Errors
-/// Returns an error for an agent that cannot play its part.
+/// Returns an error if an agent cannot play its part.
 pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<RunSettings> {
     let Suite { name, version, .. } = &plan.suite;
     let agent = |e: &Entrant| {
@@ -60,7 +60,7 @@ pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -
     })
 }
 
-/// Returns the settings that changed since the run was created, each with both values.
+/// Describes the settings that changed since the run was created, each with the old and the new value.
 pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
     let mut out = Vec::new();
     let mut differ = |what: &str, was: String, is: String| {
@@ -99,7 +99,7 @@ pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
         }
     };
     maps("rules of", &was.games, &now.games);
-    // Different agents are listed above, so their prompts are not.
+    // If the agents differ, they are listed above, and the prompts are not compared.
     if was.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
         maps("prompts of", &was.prompts, &now.prompts);
         let reworded = was.wording != now.wording && !was.prompts.is_empty();
@@ -108,16 +108,16 @@ pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
     out
 }
 
-/// Returns a spec without the arguments that may change during a run.
+/// Returns a spec without the arguments that may differ when a run is resumed.
 fn without_transport_args(text: &str) -> String {
     AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::without_transport_args(&spec).to_string())
 }
 
-/// Returns a digest of the program that an agent starts: shortened SHA-256 over the files named in its command line.
-/// The digest is empty without such files, or if the agent starts no program.
+/// Returns a digest of the program that an agent starts: a shortened SHA-256 of the files named in the agent's command
+/// line. The digest is empty if no files are named or if the agent starts no program.
 ///
 /// # Errors
-/// Returns an error for a command line with unbalanced quotes.
+/// Returns an error if the command line has unbalanced quotes.
 pub fn program(spec: &AgentSpec) -> anyhow::Result<String> {
     let Some(cmd) = spec.text("cmd") else { return Ok(String::new()) };
     let words = shlex::split(&cmd).with_context(|| format!("cmd: expected balanced quotes, got {cmd:?}"))?;

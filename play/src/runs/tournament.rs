@@ -1,4 +1,4 @@
-//! Tournaments as runs: entrants play trial matches, then each other in a tournament format.
+//! Tournaments: runs in which entrants first play trial matches and then each other, in a tournament format.
 
 pub mod schedule;
 
@@ -39,34 +39,34 @@ use super::{GameRoster, RunPart};
 use crate::agents_file::{AgentSource, Agents, NamedAgent};
 use crate::local::{self, Participant, Unfit, check};
 
-/// Blocks per thread in a wave. Entrants are disqualified between waves.
+/// Number of blocks per thread in a wave. Between waves, entrants may be disqualified.
 const WAVE: usize = 16;
 
 /// Entrants and settings of a tournament.
 pub struct TournamentRequest {
-    /// Folder with the runs.
+    /// Data folder with the runs.
     pub data: PathBuf,
     /// Name of the run.
     pub run: String,
-    /// Game string as written by the user.
+    /// Game string as given by the user.
     pub game: String,
     pub agents: Agents,
     pub format: TournamentFormat,
-    /// Number of seeds per pairing.
+    /// Number of blocks per pairing, each on its own seed.
     pub blocks: u64,
-    /// Seed of the draws and of the games.
+    /// Seed for the pairings and the games.
     pub seed: u64,
-    /// Matches lost by its own failure after which an entrant is disqualified; 0: never.
+    /// Number of matches lost by its own failure after which an entrant is disqualified; 0: never.
     pub strikes: u64,
-    /// Seconds per move; by default 30, or 300 with a language model.
+    /// Time limit per move, in seconds; by default 30, or 300 with a language model.
     pub move_seconds: Option<u64>,
-    /// Parallel matches; by default one per core, or 1,024 with a batched entrant.
+    /// Number of parallel matches; by default one per core, or 1,024 with a batched entrant.
     pub jobs: Option<usize>,
-    /// Hex bytes from which seeds of games are derived; `None`: derived from `seed`.
+    /// Secret in hex from which the seeds of games are derived; `None`: they are derived from `seed`.
     pub secret: Option<String>,
-    /// Sharing of deals within a pairing. Entrants with a memory get each deal once.
+    /// Seed sharing within a block. Entrants that remember earlier matches need a different seed in each match.
     pub deals: Deals,
-    /// Reasons of excluded entrants, by name.
+    /// Reasons for excluding entrants, by entrant name.
     pub left_out: BTreeMap<String, String>,
 }
 
@@ -78,44 +78,44 @@ pub struct Contest {
     jobs: usize,
     /// Folder of the run.
     pub path: PathBuf,
-    /// Settings. Entrants that fail their trial are added to the excluded ones.
+    /// Settings of the tournament. Entrants that fail their trial are added to `left_out`.
     pub terms: TournamentTerms,
-    /// Specs of entrants that were excluded when the run started.
+    /// Specs of the entrants that were excluded when the run started, by name.
     specs: BTreeMap<String, String>,
 }
 
-/// Trial of an entrant.
+/// Outcome of an entrant's trial.
 struct Trial {
     name: String,
-    /// Player, or the reason for its exclusion.
+    /// Player, or the reason why the entrant is excluded.
     player: Result<Participant, String>,
-    /// Seconds per seat and match; 0 without a trial.
+    /// Mean seconds of computation per seat and match; 0 without a trial.
     seconds: f64,
 }
 
-/// Tournament that can be played.
+/// Tournament that is ready to be played.
 pub struct ReadyTournament {
     /// Tournament with its final settings.
     pub contest: Contest,
     pub schedule: TournamentSchedule,
-    /// Entrants excluded by this call, with reasons.
+    /// Entrants that this call excluded, with reasons.
     pub left_out: Vec<(String, String)>,
-    /// Estimated duration; `None` if the run has started.
+    /// Estimated duration; `None` if the run has already started.
     pub estimate: Option<TournamentEstimate>,
     players: BTreeMap<usize, Participant>,
 }
 
-/// Tournament that has ended or stopped.
+/// Outcome of [`ReadyTournament::play`].
 pub struct PlayedTournament {
-    /// Records of all calls, earlier ones included.
+    /// Records of this call and of earlier calls.
     pub records: Vec<Record>,
-    /// Number of records added by this call.
+    /// Number of records that this call added.
     pub played: usize,
     pub end: StopReason,
 }
 
 impl Contest {
-    /// Checks the settings, without playing trials.
+    /// Creates a tournament and checks its settings, without playing trials.
     ///
     /// # Errors
     /// Returns an error for an unknown game, a game without winners, or invalid settings.
@@ -123,7 +123,7 @@ impl Contest {
         let game = load(&request.game)?;
         let spec = game.spec();
         if spec.utility == Utility::Identical {
-            anyhow::bail!("in {} all seats win or lose together, so a tournament makes no sense", spec.string);
+            anyhow::bail!("expected a game with winners, got {}, in which all seats win or lose together", spec.string);
         }
         let agents = &request.agents.entries;
         let limit_s = request.move_seconds.unwrap_or(if agents.iter().any(is_model) { 300 } else { 30 });
@@ -149,14 +149,15 @@ impl Contest {
         TournamentSchedule::new(&self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
-    /// Builds the entrants. Entrants of a started run are rebuilt. Otherwise each entrant plays against itself and against
-    /// `random`, and is excluded if it fails; `tried` is called after each trial.
+    /// Builds the entrants. If the run is new, each entrant plays trial matches against itself and against `random`; an
+    /// entrant that fails is excluded. `tried` is called after each trial. If the run has already started, entrants are
+    /// only rebuilt.
     ///
-    /// Programs are compiled in `bots`. Without it, they are compiled in the folder of the run, so that its records name the
-    /// programs that played, and a started run is continued.
+    /// Programs are compiled in the folder `bots`, by default the folder of the run. With the default, a started run is
+    /// continued, and the specs in its records name the programs that played.
     ///
     /// # Errors
-    /// Returns an error for a failed endpoint, too few entrants that pass, or an entrant that can no longer be built.
+    /// Returns an error if an endpoint fails, if too few entrants pass, or if an entrant can no longer be built.
     pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<ReadyTournament> {
         let begun = bots.is_none() && self.path.join(RUN).exists();
         let beside = self.path.join("bots");
@@ -194,7 +195,7 @@ impl Contest {
         let of = |entry: &NamedAgent| {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
-            // Remote agents are not tried.
+            // Remote agents have no trial.
             if let Ok(player) = player.clone()
                 && player.spec.class() == AgentClass::Remote
             {
@@ -213,17 +214,17 @@ impl Contest {
             let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
-                // A failed endpoint says nothing about the agent.
+                // A failed endpoint is not the agent's fault.
                 Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
             };
             tried();
-            // It played all seats of one match, and one seat in a match per seat.
+            // The entrant played all seats of one match, and then one seat in each of `seats` matches.
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
         let jobs = self.request.jobs.unwrap_or_else(local::cores);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        // `par_bridge` assigns entrants one by one, so that slow entrants at the end do not share a thread.
+        // `par_bridge` assigns entrants one by one, so that slow entrants do not share a thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
             let entries = self.request.agents.entries.iter();
             let entries = entries.filter(|entry| !self.terms.left_out.contains_key(&entry.name));
@@ -240,7 +241,7 @@ impl Contest {
             tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
         let tournament = tournament::Tournament::new(settings)
-            .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;
+            .map_err(|e| anyhow::anyhow!("too few entrants remain, since {left_out} were excluded: {e}"))?;
         let matches = tournament.blocks_at_most().saturating_mul(tournament.matches_of_block());
         let all: f64 = passed.iter().map(|trial| trial.seconds).sum();
         let each = all / passed.len() as f64 * f64::from(self.game.spec().players);
@@ -281,7 +282,7 @@ impl Contest {
 }
 
 impl ReadyTournament {
-    /// Returns the numbers of matches that are due given the results so far, and done.
+    /// Returns the numbers of due and of finished matches. Due matches depend on the results so far.
     ///
     /// # Errors
     /// Returns an error if the run cannot be read.
@@ -294,7 +295,7 @@ impl ReadyTournament {
         Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
-    /// Returns the table as JSON: rank, points, wins, draws and losses of each entrant by name.
+    /// Returns the standings as JSON: rank, points, wins, draws and losses, by entrant name.
     pub fn table(&self, records: &[Record]) -> Value {
         let (done, _) = results(&self.contest.request.run, &self.schedule, records);
         let standings = self.schedule.tournament.standings(&self.schedule.results(&done, records));
@@ -309,13 +310,13 @@ impl ReadyTournament {
         })
     }
 
-    /// Returns the maximum number of matches.
+    /// Returns the maximum number of matches in the tournament.
     pub fn matches_at_most(&self) -> u64 {
         let tournament = &self.schedule.tournament;
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
     }
 
-    /// Returns the verified games of these records, in the order of the schedule.
+    /// Verifies `records` and returns the games in the order of the schedule.
     ///
     /// # Errors
     /// Returns an error for a record that fails verification.
@@ -327,10 +328,10 @@ impl ReadyTournament {
         Ok(games)
     }
 
-    /// Plays the matches that are due. `progress` receives the number of matches of the run and the last one played.
+    /// Plays the due matches. After each match, `progress` receives the number of matches in the run and the match.
     ///
     /// # Errors
-    /// Returns an error for a run of this name with other settings, or a file that cannot be written.
+    /// Returns an error if a run with the same name but other settings exists, or if a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -340,7 +341,7 @@ impl ReadyTournament {
         let id = |(who, name): (usize, &String)| {
             let (spec, program) = match players.get(&who) {
                 Some(player) => (player.spec.to_string(), settings::program(&player.spec)?),
-                // An excluded entrant keeps its original spec, which is empty if it could not be built.
+                // An excluded entrant keeps its original spec. If the entrant could not be built, the spec is empty.
                 None => (contest.specs.get(name).cloned().unwrap_or_else(String::new), String::new()),
             };
             Ok(RunAgent { name: name.clone(), spec, program, candidate: true, variant: false })
@@ -386,7 +387,7 @@ impl ReadyTournament {
 fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Participant, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
-        return Err("a person cannot play in tournaments".into());
+        return Err("expected an agent, got a person".into());
     }
     let agent = spec.build(game).map_err(|e| e.to_string())?;
     Ok(Participant { name: entry.name.clone(), spec, agent })
@@ -400,18 +401,18 @@ fn gathers(entry: &NamedAgent) -> bool {
     matches!(&entry.source, AgentSource::Spec(spec) if llm::uses_batching(spec))
 }
 
-/// Estimated duration of a tournament from its trials.
+/// Duration of a tournament, estimated from the trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct TournamentEstimate {
-    /// Number of entrants that passed.
+    /// Number of entrants that passed their trial.
     pub entrants: usize,
     pub matches_at_most: u64,
     pub seconds_per_match: f64,
     /// Number of parallel matches.
     pub jobs: usize,
-    /// Seconds of the tournament, without the time of batches.
+    /// Duration of the tournament in seconds, without the time of batches.
     pub seconds: f64,
-    /// True if an entrant is batched.
+    /// True if at least one entrant is batched.
     pub batches: bool,
 }
 
@@ -426,6 +427,6 @@ impl fmt::Display for TournamentEstimate {
             (0, m, s) => write!(f, "{m} min {s} s"),
             (h, m, _) => write!(f, "{h} h {m} min"),
         }?;
-        if *batches { f.write_str(", and the time of the batches, up to 24 hours for each") } else { Ok(()) }
+        if *batches { f.write_str(", plus the time of the batches, up to 24 hours each") } else { Ok(()) }
     }
 }

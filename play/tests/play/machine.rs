@@ -1,4 +1,4 @@
-//! The match machine alone: virtual time, scripted inputs, no socket.
+//! Tests of the match machine, with virtual time and scripted inputs, without sockets.
 
 use ludex_play::header::header;
 use ludex_play::machine::Watcher;
@@ -27,7 +27,7 @@ fn setup(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchSetup {
     setup
 }
 
-/// A started match with everybody connected at time 0.
+/// Starts a match with all clients connected at time 0.
 fn start(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchMachine {
     let mut m = MatchMachine::new(setup(game, change), 0);
     m.add_watcher(Watcher::Public);
@@ -57,7 +57,7 @@ fn send(m: &mut MatchMachine, now: u64, seat: usize, act: Act) -> Vec<Output> {
     out
 }
 
-/// The one reply among the outputs.
+/// Returns the only reply among the outputs.
 fn reply(out: &[Output]) -> ServerMessage {
     let mut replies =
         out.iter().filter_map(|o| if let Output::Reply { message, .. } = o { Some(message) } else { None });
@@ -69,7 +69,7 @@ fn reply(out: &[Output]) -> ServerMessage {
 fn code(out: &[Output]) -> ErrorCode {
     match reply(out) {
         ServerMessage::Error(e) => e.code,
-        other => panic!("an error was due, not {other:?}"),
+        other => panic!("expected an error, got {other:?}"),
     }
 }
 
@@ -115,14 +115,14 @@ fn open_turn(m: &MatchMachine, seat: usize) -> Option<ludex_protocol::message::T
 }
 
 #[test]
-fn request_key_decides_the_reply() {
+fn repeated_act_gets_the_first_reply() {
     let mut m = start("tic_tac_toe", |_| ());
     assert_eq!(code(&send(&mut m, 1, 1, by_id(0, 0, 0))), ErrorCode::NotYourTurn);
     assert_eq!(code(&send(&mut m, 1, 0, by_id(1, 0, 0))), ErrorCode::NotYourTurn);
     assert_eq!(code(&send(&mut m, 1, 0, by_id(0, 1, 0))), ErrorCode::NotYourTurn);
     let first = send(&mut m, 2, 0, by_id(0, 0, 4));
     assert!(accepted(&first));
-    // The same again, in three notations: the first answer, and nothing happens.
+    // The same move in three notations gets the first reply and has no effect.
     for again in [by_id(0, 0, 4), by_text(0, 0, "x(1,1)"), by_text(0, 0, "b2")] {
         let out = send(&mut m, 3, 0, again);
         assert_eq!(reply(&out), reply(&first));
@@ -144,7 +144,7 @@ fn request_key_decides_the_reply() {
 }
 
 #[test]
-fn act_requires_exactly_one_move() {
+fn act_with_no_move_or_two_moves_is_refused() {
     let mut m = start("tic_tac_toe", |_| ());
     assert_eq!(code(&send(&mut m, 1, 0, act(0, 0))), ErrorCode::BadField);
     let both = Act { text: Some("x(0,0)".into()), ..by_id(0, 0, 0) };
@@ -153,7 +153,7 @@ fn act_requires_exactly_one_move() {
 }
 
 #[test]
-fn refusals_leave_the_state_until_the_policy_applies() {
+fn illegal_move_policy_applies_after_the_last_try() {
     for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
         let mut m = start("tic_tac_toe", |s| s.header.illegal = IllegalMoveRules { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
@@ -162,7 +162,7 @@ fn refusals_leave_the_state_until_the_policy_applies() {
         assert_eq!((r.attempt, r.tries_left, r.then), (1, 1, None));
         assert!(r.message.contains("taken"), "{}", r.message);
         assert_eq!(r.legal.unwrap().iter().collect::<Vec<_>>(), [0, 1, 2, 3, 5, 6, 7, 8]);
-        // The refused key answers again, and costs no try.
+        // A repeated refused act gets the same reply and uses no try.
         assert_eq!(reply(&send(&mut m, 3, 1, by_id(0, 0, 4))), reply(&out));
         let out = send(&mut m, 4, 1, by_text(0, 1, "nonsense"));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
@@ -187,9 +187,9 @@ fn refusals_leave_the_state_until_the_policy_applies() {
     }
 }
 
-/// Texts that name no move have tries and a policy of their own, where the match says so.
+/// Texts that name no move have their own number of tries and their own policy if the match sets `unparsed`.
 #[test]
-fn unparsed_texts_have_their_own_tries() {
+fn unparsed_texts_have_their_own_tries_and_policy() {
     let refusals = |policy, tries| Refusals { policy, tries };
     let unparsed = Some(refusals(IllegalPolicy::Random, 2));
     let rule = IllegalMoveRules { policy: IllegalPolicy::Default, tries: 3, unparsed };
@@ -229,7 +229,7 @@ fn clock_expires_exactly_at_its_deadline() {
     assert!(m.handle(999, Input::Tick).is_empty());
     assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
     assert_eq!(m.next_deadline(), Some(1_999));
-    // The other seat never answered anything: that does not count as a defeat, and is not rated.
+    // Seat 1 never moved, so the match does not count as a defeat and is not rated.
     m.handle(1_999, Input::Tick);
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::NoShow), Some(1)));
@@ -280,7 +280,7 @@ fn record_without_stall_has_no_stall_time() {
 }
 
 #[test]
-fn bank_pays_for_time_over_the_move_limit() {
+fn time_over_the_move_limit_is_charged_to_the_bank() {
     let clock = Clock { move_ms: Some(100), bank_ms: 500, inc_ms: 10, first_ms: None, episode_ms: None };
     let mut m = start("tic_tac_toe", |s| s.header.clock = clock);
     let ServerMessage::Accepted(a) = reply(&send(&mut m, 250, 0, by_id(0, 0, 0))) else { panic!("accepted was due") };
@@ -290,7 +290,7 @@ fn bank_pays_for_time_over_the_move_limit() {
 }
 
 #[test]
-fn lost_connection_has_a_grace_period() {
+fn disconnected_client_forfeits_after_the_grace_period() {
     let mut m = start("tic_tac_toe", |s| s.header.clock = Clock::default());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
@@ -331,7 +331,7 @@ fn joint_move_is_hidden_until_complete() {
     assert_eq!(record.footer.returns[1] - record.footer.returns[0], 10.0 + later_difference(&record));
 }
 
-/// Returns the lead of seat 1 from the rounds after the first.
+/// Returns the points by which seat 1 leads in the rounds after the first.
 fn later_difference(record: &Record) -> f64 {
     let moves: Vec<u32> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { m.action } else { None }).collect();
@@ -348,7 +348,7 @@ fn unfinished_joint_turn_is_recorded() {
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Illegal), Some(0)));
     let [RecordEvent::Move(offender), RecordEvent::Move(other)] = &record.events[..] else {
-        panic!("two parts were due: {:?}", record.events)
+        panic!("expected two parts, got {:?}", record.events)
     };
     assert_eq!((offender.seat, offender.action, offender.tries.len(), offender.more), (0, None, 3, true));
     assert_eq!((other.seat, other.action, other.more), (1, Some(1), true));
@@ -411,7 +411,7 @@ fn frames_of_each_watcher_are_numbered_without_gaps() {
 }
 
 #[test]
-fn open_turn_is_resent_under_its_number() {
+fn open_turn_is_resent_with_its_original_number() {
     let m = start("tic_tac_toe", |_| ());
     let again = m.catch_up(Watcher::Seat(0), Some(1));
     assert!(matches!(&again[..], [ServerMessage::Turn(t)] if t.seq == 1 && t.turn == 0));
@@ -471,9 +471,9 @@ fn match_is_restored_from_any_prefix_of_its_rows() {
     }
 }
 
-/// Two moves are given, and the match ends after two decisions of seat 0.
+/// The excerpt starts after two moves and ends after two decisions of seat 0.
 #[test]
-fn excerpt_bounds_the_match() {
+fn excerpt_sets_start_and_end_of_the_match() {
     let moved = |seat, action| MoveRecord { seat, action: Some(action), forced: true, ..MoveRecord::default() };
     let given = [moved(0, 4), moved(1, 0)].map(RecordEvent::Move);
     let excerpt = || Excerpt { start: given.to_vec(), moves: Some(2), of: vec![0] };
@@ -527,7 +527,7 @@ fn excerpt_bounds_the_match() {
 }
 
 #[test]
-fn rows_of_moves_keep_their_fields() {
+fn parsed_move_row_serializes_to_the_same_json() {
     for text in [
         r#"{"row":"act","seat":1,"turn":2,"try":1,"action":4,"ms":70,"forced":true,"bank_ms":80}"#,
         r#"{"row":"act","seat":0,"turn":0,"try":0,"said":{"offer":1.5},"ms":7,"notes":{"say":"hi"},"bank_ms":0}"#,
@@ -539,7 +539,7 @@ fn rows_of_moves_keep_their_fields() {
 }
 
 #[test]
-fn invalid_row_is_reported_by_number() {
+fn restore_error_names_the_invalid_row() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = send(&mut m, 1, 0, by_id(0, 0, 4));
     let row = out.into_iter().find_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }).unwrap();
@@ -593,7 +593,7 @@ fn forced_moves_are_skipped_with_perfect_information_only() {
 }
 
 #[test]
-fn in_process_agent_has_a_clock_and_no_presence() {
+fn in_process_agent_has_a_clock_but_never_disconnects() {
     let seated = |s: &mut MatchSetup| {
         s.seats[0] = SeatSetup::default();
         s.header.clock = Clock { move_ms: Some(50), bank_ms: 100, ..Clock::default() };
@@ -632,7 +632,7 @@ fn in_process_agent_has_a_clock_and_no_presence() {
 }
 
 #[test]
-fn packed_match_gives_the_same_frames_and_replies() {
+fn packing_a_match_does_not_change_frames_or_replies() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "chess(max_plies=60)"] {
         let mut m = start(game, |s| s.header.clock = Clock { bank_ms: 1_000_000, inc_ms: 3, ..Clock::default() });
         m.handle(1, Input::Offline(0));

@@ -1,4 +1,4 @@
-//! Matches without a network.
+//! Tests of matches without a network.
 
 mod machine;
 mod mirrors;

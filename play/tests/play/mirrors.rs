@@ -1,5 +1,5 @@
-//! What mirrors are worth: matches against an anchor with and without the mirror as a control variate. The seeds are fixed;
-//! `cargo test -p ludex-play --test play mirrors -- --nocapture` prints the table of docs/ratings.md.
+//! Benefit of mirror matches: measurements of an agent with and without the mirror match as a control variate. The
+//! seeds are fixed. `cargo test -p ludex-play --test play mirrors -- --nocapture` prints the table of docs/ratings.md.
 
 use ludex_play::local::{Participant, block_key, play_match, setup};
 use ludex_referee::metric::{MEAN_RETURN, MIRRORED_RETURN, Measurement, Metric};
@@ -9,22 +9,22 @@ use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows};
 use ludex_referee::schedule::Seeds;
 use ludex_referee::{VerifiedRecord, Verifier};
 
-/// Matches from which each mean is taken, as somebody who measures an agent plays them.
+/// Number of matches per measurement of the mean return.
 const MATCHES: u64 = 100;
 
-/// A pairing, and what came out.
+/// Pairing to measure, with the expected gain.
 struct Case {
     game: &'static str,
     agent: &'static str,
     anchor: &'static str,
-    /// Means that are taken.
+    /// Number of measurements of the mean.
     means: u64,
-    /// The gain is at least this.
+    /// Minimum expected gain.
     gain: f64,
 }
 
-/// The results of the matches of one mean, and the seat of the agent in each: each match on a seed of its own, the seats
-/// by turns, and a mirror on the same seed.
+/// Plays the matches of one measurement and returns each result with the agent's seat. Each match has its own seed and
+/// a mirror match on that seed; the agent's seat alternates.
 fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
     let game = ludex_games::load(case.game).unwrap();
     let seated = |text: &str| Participant::new(text, &game).unwrap();
@@ -45,7 +45,7 @@ fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
     (0..MATCHES).map(one).collect()
 }
 
-/// A metric of agent 0, which had the seat that is given with each match.
+/// Measures a metric of agent 0, given the agent's seat in each match.
 fn measured(metric: Metric, games: &[(GameResult, usize)]) -> Measurement {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     let players = |seat: usize| if seat == 0 { vec![0, 1] } else { vec![1, 0] };
@@ -58,14 +58,14 @@ fn measured(metric: Metric, games: &[(GameResult, usize)]) -> Measurement {
     metric.usual(&rows.of_agent(0)).unwrap()
 }
 
-/// Mean of some numbers, and its standard error.
+/// Returns the mean of some numbers and the standard error of the mean.
 fn mean(of: &[f64]) -> (f64, f64) {
     let n = of.len() as f64;
     let mean = of.iter().sum::<f64>() / n;
     (mean, (of.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
 }
 
-/// Returns the half-width of the interval.
+/// Returns the half-width of the confidence interval.
 fn half(of: &Measurement) -> f64 {
     (of.high.unwrap() - of.low.unwrap()) / 2.0
 }
@@ -91,7 +91,7 @@ fn mirror_matches_reduce_variance_without_bias() {
             })
             .collect();
         let (truth, _) = mean(&both.iter().map(|(plain, _)| plain.value).collect::<Vec<_>>());
-        // The plain mean has no bias: what the other one has shows in their difference.
+        // The mean without mirrors is unbiased, so the difference of both means shows the bias of the other.
         let (bias, error) =
             mean(&both.iter().map(|(plain, mirrored)| mirrored.value - plain.value).collect::<Vec<_>>());
         let squares = |of: &dyn Fn(&(Measurement, Measurement)) -> f64| both.iter().map(|b| of(b).powi(2)).sum::<f64>();

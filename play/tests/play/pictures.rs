@@ -1,4 +1,4 @@
-//! Pictures of a match: who gets which, and when.
+//! Tests of the pictures that a match sends to its watchers.
 
 use ludex_play::header::header;
 use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
@@ -6,7 +6,7 @@ use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::{Act, MatchFrame, MatchView, PictureView};
 use ludex_protocol::record::RecordSeat;
 
-/// A match whose seat 0 asked for pictures, with all frames since its start.
+/// Starts a match in which seat 0 requested pictures, and returns the match with the outputs of the start.
 fn start(game: &str) -> (MatchMachine, Vec<Output>) {
     let game = ludex_games::load(game).unwrap();
     let spec = game.spec();
@@ -45,7 +45,7 @@ fn picture(frame: &MatchFrame) -> Option<&PictureView> {
     }
 }
 
-/// The cells that a picture marks as those of the last move.
+/// Returns the cells that a picture marks as touched by the last move.
 fn last_cells(svg: &str) -> Vec<&str> {
     svg.split("class=\"cell last\" data-cell=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
@@ -81,7 +81,7 @@ fn only_the_last_replayed_event_has_a_picture() {
 }
 
 #[test]
-fn picture_steps_count_visible_events() {
+fn picture_position_counts_only_visible_events() {
     let (mut m, _) = start("connect_four");
     let mut seen = vec![m.picture_after(Watcher::Public, usize::MAX).unwrap().svg];
     for n in 0..5 {
@@ -95,9 +95,9 @@ fn picture_steps_count_visible_events() {
     assert_eq!(seen.len(), 6);
 }
 
-/// Seat 0 and the public are drawn nothing that depends on seat 1's card.
+/// Pictures for seat 0 and for the public do not depend on seat 1's card.
 #[test]
-fn pictures_hide_cards() {
+fn pictures_hide_the_cards_of_other_seats() {
     let own = |m: &MatchMachine, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
     let deals: Vec<MatchMachine> = (0..30).map(dealt).collect();
     let mut pairs = 0;
@@ -115,7 +115,7 @@ fn pictures_hide_cards() {
     assert!(pairs > 5, "{pairs}");
 }
 
-/// A match of leduc_poker after its deal.
+/// Starts a match of leduc_poker and returns it after the deal.
 fn dealt(seed: u64) -> MatchMachine {
     let (m, _) = start("leduc_poker");
     let setup = MatchSetup { seed, ..m.setup().clone() };

@@ -263,7 +263,7 @@ fn invalid_match_errors_name_remedy() {
         (&["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--out", "no/x.jsonl"], "no/x.jsonl"),
         (
             &["match", "hanabi", "--seat", "random", "--seat", "random", "--sprt", "elo0=0 elo1=30"],
-            "expected a competitive game of two seats",
+            "expected a competitive game with two seats",
         ),
         (
             &[
@@ -278,7 +278,7 @@ fn invalid_match_errors_name_remedy() {
                 "--sprt",
                 "elo0=0 elo1=30",
             ],
-            "expected a competitive game of two seats",
+            "expected a competitive game with two seats",
         ),
     ] {
         let err = ludex(at.path(), args).fails();
@@ -363,7 +363,7 @@ fn rate_prints_ratings_and_reports() {
         assert!(err.contains("NAME=RATING"), "{err}");
     }
     let none = ["rate", "b.jsonl", "--unrated", "--game", "connect_four(rows=5)"];
-    assert!(ludex(at.path(), &none).fails().contains("no record of connect_four(rows=5)"));
+    assert!(ludex(at.path(), &none).fails().contains("no records of connect_four(rows=5)"));
 
     let out = ludex(at.path(), &["rate", "a.jsonl", "b.jsonl", "--unrated", "--report", "deep/rep"]).well();
     let files: Vec<&str> = out.lines().collect();
@@ -446,7 +446,7 @@ fn replay_shows_any_position() {
         (&["show", "r.jsonl:1", "--ply", "40"][..], "moves, got 40"),
         (&["show", "r.jsonl:1", "--seat", "2"], "expected 0 to 1"),
         (&["show", "r.jsonl", "--html"], "expected one episode (FILE:LINE)"),
-        (&["show", "r.jsonl:99"], "no record in line 99"),
+        (&["show", "r.jsonl:99"], "expected a record in line 99"),
         (&["show", "m_nobody"], "got m_nobody"),
     ] {
         let ran = ludex(at.path(), args);

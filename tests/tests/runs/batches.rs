@@ -245,7 +245,7 @@ fn batched_agents_are_accepted_by_other_commands() {
         assert_eq!(gathered["total"][name], plain["total"][name], "{name}");
     }
     assert_eq!(gathered["usd"], plain["usd"]);
-    assert!(gathered["guesses"].to_string().contains("without the time of batches"), "{gathered}");
+    assert!(gathered["guesses"].to_string().contains("hours: without the batches"), "{gathered}");
     assert!(!plain["guesses"].to_string().contains("batches"), "{plain}");
     assert!(batches(&stub, "openai").is_empty(), "an estimate asks nothing");
 

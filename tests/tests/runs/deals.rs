@@ -88,7 +88,7 @@ fn only_paired_matches_share_a_deal() {
     play("paired", &["--seed-sharing", "paired"]);
     assert!(records(&place, "paired").iter().all(|record| record["pair"].is_string()));
     let refused = place.ludex(&["compare", "first", "paired"]);
-    let why = "expected equal seed sharing, got first with once and paired with paired";
+    let why = "expected runs with equal seed sharing, got first with once and paired with paired";
     assert!(refused.fails().contains(why), "{}", refused.err);
 
     // The mode of dealing is a setting of the run.
@@ -123,5 +123,5 @@ fn old_run_without_deals_field_is_paired() {
     fs::write(&path, paired).unwrap();
     let refused = place.ludex(&["verify", "new"]);
     let told = [refused.out.as_str(), refused.err.as_str()].concat();
-    assert!(!refused.ok && told.contains("but the run's seeds give") && told.contains("its pair is \"\""), "{told}");
+    assert!(!refused.ok && told.contains("from the run's seeds") && told.contains("deals, got \"\""), "{told}");
 }

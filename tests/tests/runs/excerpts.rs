@@ -99,12 +99,12 @@ fn block_plays_given_decisions_from_its_start_position() {
     let kept = fs::read_to_string(&path).unwrap();
     fs::write(&path, kept.replace("[3, 3]", "[3, 2]")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
-    assert!(!verified.ok && verified.out.contains("does not begin at the start"), "{}{}", verified.out, verified.err);
+    assert!(!verified.ok && verified.out.contains("start: expected the start"), "{}{}", verified.out, verified.err);
     // A record with more decisions than the plan allows does not belong to it either.
     fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(
-        verified.out.contains("it ended after 3 decisions of the candidate, by the suite it ends after 2"),
+        verified.out.contains("end: expected 2 decisions of the candidate by the suite, got 3 decisions"),
         "{}",
         verified.out
     );
@@ -124,7 +124,7 @@ fn block_plays_given_decisions_from_its_start_position() {
     fs::remove_file(place.path("cards.jsonl")).unwrap();
     assert!(evaluate("wrong", &[]).fails().contains("cards.jsonl cannot be read"));
     fs::write(place.path("spots.toml"), SPOTS.replace("cards.jsonl", "../cards.jsonl")).unwrap();
-    assert!(evaluate("wrong", &[]).fails().contains("without a folder"));
+    assert!(evaluate("wrong", &[]).fails().contains("expected the name of a file in the suite's folder"));
     assert!(!place.of_run("wrong", "run.json").exists());
 }
 

@@ -83,7 +83,7 @@ fn roles_are_stored_with_run() {
         (&[][..], "role \"reference\" has no agents: expected 1 agent; set them with --role reference=AGENT"),
         (&["--role", "referee=random"], "fields has no role \"referee\"; its roles: reference"),
         (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\" takes 1 agent, not 2"),
-        (&["--role", "random"], "is not written as ROLE=AGENT"),
+        (&["--role", "random"], "role: expected ROLE=AGENT"),
         (&["--role", "reference=randon"], "did you mean random?"),
     ] {
         let ran = evaluate(&place, "r", more);
@@ -210,7 +210,7 @@ fn part_for_two_candidates_requires_two_agents() {
     assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
     // If no matches are due, no run is created.
     let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
-    assert!(none.fails().contains("fields plays nothing here. cup: needs 2 candidates"), "{}", none.err);
+    assert!(none.fails().contains("for at least one part; cup: needs 2 candidates"), "{}", none.err);
     assert!(!place.of_run("none", "").exists());
 }
 
@@ -270,7 +270,7 @@ fn suites_are_listed_and_explained() {
     for text in [
         "at most 79 matches of 2 candidates",
         "nim: sweeps nim(",
-        "itself: candidates among the opponents meet themselves",
+        "itself: candidates among the opponents also play themselves",
         "cup: seats drawn; order shuffled; 3 cycles",
         "role reference: 1 agent: open: --role reference=AGENT",
         "variants: plain in nim, brief (rules=short) in nim",

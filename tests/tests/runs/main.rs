@@ -215,7 +215,7 @@ fn refusal_names_changed_setting() {
     ] {
         let ran = place.evaluate(agent, "r", more);
         assert!(ran.fails().contains(what), "{}", ran.err);
-        assert!(ran.err.contains("run r was begun with other settings; --run with another name"), "{}", ran.err);
+        assert!(ran.err.contains("run r has other settings; use --run with another name"), "{}", ran.err);
     }
     fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
     assert!(place.evaluate("mcts sims=5", "r", &[]).fails().contains("suite: was small version 1"));
@@ -283,7 +283,7 @@ fn unplayable_agents_are_reported_before_start() {
     let place = Place::new();
     for (agent, why) in [
         ("rndom", "did you mean random?"),
-        ("remote", "it enrols on a server"),
+        ("remote", "which is remote and enrolls on a server"),
         ("tit_for_tat", "tit_for_tat in part nim"),
     ] {
         let ran = place.evaluate(agent, "never", &[]);
@@ -326,7 +326,7 @@ fn failed_opponent_does_not_affect_candidate() {
         place.ludex(&["evaluate", "--agent", "random", "--suite", "weak.toml", "--run", run, "--json"])
     };
     let ran = run("", "python3 bot.py", "fails");
-    assert!(ran.fails().contains("no match counts"), "{}", ran.err);
+    assert!(ran.fails().contains("expected matches that count"), "{}", ran.err);
     let records = fs::read_to_string(place.of_run("fails", "episodes.jsonl")).unwrap();
     assert_eq!((records.lines().count(), records.matches("infra_error").count()), (8, 8));
     let status = place.ludex(&["status", "fails", "--json"]).json();

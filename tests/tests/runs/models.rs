@@ -229,7 +229,7 @@ fn pilot_measures_usage_per_move() {
     let bare = ["evaluate", "--agent", "random", "--suite", "ways.toml", "--run", "bare"];
     place.ludex(&bare).well();
     let wrong = place.ludex(&["evaluate", "--agent", &model, "--suite", "ways.toml", "--estimate", "--pilot", "bare"]);
-    assert!(wrong.fails().contains("no match with calls"), "{}", wrong.err);
+    assert!(wrong.fails().contains("expected a run with calls"), "{}", wrong.err);
 }
 
 /// Checks that every prompting method produces moves in every game.

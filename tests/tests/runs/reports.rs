@@ -117,7 +117,7 @@ fn report_combines_two_runs() {
     let text = fs::read_to_string(&suite).unwrap();
     fs::write(&suite, "name = 1").unwrap();
     place.ludex(&["rate", "b", "--report", "alone"]).well();
-    assert!(read_in(&place, "alone").contains("b: its matches are rated without its plan"));
+    assert!(read_in(&place, "alone").contains("b: the matches are rated without a plan"));
     fs::write(&suite, text).unwrap();
 
     place.ludex(&["rate", "a", "b", "--report", "again"]).well();

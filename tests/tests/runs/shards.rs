@@ -110,7 +110,7 @@ fn merge_error_names_incomplete_shards() {
     let folder = |name: &str| place.path("d/runs").join(name);
     fails(&[1, 3], &[], "shard 2 of 3 is missing");
     fails(&[2], &[], "shard 1 of 3 is missing\nshard 3 of 3 is missing");
-    fails(&[1, 2, 2], &[], "shard 2 of 3 is given twice: ");
+    fails(&[1, 2, 2], &[], "shard 2 of 3: expected once, got twice: ");
     fails(&[1, 2, 2], &[], "shard 3 of 3 is missing");
     let copy = |from: &str, to: &str| {
         fs::create_dir_all(folder(to)).unwrap();
@@ -141,7 +141,7 @@ fn merge_error_names_incomplete_shards() {
     place.ludex(&[&line[..], &["other", "--shard", "3/3"]].concat()).well();
     fails(&[1, 2], &["other.3-of-3"], "run: was r, is other");
     place.ludex(&[&line[..], &["plain", "--scale", "0.1"]].concat()).well();
-    fails(&[1, 2, 3], &["plain"], "is not a shard: `ludex evaluate --shard K/N` plays one");
+    fails(&[1, 2, 3], &["plain"], "expected a shard (from `ludex evaluate --shard K/N`)");
     evaluate(&place, "small.toml", "four", &["--shard", "3/4"]).json();
     fails(&[1, 2], &[&place.path("four/runs/r.3-of-4").display().to_string()], "number of shards: was 3, is 4");
 
@@ -158,7 +158,7 @@ fn merge_error_names_incomplete_shards() {
     };
     copy("r.3-of-3", "changed");
     change("changed", "episodes.jsonl", &|text| text.replacen("\"reason\":\"finished\"", "\"reason\":\"aborted\"", 1));
-    fails(&[1, 2], &["changed"], "is not true:\n  ");
+    fails(&[1, 2], &["changed"], "has faults:\n  ");
     copy("r.3-of-3", "lost");
     change("lost", "episodes.jsonl", &|text| text.lines().skip(2).map(|line| format!("{line}\n")).collect());
     fails(&[1, 2], &["lost"], "shard 3 of 3 (");
@@ -190,7 +190,7 @@ fn merge_error_names_incomplete_shards() {
         [&["evaluate", "--merge"][..], &bundles.each_ref().map(String::as_str)[..], &["--into", "made/here"]].concat();
     place.ludex(&into).well();
     assert!(place.ludex(&["verify", "made/here"]).well().contains("complete: all "));
-    assert!(place.ludex(&into).fails().contains("holds a run already"));
+    assert!(place.ludex(&into).fails().contains("contains a run; remove the run"));
     let told = merge(&place, "d", 3, &[1, 2, 3], &[]);
     assert!(told.well().contains("3 shards, "), "{}", told.out);
 }

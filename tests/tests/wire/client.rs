@@ -241,13 +241,13 @@ async fn tls_accepts_given_ca_certificate() {
 
     let why = async |url: String, options: Options| Client::connect(&url, options).await.err().unwrap().to_string();
     let unknown = why(at("wss"), forever()).await;
-    assert!(unknown.contains("name its file (PEM) with --ca or in SSL_CERT_FILE"), "{unknown}");
+    assert!(unknown.contains("pass its PEM file with --ca or SSL_CERT_FILE"), "{unknown}");
     assert!(why(at("ws"), forever()).await.contains("use wss:// instead of ws://"));
     let plain = Server::start(|_| {}).await;
     let url = format!("wss://localhost:{}", plain.address.port());
     assert!(why(url, forever()).await.contains("use ws:// instead of wss://"));
     let none = forever().ca(folder.join("key.pem")).err().unwrap();
-    assert!(none.to_string().contains("no certificate in PEM"), "{none}");
+    assert!(none.to_string().contains("certificate in PEM, found none"), "{none}");
     plain.stop().stopped().await;
     server.stop().stopped().await;
 }

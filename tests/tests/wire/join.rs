@@ -104,7 +104,7 @@ async fn join_prints_seat_name() {
     }
     let (code, _, err) = join(&server, &[&fixed[..], &["whit"]].concat(), "").await;
     assert_eq!(code, Some(1), "{err}");
-    assert!(err.contains("--seat whit: expected a seat of chess: black, white"), "{err}");
+    assert!(err.contains("--seat whit: expected a seat of chess; allowed: black, white"), "{err}");
 }
 
 #[tokio::test]

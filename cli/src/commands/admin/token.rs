@@ -17,7 +17,7 @@ use ludex_server::store::{Store, StoreError, TokenRow};
 pub(super) struct Args {
     #[command(subcommand)]
     command: TokenCommand,
-    /// Use the store in this folder; a server may be running on it
+    /// Use the store in this folder, even while a server uses it
     #[arg(long, default_value = "./ludex-data", global = true)]
     data: PathBuf,
     /// Print one JSON document
@@ -27,13 +27,13 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum TokenCommand {
-    /// Create a token, or one for each line of a CSV file; tokens are printed only once
+    /// Create a token, or a token per line of a CSV file; tokens are printed only once
     Add(Add),
     /// List all tokens with owner, scopes and expiry
     List,
     /// Revoke a token, or all tokens of an owner
     Revoke {
-        /// Token, first digits of its id, or owner
+        /// Token, first digits of a token's id, or owner
         which: String,
     },
 }
@@ -46,13 +46,13 @@ struct Add {
     /// Grant these scopes: gym, play, spectate, admin [default: gym,play,spectate]
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
-    /// Allow an agent name, or with a * at the end all names with this prefix; may be repeated [default: OWNER and OWNER.*]
+    /// Allow this agent name, or all names with a prefix, e.g. bot.*; may be repeated [default: OWNER and OWNER.*]
     #[arg(long = "name", value_name = "PATTERN")]
     names: Vec<String>,
-    /// Expire at a time such as 2027-01-31T00:00:00Z, or after days such as 90d [default: never]
+    /// Expire at this time, e.g. 2027-01-31T00:00:00Z, or after this many days, e.g. 90d [default: never]
     #[arg(long, value_name = "WHEN")]
     expires: Option<String>,
-    /// Create a token for each line of this file with columns owner, scopes, names, expires; - is standard input
+    /// Create a token per line of this CSV file with columns owner, scopes, names, expires; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "scope", "names", "expires"])]
     csv: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         TokenCommand::Revoke { which } => {
             let gone = records::with_store(&args.data, async |store| {
                 let gone = auth::revoke(&store, which, epoch_ms()).await;
-                gone.context("no token was revoked; `ludex admin token list` prints all tokens")
+                gone.context("expected a known token, id or owner; `ludex admin token list` prints all tokens")
             })?;
             if args.json {
                 return Ok(print::json(&json!({ "revoked": gone.iter().map(token_json).collect::<Vec<_>>() }))?);
@@ -119,7 +119,7 @@ fn from_args(add: &Add) -> anyhow::Result<NewToken> {
     Ok(NewToken { owner, scopes, names, expires_ms })
 }
 
-/// Parses a time, or a number of days after `now_ms`.
+/// Parses a time, or a number of days after `now_ms`, and returns milliseconds since the Unix epoch.
 fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
     const DAY: i64 = 86_400_000;
     let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
@@ -136,7 +136,7 @@ fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
     Ok(end)
 }
 
-/// Creates the store if missing, so that tokens can be created before the server first starts.
+/// Creates the store if it is missing, so that tokens can be created before the server's first start.
 fn create_store(folder: &Path) -> anyhow::Result<()> {
     let opened = records::with_store(folder, async |_| Ok(()));
     match opened.as_ref().err().and_then(|e| e.downcast_ref::<StoreError>()) {
@@ -169,7 +169,7 @@ fn print_tokens(args: &Args, add: &Add, wanted: &[NewToken], tokens: &[String]) 
     }
     for new in wanted {
         let until = new.expires_ms.map(|ms| format!(" until {}", time(ms))).unwrap_or_default();
-        eprintln!("ludex: {} may {} as {}{until}", new.owner, new.scopes, new.names.join(", "));
+        eprintln!("ludex: token of {}: scopes {}, agent names {}{until}", new.owner, new.scopes, new.names.join(", "));
     }
     eprintln!("ludex: tokens are printed only once; clients send them as Authorization: Bearer, or in hello");
     Ok(())
@@ -207,7 +207,7 @@ fn state(row: &TokenRow) -> String {
     }
 }
 
-/// Formats a time in UTC to the second.
+/// Formats a time in UTC with seconds.
 fn time(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }

@@ -14,7 +14,7 @@ use crate::commands::print;
 use ludex_play::agents_file::{self, AgentSource};
 use ludex_play::local::{Participant, check};
 
-/// Returns true if all agents passed. Without a game, a language model is checked at its endpoint.
+/// Checks agents and returns true if all passed. Without a game, a language model is checked by calls to its endpoint.
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
@@ -56,7 +56,7 @@ fn check_all(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow:
     Ok(failed == 0)
 }
 
-/// Agent to check; bots of files are compiled first.
+/// Agent to check. Bots in files are compiled first.
 enum Candidate {
     Spec {
         name: String,
@@ -66,14 +66,14 @@ enum Candidate {
         name: String,
         bot: BotProgram,
     },
-    /// Neither a name, a file nor a spec, with the reason.
+    /// Text that is not a name, a file or a spec, with the reason.
     Unknown {
         text: String,
         why: String,
     },
 }
 
-/// Returns the agents of a name, else of a file or folder, else of a spec.
+/// Resolves `agents` as a name, then as a file or folder of bots, then as a spec.
 fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     let text = agents.trim();
     let known = agents_file::of_data(data)?;

@@ -1,4 +1,4 @@
-//! `ludex agents check` of a language model: five calls to its endpoint.
+//! `ludex agents check` for a language model: five calls to the endpoint.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::commands::print;
 use ludex_play::agents_file::{self, MeasuredCalls};
 
-/// Returns true if the endpoint answers with moves, as text if it rejects JSON schemas. Writes the measurements under the agent's
-/// name, if any.
+/// Returns true if the endpoint replies with moves, either in JSON or, if it rejects JSON schemas, as text. If the
+/// agent has a name, the measurements are written to its entry in the agents file.
 pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     if io::stderr().is_terminal() {
         eprintln!("calling {name} five times; failed calls are retried, which takes a while");
@@ -51,7 +51,7 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
     Ok(passed)
 }
 
-/// Returns the dollars per request if the prices are known.
+/// Returns the US dollars per request if the prices are known.
 fn usd(spec: &AgentSpec, probe: &Probe) -> Option<f64> {
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| tokens.round() as u64);
     llm::usd(spec, tokens_in, 0, tokens_out).ok().flatten()

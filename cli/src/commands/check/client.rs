@@ -9,13 +9,13 @@ use ludex_conformance::client::{ClientCheckOptions, Level, check};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Check the client at the level that it claims
+    /// Check the client at this conformance level
     #[arg(long, value_enum, default_value = "resumable")]
     level: Level,
     /// Run only the checks whose names contain this text [default: all]
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Allow each action of the client (start, reconnect, reply) this many seconds
+    /// Time limit in seconds for each action of the client (start, reconnect, reply)
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     timeout: u64,
     /// Write the decoded frames of failed checks to this file, one JSON object per line
@@ -24,8 +24,8 @@ pub(super) struct Args {
     /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
-    /// Start the client with this command line: {url} becomes the server's address, LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and
-    /// LUDEX_GAME are set, and at --level runs also LUDEX_SUITE and LUDEX_RUN
+    /// Start the client with this command line; {url} becomes the server's address, and the environment variables
+    /// LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and LUDEX_GAME (at --level runs also LUDEX_SUITE and LUDEX_RUN) are set
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Output of `ludex check`: one line per check, or one document.
+//! Output of `ludex check`: one line per check, or one JSON document.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::CheckResult;
 use ludex_conformance::Check;
 
-/// Prints each check as it ends, except in JSON mode. A repeated finding is skipped; [`report`] counts these at the end.
+/// Returns a callback that prints each check when it ends, except in JSON mode. A finding that was already printed is
+/// skipped; [`report`] lists the repeated findings at the end.
 pub(super) fn print_check(as_json: bool) -> impl FnMut(&Check) {
     let mut findings = BTreeSet::new();
     move |check| {
@@ -18,13 +19,13 @@ pub(super) fn print_check(as_json: bool) -> impl FnMut(&Check) {
     }
 }
 
-/// Returns the fault of a check, or the reason it was skipped.
+/// Returns the fault of a check, or the reason why the check was skipped.
 fn finding(check: &Check) -> Option<String> {
     let fault = check.fault.as_ref().map(|fault| format!("{}; expected {}", fault.did, fault.expected));
     fault.or_else(|| check.skipped.clone())
 }
 
-/// Returns a line for each finding of several checks.
+/// Returns a line for each finding that several checks share.
 fn repeats(checks: &[Check]) -> Vec<String> {
     let mut by_finding: Vec<(String, Vec<&str>)> = Vec::new();
     for check in checks {
@@ -41,13 +42,13 @@ fn repeats(checks: &[Check]) -> Vec<String> {
     several.map(line).collect()
 }
 
-/// Runs the checks of `subject` (a URL or a command) and prints the results.
+/// Runs the checks of `subject` (a URL or a command line) and prints the results.
 pub(super) fn report(
     as_json: bool,
     subject: (&str, Value),
     checks: impl Future<Output = anyhow::Result<Vec<Check>>>,
 ) -> CheckResult {
-    // The client runs in its own process group, which Ctrl-C does not reach; dropping `checks` ends it.
+    // The client runs in its own process group, which Ctrl-C does not reach. Dropping `checks` ends the client.
     let checks = crate::commands::block_on(async {
         tokio::select! {
             checks = checks => checks,

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Run only the checks whose names contain this text [default: all]
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Allow each reply this many seconds
+    /// Time limit in seconds for each reply of the server
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     timeout: u64,
     /// Print one JSON document at the end instead of lines

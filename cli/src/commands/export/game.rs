@@ -7,7 +7,8 @@ use ludex_referee::read::RecordLines;
 
 use super::{print, records};
 
-/// Returns the verified games in a notation. Other games are counted on standard error.
+/// Returns the texts of verified games in a notation. The number of games without this notation is printed to standard
+/// error.
 pub(super) fn texts(
     lines: RecordLines,
     filter: Option<&records::GameFilter>,

@@ -1,4 +1,4 @@
-//! Exports of a run: tables with data card, games, bundle.
+//! Exports of a run: tables with a data card, games in a notation, or a bundle.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use ludex_report::tables::{ColumnDoc, TableRow, calls, columns, decisions, episo
 use super::{Args, ExportFormat, ExportTable, check_terminal, game, join_lines, print, records, write_bytes};
 use crate::commands::rate::report;
 
-/// Content of a file with its description for the data card.
+/// Content of an export file, with the description for the data card.
 struct Export {
     bytes: Vec<u8>,
     format: &'static str,
@@ -49,7 +49,7 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
 
 fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Result<Export> {
     if let Some(notation) = args.format.notation() {
-        anyhow::ensure!(args.table == ExportTable::Episodes, "--format: expected jsonl or parquet for --table");
+        anyhow::ensure!(args.table == ExportTable::Episodes, "--format: expected jsonl or parquet with --table");
         let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
         let texts = game::texts(lines, None, notation, &run.about.run)?;
         return Ok(Export {
@@ -103,7 +103,7 @@ fn table<R: TableRow>(
     Ok((Export { bytes, format, about: R::ABOUT, count, columns: columns::<R>() }, refused))
 }
 
-/// Returns the command that repeats the export.
+/// Returns the command line that repeats the export.
 fn command(args: &Args) -> String {
     let mut words = vec!["ludex".to_owned(), "export".to_owned()];
     words.extend(args.from.arguments());
@@ -113,7 +113,7 @@ fn command(args: &Args) -> String {
     report::shell_line(&words)
 }
 
-/// Returns a value as an argument.
+/// Returns the command-line word of a value.
 fn word(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

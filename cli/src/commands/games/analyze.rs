@@ -11,10 +11,10 @@ pub(super) struct Args {
     game: String,
 }
 
-/// Maximum length of a line in bytes; the rest of a longer one is skipped.
+/// Maximum length of a line in bytes; the rest of a longer line is skipped.
 const MAX_LINE: u64 = 1 << 20;
 
-/// Reads one line; `None` at the end of the input. A line that is too long is an issue.
+/// Reads one line; `None` at the end of the input. A line that is too long gives an [`Issue`].
 fn read_line(input: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<Option<Result<(), Issue>>> {
     text.clear();
     if input.by_ref().take(MAX_LINE + 1).read_until(b'\n', text)? == 0 {
@@ -24,11 +24,11 @@ fn read_line(input: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<Option<
         return Ok(Some(Ok(())));
     }
     input.skip_until(b'\n')?;
-    let message = format!("expected at most {MAX_LINE} bytes in a line");
+    let message = format!("line: expected at most {MAX_LINE} bytes, got more");
     Ok(Some(Err(Issue { allowed: Some(MAX_LINE.into()), message, ..Issue::default() })))
 }
 
-/// Returns the reply to an invalid query: the error, with path and allowed values if known.
+/// Returns the reply to an invalid query: the error message, with path and allowed values if known.
 fn error_json(issue: Issue) -> Value {
     let mut answer = json!({ "error": issue.message });
     if !issue.path.is_empty() {
@@ -40,7 +40,7 @@ fn error_json(issue: Issue) -> Value {
     answer
 }
 
-/// Writes one line per line of standard input: the reply of the game, or `{"error": "...", "path": "..."}`.
+/// Replies to each line of standard input with one line: the reply of the game, or `{"error": "...", "path": "..."}`.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_games::load(&args.game)?;
     let mut out = io::LineWriter::new(io::stdout().lock());
@@ -52,7 +52,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             continue;
         }
         queries += 1;
-        let json = |e: serde_json::Error| Issue { message: format!("not JSON: {e}"), ..Issue::default() };
+        let json = |e: serde_json::Error| Issue { message: format!("expected JSON: {e}"), ..Issue::default() };
         let query = read.and_then(|()| serde_json::from_slice(&text).map_err(json));
         let reply = query.and_then(|q| game.analyze(&q)).unwrap_or_else(|issue| {
             failed += 1;

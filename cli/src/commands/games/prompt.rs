@@ -17,16 +17,16 @@ use serde_json::json;
 pub(super) struct Args {
     /// Game string, e.g. "breakthrough(rows=5)"
     game: String,
-    /// Add these parameters of the game, as a JSON object
+    /// Set parameters of the game with this JSON object, e.g. '{"rows": 5}'
     #[arg(long, default_value = "{}")]
     params: String,
-    /// Print the prompts of this agent, a spec or a name of `ludex agents`
+    /// Print the prompts of this agent: a spec, or a name listed by `ludex agents`
     #[arg(long, default_value = "llm model=none")]
     agent: String,
-    /// Print the prompt for this seat [default: the first seat to move]
+    /// Print the prompt for this seat, by number from 0 [default: the first seat to move]
     #[arg(long)]
     seat: Option<usize>,
-    /// Play these moves first: names or documents in order; for simultaneous moves, one per seat
+    /// Play these moves first, by name or document; for simultaneous moves, give one per seat
     #[arg(long, num_args = 1.., value_name = "MOVE", allow_negative_numbers = true)]
     moves: Vec<String>,
     /// Play this many random moves first
@@ -40,11 +40,14 @@ pub(super) struct Args {
     data: PathBuf,
 }
 
-/// Time without input after which a hint is printed.
+/// Time without input after which a usage hint is printed.
 const HINT_DELAY: Duration = Duration::from_secs(2);
 
-/// Prints the prompt of one position. Without options for it, each line of standard input, `{"h": [[0, 3], ...], "seat": 1}`, gets one
-/// line: the prompt, or `{"error": ...}`. With empty input, the start position is printed.
+/// Prints the prompt of the position that the options describe.
+///
+/// Without such options, reads positions from standard input, one per line, such as `{"h": [[0, 3], ...], "seat": 1}`.
+/// Each gets one line of output: the prompt, or `{"error": ...}`. If the input is empty, prints the prompt of the start
+/// position.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params: expected a JSON object")?;
     let game = ludex_games::load_with(&args.game, &params)?;
@@ -61,7 +64,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers the lines of standard input and returns their number.
+/// Prints the prompt for each line of standard input and returns the number of lines.
 fn answer_lines(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<u64> {
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut queries, mut failed) = (0u64, 0u64);
@@ -82,7 +85,7 @@ fn answer_lines(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<u64> {
             continue;
         }
         queries += 1;
-        let query = serde_json::from_str(&line).map_err(|e| format!("the query: {e}"));
+        let query = serde_json::from_str(&line).map_err(|e| format!("query: {e}"));
         let prompt = query.and_then(|q| llm::prompt(spec, game, &q).map_err(|e| e.message));
         let answer = prompt.and_then(|p| serde_json::to_value(p).map_err(|e| e.to_string()));
         let answer = answer.unwrap_or_else(|why| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::commands::print;
 
-/// Plays a run to its end, or until `stop` resolves (`None`).
+/// Plays a run to its end. Returns `None` if `stop` resolves before the end.
 pub(super) async fn play(
     url: &str,
     options: Options,
@@ -59,7 +59,7 @@ impl Handler for ProgressAgent {
     }
 }
 
-/// Prints the end of a run.
+/// Prints the results of a run that has ended.
 pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return Ok(print::json(&json!(over))?);

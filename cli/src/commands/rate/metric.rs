@@ -1,4 +1,4 @@
-//! `ludex rate --metric`: a metric of records or of a table of results from elsewhere.
+//! `ludex rate --metric`: a metric of records, or of results in a table that another program wrote.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::commands::print::{self, number};
 
 #[derive(clap::Args)]
 pub(super) struct MetricArgs {
-    /// Measure the results of this table (.csv or .json) instead of records
+    /// Measure the results in this table (.csv or .json) instead of records
     #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "files")]
     from_table: Option<PathBuf>,
     /// Print this metric (see docs/metrics.md) instead of ratings
@@ -24,10 +24,10 @@ pub(super) struct MetricArgs {
     /// Set an argument of the metric; may be repeated
     #[arg(long = "metric-arg", value_name = "NAME=VALUE", requires = "metric")]
     args: Vec<String>,
-    /// Count A against B and B against A as different matches
+    /// Treat A against B and B against A as different pairings
     #[arg(long, requires = "from_table")]
     directed: bool,
-    /// Read labels of moves for the metric `labels`: JSON lines {episode, seat, turn, label}
+    /// Read move labels for the metric `labels` from this file of JSON lines {episode, seat, turn, label}
     #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "from_table")]
     labels: Option<PathBuf>,
 }
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         if query.metric.unit.is_empty() { String::new() } else { format!(", {}", query.metric.unit) }
     )?;
     if found.is_empty() {
-        return Ok(writeln!(out, "nothing to measure")?);
+        return Ok(writeln!(out, "no results to measure")?);
     }
     let mut rows = vec![["part", "agent", "", "value", "95 %", "n"].map(str::to_owned).to_vec()];
     found.iter().for_each(|one| rows.extend(lines(one, query.metric.digits)));
@@ -90,7 +90,7 @@ fn measure_table(file: &Path, query: &MetricQuery, directed: bool) -> anyhow::Re
     Ok(query.everywhere(&import.rows()))
 }
 
-/// Returns the rows of a measurement.
+/// Returns the table rows of a measurement.
 fn lines(of: &MetricResult, digits: usize) -> Vec<Vec<String>> {
     let line = |name: String, measure: Option<&value::Measurement>, value: Option<f64>| {
         let value = value.or(measure.map(|m| m.value)).map_or_else(|| "-".to_owned(), |v| number(v, digits));

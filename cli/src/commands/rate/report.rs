@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, folder: &Path, options: RatingOptions) -> anyhow:
     Ok(files.iter().try_for_each(|f| writeln!(out, "{}", f.display()))?)
 }
 
-/// Writes the report of runs and their transcripts, and returns the files.
+/// Writes the report and the transcripts of runs, and returns the paths of the files.
 fn write_runs(
     args: &Args,
     runs: &[Archive],
@@ -46,13 +46,13 @@ fn write_runs(
 ) -> anyhow::Result<Vec<PathBuf>> {
     anyhow::ensure!(
         args.rating.includes_all_games(),
-        "--game: expected files of records, since the report of a run has all parts"
+        "--game: expected files of records, got a run, whose report has all parts"
     );
     let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}.html", run.about.folder()));
     runs.iter().for_each(|run| records::warn(&run.refused));
     let (report, refused) = report_files::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
     records::warn(&refused);
-    anyhow::ensure!(report.records > 0, "{} has no match to report", args.from.name());
+    anyhow::ensure!(report.records > 0, "expected matches to report, got none in {}", args.from.name());
     let mut files = write(&report, folder)?;
     for run in runs {
         let Some(name) = file(run) else { continue };
@@ -61,15 +61,16 @@ fn write_runs(
     Ok(files)
 }
 
-/// Writes `report.html`, `ratings.csv`, `crosstable.csv`, `report.json` and the folder `figures` into `folder`, and returns the files.
+/// Writes `report.html`, `ratings.csv`, `crosstable.csv`, `report.json` and the folder `figures` to `folder`, and
+/// returns the paths of the files.
 ///
 /// # Errors
-/// The folder cannot be created or a file cannot be written.
+/// Returns an error if the folder cannot be created or a file cannot be written.
 pub(in crate::commands) fn write(report: &Report, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     report.files().iter().map(|(name, text)| write_file(folder, name, text)).collect()
 }
 
-/// Writes a file and creates its folder.
+/// Writes a file, and creates the file's folder if it is missing.
 fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     let path = folder.join(name);
     let folder = path.parent().unwrap_or(folder);
@@ -83,7 +84,7 @@ pub(in crate::commands) fn shell_line(words: &[String]) -> String {
     words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// Quotes a word for a shell.
+/// Quotes a word for a shell, if needed.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! Log of `ludex serve`: one line per event, as text or JSON, with a limited rate.
+//! Log of `ludex serve`: one line per event, as text or JSON, with a rate limit.
 
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
@@ -12,7 +12,7 @@ use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-/// Maximum lines of one call site per [`WINDOW`]; further ones are counted only.
+/// Maximum number of lines per call site and [`WINDOW`]; further lines are suppressed and counted.
 const MAX_LINES: u64 = 20;
 
 /// Period of the rate limit.
@@ -28,7 +28,7 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error; `LUDEX_LOG` sets the filter (default: `info`).
+/// Starts logging to standard error. `LUDEX_LOG` sets the filter (default: `info`).
 pub(super) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
     let limiter = LogLimiter::default();
@@ -46,7 +46,7 @@ pub(super) fn start(format: LogFormat) {
     });
 }
 
-/// Limits the rate of lines per call site, and counts suppressed ones.
+/// Rate limiter for log lines, per call site, that counts suppressed lines.
 #[derive(Clone, Default)]
 struct LogLimiter(Arc<Mutex<HashMap<Identifier, SiteCount>>>);
 
@@ -58,7 +58,7 @@ struct SiteCount {
 }
 
 impl LogLimiter {
-    /// Returns true if a line of this call site may be written at `now`.
+    /// Returns true if a line of this call site may be written at time `now`.
     fn admits(&self, of: &'static Metadata<'static>, now: Instant) -> bool {
         let mut kinds = self.0.lock();
         let kind = kinds.entry(of.callsite()).or_insert(SiteCount { since: now, lines: 0, suppressed: 0, of });
@@ -79,7 +79,7 @@ impl LogLimiter {
         }
     }
 
-    /// Takes the suppressed lines per call site since the last call.
+    /// Returns the number of suppressed lines per call site since the last call, and resets it.
     fn take_suppressed(&self) -> Vec<(&'static Metadata<'static>, u64)> {
         let mut kinds = self.0.lock();
         let counts = kinds.values_mut().map(|kind| (kind.of, std::mem::take(&mut kind.suppressed)));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn limiter_suppresses_repeated_lines_only() {
+    fn limiter_suppresses_only_lines_above_the_limit() {
         let (limiter, places, now) = (LogLimiter::default(), CallSites::default(), Instant::now());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(places.clone()), || {
             tracing::error!("loud");

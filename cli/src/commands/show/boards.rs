@@ -1,4 +1,4 @@
-//! Episodes, board by board.
+//! Display of episodes, board by board.
 
 mod html;
 
@@ -27,11 +27,11 @@ pub(super) struct BoardArgs {
     /// Show only the position after this many moves [default: all]
     #[arg(long, value_name = "N", conflicts_with = "html")]
     ply: Option<u32>,
-    /// Pause between positions [default: no pause, or 1 second without a value]
+    /// Pause for this many seconds between positions [default: no pause; without a value: 1]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "html")]
     delay: Option<f64>,
-    /// Print the marks of each move (see the game's page), one JSON object {"episode", "ply", "seat", "name", "value"} per line;
-    /// moves that a suite preset are excluded
+    /// Print the marks of each move, except moves preset by a suite, as JSON lines {"episode", "ply", "seat", "name",
+    /// "value"}; the game's page explains the marks
     #[arg(long, conflicts_with_all = ["ply", "delay", "seat", "html"])]
     marks: bool,
 }
@@ -42,9 +42,9 @@ impl BoardArgs {
     }
 }
 
-/// Position with the move that led to it.
+/// Position, with the move that led to the position.
 struct Board {
-    /// Number of moves so far; a joint move counts as one, chance does not count.
+    /// Number of moves so far. A joint move counts as one move; chance outcomes do not count.
     ply: u32,
     by: String,
     text: String,
@@ -57,18 +57,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let lines = read(args)?;
     records::warn(&lines.refused);
     let count = lines.found.len();
-    anyhow::ensure!(count > 0, "{} has no record", args.subject);
+    anyhow::ensure!(count > 0, "expected records in {}, found none", args.subject);
     anyhow::ensure!(args.html.is_none() || count == 1, "--html: expected one episode (FILE:LINE), got {count}");
     let verifier = Verifier::new(ludex_games::builtin());
     let mut refused = 0;
     for found in &lines.found {
         refused += usize::from(!show(args, &verifier, found)?);
     }
-    anyhow::ensure!(refused == 0, "{refused} of {} did not verify", print::count(count, "episode", "episodes"));
+    anyhow::ensure!(refused == 0, "{refused} of {} failed verification", print::count(count, "episode", "episodes"));
     Ok(())
 }
 
-/// Reads the records that the arguments name.
+/// Reads the records selected by the arguments.
 fn read(args: &Args) -> anyhow::Result<RecordLines> {
     let subject = &args.subject;
     if subject == "-" || Path::new(subject).exists() {
@@ -84,7 +84,7 @@ fn read(args: &Args) -> anyhow::Result<RecordLines> {
         }
         lines.refused.clear();
         lines.found.retain(|f| f.source.line == line);
-        anyhow::ensure!(!lines.found.is_empty(), "{file} has no record in line {line}");
+        anyhow::ensure!(!lines.found.is_empty(), "expected a record in line {line} of {file}, found none");
         return Ok(lines);
     }
     let row = records::with_store(&args.data, async |store| Ok(store.episode(subject).await?));
@@ -92,14 +92,14 @@ fn read(args: &Args) -> anyhow::Result<RecordLines> {
     let runs = Archive::list(&args.data).join(", ");
     let expected = || format!("expected a file, a run or an episode of {data}, got {subject}; runs: {runs}");
     let row = row.with_context(expected)?.with_context(expected)?;
-    let end = row.end.with_context(|| format!("{subject} is still running"))?;
-    anyhow::ensure!(row.released, "{subject} is not released yet: another match on its seed is still running");
+    let end = row.end.with_context(|| format!("expected a finished episode, got {subject}, which is still running"))?;
+    anyhow::ensure!(row.released, "{subject} is not released: another match on the same seed is still running");
     let parts = RecordParts::parse(&end.record).with_context(|| format!("{subject} in {data}"))?;
     let source = Source { file: data.to_string(), line: 0 };
     Ok(RecordLines { found: vec![SourcedRecord { source, parts }], refused: Vec::new() })
 }
 
-/// Shows one record up to its first fault. Returns true if it verifies.
+/// Shows one record up to its first fault. Returns true if the record passes verification.
 fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Result<bool> {
     let mut out = io::stdout().lock();
     let checked = verifier.verify(&found.parts, found.source.clone());
@@ -142,7 +142,7 @@ fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Resu
     writeln!(out, "{}: {}: {seats}", record.header.episode, spec.string)?;
     let selected: Vec<&Board> = match args.boards.ply {
         None => boards.iter().collect(),
-        // Chance that follows a move belongs to its position.
+        // Chance outcomes after a move belong to the position after that move.
         Some(ply) => vec![boards.iter().rfind(|b| b.ply == ply).with_context(|| {
             format!("--ply: expected at most {} moves, got {ply}", boards.last().map_or(0, |b| b.ply))
         })?],
@@ -164,13 +164,13 @@ fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Resu
     print_verdict(&mut out, found, fault)
 }
 
-/// Returns an episode's name as a file name of ASCII letters, digits, `-` and `_`.
+/// Converts an episode's name to a file name of ASCII letters, digits, `-` and `_`.
 fn file_name(episode: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     episode.chars().take(100).map(|c| if safe(c) { c } else { '_' }).collect()
 }
 
-/// Prints the verdict on a record. Returns true if it verifies.
+/// Prints the verdict on a record. Returns true if the record passes verification.
 fn print_verdict(
     out: &mut impl Write,
     found: &SourcedRecord,
@@ -183,7 +183,7 @@ fn print_verdict(
     Ok(fault.is_none())
 }
 
-/// Prints the marks of every step that metrics count: a preset start is excluded.
+/// Prints the marks of every step, except the steps of a preset start.
 fn print_marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow::Result<()> {
     let mut steps = Replay::new(&**game, &record.events);
     let mut ply = 0;
@@ -201,7 +201,7 @@ fn print_marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow:
     Ok(())
 }
 
-/// Returns every position up to the event at fault.
+/// Returns all positions up to the invalid event `fault`, or all positions of the record.
 fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>) -> Vec<Board> {
     let until = fault.unwrap_or(record.events.len()).min(record.events.len());
     let mut steps = Replay::new(&**game, &record.events[..until]);

@@ -1,4 +1,4 @@
-//! Matches of a run, move by move.
+//! Transcripts of a run's matches, move by move.
 
 mod html;
 mod text;
@@ -28,10 +28,11 @@ pub(super) struct MatchFilterArgs {
     /// Show only matches that the agent won
     #[arg(long)]
     won: bool,
-    /// Show only matches of this agent, to which --lost and --won refer [default: all, and for results the first candidate]
+    /// Show only matches of this agent; --lost and --won refer to it [default: all agents; for --lost and --won, the
+    /// first candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Show only this game, with exactly its parameters if given [default: all]
+    /// Show only this game; parameters, if given, must match exactly [default: all games]
     #[arg(long)]
     game: Option<String>,
     /// Show only this episode [default: all]
@@ -65,10 +66,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Renders the transcripts of all matches of a run as one page. The name of an episode is the anchor of its match.
+/// Renders the transcripts of all matches of a run as one HTML page. The anchor of each match is its episode name.
 ///
 /// # Errors
-/// The run has no match.
+/// Returns an error if the run has no match.
 pub(in crate::commands) fn page_of_all(run: &Archive) -> anyhow::Result<String> {
     let matches = select(run, &MatchFilterArgs::default(), None)?;
     Ok(print::plain(&html::page(&run.about, &matches)).to_string())
@@ -81,7 +82,7 @@ fn write_page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Res
     Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)
 }
 
-/// Returns the transcripts of the matches that fit the filter.
+/// Returns the transcripts of the matches that pass the filter.
 fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow::Result<Vec<Transcript>> {
     let game = GameFilter::parse(filter.game.as_deref())?;
     let judge = judged_agent(run, filter)?;
@@ -115,16 +116,16 @@ fn select(run: &Archive, filter: &MatchFilterArgs, seat: Option<Seat>) -> anyhow
             Some(id) if unfinished.contains(id.as_str()) => format!("{id} has calls but no result yet"),
             _ if run.found.is_empty() => "no match has ended yet".to_owned(),
             _ => format!(
-                "it has {}; omit --lost, --won, --agent, --game or --episode",
+                "the run has {}; omit --lost, --won, --agent, --game or --episode",
                 print::count(run.found.len(), "match", "matches")
             ),
         };
-        anyhow::bail!("no match of {} fits: {hint}", run.about.run);
+        anyhow::bail!("no match of {} passes the filter: {hint}", run.about.run);
     }
     Ok(out)
 }
 
-/// Returns the agent to which --lost and --won refer.
+/// Returns the agent that `--lost` and `--won` refer to.
 fn judged_agent<'a>(run: &'a Archive, filter: &'a MatchFilterArgs) -> anyhow::Result<Option<&'a str>> {
     let names = || run.about.agents.iter().map(|a| a.name.as_str()).collect::<Vec<_>>();
     if let Some(name) = &filter.agent {

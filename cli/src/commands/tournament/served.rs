@@ -1,4 +1,4 @@
-//! Tournaments whose entrants connect: to a server of this command, or to a running one.
+//! Tournaments whose entrants connect to a server: to one that this command starts, or to a running one.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use super::{Args, print_status};
 use crate::commands::serve::{bind, stop_signal};
 use crate::commands::{block_on, environment_token, log_warnings, print};
 
-/// Returns the request for a tournament, and adds the specs of agents without a connection to `named`.
+/// Returns the request for a tournament. The specs of entrants that do not connect are added to `named`.
 fn tournament_request(
     args: &Args,
     run: &str,
@@ -52,12 +52,12 @@ fn tournament_request(
     })
 }
 
-/// Serves the tournament at `address` to its end and prints its table.
+/// Serves the tournament at `address` until it ends, and prints the table.
 pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents) -> anyhow::Result<()> {
     log_warnings();
     let mut config = Config::new(&args.data);
     let mut request = tournament_request(args, run, agents, &mut config.opponents.named)?;
-    // The server seats its own agents by their names, even if they start programs.
+    // The server seats its own agents by name, even if the agents start programs.
     request.entrants.iter_mut().filter(|e| e.agent.is_some()).for_each(|e| e.agent = Some(e.name.clone()));
     block_on(async {
         let listener = bind(address).await?;
@@ -75,7 +75,7 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
     print_status(&RunStatus::at(&path_of(&args.data, run))?, args.json)
 }
 
-/// Starts or continues the tournament and waits for its end.
+/// Starts or continues the tournament and waits until it ends.
 async fn play(hub: &Arc<Hub>, request: &Organise, url: &str) -> anyhow::Result<()> {
     match hub.run(&request.run).await {
         None => print_tickets(&hub.organise(request).await?, url),
@@ -83,7 +83,7 @@ async fn play(hub: &Arc<Hub>, request: &Organise, url: &str) -> anyhow::Result<(
     }
     let bar = print::progress(0, "playing");
     loop {
-        let page = hub.run(&request.run).await.context("the run was removed")?;
+        let page = hub.run(&request.run).await.context("the run was removed from the server")?;
         if page["state"] != "open" {
             bar.finish_and_clear();
             return Ok(());
@@ -105,7 +105,7 @@ pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyh
         let reply = client.request(ClientMessage::Organise(Box::new(request))).await?;
         client.close().await;
         let ServerMessage::Organised(organised) = reply else {
-            anyhow::bail!("the server answered with {}", reply.kind());
+            anyhow::bail!("expected the reply organised, got {}", reply.kind());
         };
         if args.json {
             return Ok(print::json(&serde_json::json!(organised))?);
@@ -117,7 +117,7 @@ pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyh
     })
 }
 
-/// Prints how clients enter.
+/// Prints instructions for clients that enter the tournament.
 fn print_tickets(organised: &Organised, url: &str) {
     let run = &organised.run;
     eprintln!(

@@ -1,4 +1,4 @@
-//! Output of `ludex tournament`: table, disqualified entrants with reasons, discarded matches.
+//! Output of `ludex tournament`: the table, disqualified entrants with reasons, and the number of discarded matches.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::print::{self, points};
 use super::{RunStatus, TournamentSchedule, TournamentTerms, results};
 
-/// Current table of a tournament.
+/// Current standings of a tournament, for output.
 pub(super) struct TournamentTable<'a> {
     status: &'a RunStatus,
     terms: &'a TournamentTerms,
@@ -22,7 +22,7 @@ pub(super) struct TournamentTable<'a> {
     over: bool,
 }
 
-/// Count of an entrant; its column is printed if above 0 for any entrant.
+/// Optional column of the table, printed if the number is above 0 for at least one entrant.
 type Count = fn(&Standing) -> u64;
 
 impl<'a> TournamentTable<'a> {
@@ -94,7 +94,7 @@ impl<'a> TournamentTable<'a> {
             writeln!(out, "{many} discarded without points, because an endpoint failed twice")?;
         }
         let all = print::count(self.status.past.records.len(), "match", "matches");
-        let state = if self.over { "over" } else { "not over; run the same `ludex tournament` command to continue" };
+        let state = if self.over { "over" } else { "not over; repeat the `ludex tournament` command to continue" };
         writeln!(out, "{all}; {state}")
     }
 
@@ -103,7 +103,7 @@ impl<'a> TournamentTable<'a> {
     }
 }
 
-/// Returns the last failure of each entrant from the log.
+/// Returns the last failure in the log, by entrant.
 fn last_failures(status: &RunStatus) -> BTreeMap<&str, &str> {
     let at_fault = |episode: &str| {
         let record = status.past.records.iter().rfind(|record| record.header.episode == episode)?;

@@ -1,4 +1,4 @@
-//! A game and an agent that extend the registries of Ludex, without a fork.
+//! Example of a custom game and a custom agent, added to the registries of Ludex without a fork.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use ludex_env::Games;
 use naming::Naming;
 use subtract_square::SubtractSquare;
 
-/// Returns the registries of Ludex with the games and the agent of this crate.
+/// Returns the built-in registries of Ludex, extended by the games and the agent of this crate.
 pub fn registries() -> (Games, Roster) {
     (ludex_games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
 }

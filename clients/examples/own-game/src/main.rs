@@ -1,4 +1,4 @@
-//! Serves Ludex's games with the game and the agent of this crate, and verifies their records.
+//! Server for the built-in games and the games of this crate, and verifier of their records.
 //!
 //! ```text
 //! own-game serve --listen 127.0.0.1:7878 --data ./data [--json]
@@ -25,12 +25,12 @@ fn main() -> anyhow::Result<()> {
             let data = value(&args, "--data").unwrap_or("own-game-data");
             serve(listen, data.into(), args.iter().any(|a| a == "--json"))
         }
-        Some("verify") => verify(args.get(1).context("name a file of records")?.into()),
+        Some("verify") => verify(args.get(1).context("expected a file of records after verify")?.into()),
         _ => bail!("usage: own-game serve [--listen ADDRESS] [--data FOLDER] [--json], or own-game verify FILE"),
     }
 }
 
-/// Returns the value after an option.
+/// Returns the argument that follows `option`.
 fn value<'a>(args: &'a [String], option: &str) -> Option<&'a str> {
     let at = args.iter().position(|a| a == option)?;
     args.get(at + 1).map(String::as_str)
@@ -58,7 +58,7 @@ fn verify(file: PathBuf) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     for (at, line) in text.lines().enumerate() {
         let verified = verifier.verify_line(line, Source::default());
-        let record = verified.with_context(|| format!("record {} is refused", at + 1))?;
+        let record = verified.with_context(|| format!("record {} failed verification", at + 1))?;
         println!("verified: {} moves of {}, digest {}", record.moves(), record.spec().string, record.digest());
     }
     Ok(())

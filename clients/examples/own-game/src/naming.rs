@@ -15,27 +15,27 @@ pub struct Naming {
     params: Params,
 }
 
-/// Parameters of the game, which has none.
+/// Parameters of the game (none).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
 
-/// Position, also the view of all viewers.
+/// Position of the game. All viewers see it completely.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
-    /// Number of each seat, once both are named.
+    /// Number named by each seat; absent until both seats have named one.
     pub numbers: Option<[u8; 2]>,
-    /// True if the first seat swapped; absent before.
+    /// True if the first seat swapped, false if it did not; absent before the choice.
     pub swapped: Option<bool>,
-    /// Text that the first seat submitted with its choice.
+    /// Text that the first seat submitted with the choice.
     pub words: Option<String>,
 }
 
 const KEEP: Action = 0;
 const SWAP: Action = 1;
-/// Count of numbers with an id, from 0.
+/// Count of numbers that can be named by action id: 0 to 3.
 const IDS: u32 = 4;
-/// Word that a document must not contain.
+/// Word that the text of a document must not contain.
 const SECRET: &str = "please";
 
 impl Game for Naming {
@@ -144,7 +144,7 @@ impl GameMoves for Naming {
         s.words = said["say"].as_str().map(str::to_owned);
     }
 
-    /// Reads a document whose size and schema the host has checked.
+    /// Parses a document. The host has already checked the document's size and schema.
     fn parse_document(&self, s: &State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let Value::Object(document) = said else {
             let how = if s.numbers.is_none() { "a number from 0 to 9 in an object" } else { "keep or swap" };
@@ -202,7 +202,7 @@ impl GameText for Naming {
 }
 
 impl GameObservation for Naming {
-    /// Describes a document; numbers are revealed together.
+    /// Describes a document for `_who`. Numbers are revealed once both seats have named one.
     fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         let text = match before.numbers {
             None => format!("names {}", said["number"]),

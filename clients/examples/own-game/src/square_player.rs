@@ -7,7 +7,7 @@ use ludex_env::{Game as _, MoveRequest};
 
 use crate::subtract_square::{SubtractSquare, View, objects_of, squares};
 
-/// Roster entry; agent specs start with its name.
+/// Roster entry of the agent. Agent specs start with the name of the entry.
 pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
     let id = &game.spec().game;
     if id != SubtractSquare::INFO.id {
@@ -18,8 +18,8 @@ pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square:
 
 struct SquarePlayer;
 
-/// Returns, for each pile size up to `pile`, true if the player to move loses against perfect play: no move leads to a size
-/// from which the opponent loses.
+/// Returns, for each pile size from 0 to `pile`, true if the player to move loses against perfect play, that is, if no
+/// move leaves the opponent a losing size.
 pub fn losing_sizes(pile: u32) -> Vec<bool> {
     let mut losing = vec![true; pile as usize + 1];
     for size in 1..=pile {
@@ -33,7 +33,7 @@ impl Agent for SquarePlayer {
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {
-            return Err(AgentError::failed(format!("square_player cannot play {}", view.spec().game)));
+            return Err(AgentError::failed(format!("expected subtract_square, got {}", view.spec().game)));
         };
         let losing = losing_sizes(pile);
         let wins = |a: &&u32| pile.checked_sub(objects_of(**a)).is_some_and(|left| losing[left as usize]);

@@ -11,7 +11,7 @@ use ludex_games::board;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rules with a given pile.
+/// Rules of the game for a given initial pile.
 pub struct SubtractSquare {
     params: Params,
 }
@@ -20,7 +20,7 @@ pub struct SubtractSquare {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Objects at the start, 1 to 1,000.
+    /// Number of objects at the start, 1 to 1,000.
     #[schemars(range(min = 1, max = 1000))]
     pub pile: u32,
 }
@@ -31,18 +31,18 @@ impl Default for Params {
     }
 }
 
-/// Position: the pile and the seat to move.
+/// Position of the game: the pile and the seat to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pile: u32,
-    /// Seat to move; after the end, the seat that did not move last.
+    /// Seat to move; after the end, the losing seat.
     seat: u8,
 }
 
-/// View of all viewers.
+/// View of the position, equal for all viewers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
-    /// Objects in the pile.
+    /// Number of objects in the pile.
     pub pile: u32,
     /// Seat to move; absent after the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,12 +52,12 @@ pub struct View {
     pub winner: Option<u8>,
 }
 
-/// Returns the number of objects that an action takes.
+/// Returns the number of objects taken by an action.
 pub fn objects_of(a: Action) -> u32 {
     (a + 1).saturating_mul(a + 1)
 }
 
-/// Returns the number of legal actions: squares up to `pile`.
+/// Returns the number of legal actions, which is the number of squares from 1 to `pile`.
 pub fn squares(pile: u32) -> u32 {
     pile.isqrt()
 }
@@ -138,14 +138,14 @@ impl GameText for SubtractSquare {
         format!("take {}", objects_of(a))
     }
 
-    /// Reads `take 9` and `9`.
+    /// Parses moves such as `take 9` or `9`.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let number: u32 = text.trim().trim_start_matches("take").trim().parse().ok()?;
         legal.iter().copied().find(|&a| objects_of(a) == number)
     }
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
-        format!("{a} takes {} objects, but the pile has {}", objects_of(a), s.pile)
+        format!("action {a} takes {} objects, expected at most {} (the pile)", objects_of(a), s.pile)
     }
 }
 
@@ -175,9 +175,9 @@ mod tests {
         }
     }
 
-    /// Source of the losing sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
+    /// Source of the expected sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
     #[test]
-    fn losing_sizes_match_table() {
+    fn losing_sizes_match_published_sequence() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
         let ours = crate::square_player::losing_sizes(40);
         assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);

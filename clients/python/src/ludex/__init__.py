@@ -1,7 +1,7 @@
 """Ludex: games as environments, over one WebSocket.
 
-:meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
-one message. :func:`play` plays matches against other agents through a callback, and
+:meth:`Client.open` opens one environment, :meth:`Client.open_vec` a batch of environments that one
+message steps. :func:`play` plays matches against other agents through a callback, and
 :func:`evaluate` plays a whole suite and returns a verdict.
 
 :mod:`ludex.aio` is the client for asyncio. :func:`prompt` returns the prompt for a language model.

@@ -8,9 +8,9 @@
         while not state.over:
             state = await env.step(await choose(state))
 
-A client has one connection and one worker thread, which runs its calls in order. The event loop is
-never blocked. Open several clients for environments that should not wait for each other's
-opponents; a program may have hundreds.
+A client has one connection and one worker thread, which runs the client's calls in order. The event
+loop is never blocked. If environments should not wait for each other's opponents, open a client for
+each; a program may have hundreds of clients.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ T = TypeVar("T")
 
 
 class WorkerThread:
-    """A thread that runs a client's calls in order."""
+    """A worker thread that runs the calls of a client in order."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ludex")
 
     async def run(self, do: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Await a call. A cancelled call still runs to completion."""
+        """Run a call and await its result. A cancelled call still runs to completion."""
         call = functools.partial(do, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
@@ -98,7 +98,7 @@ def _async_method(
 
 
 def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Return the coroutine method for a method that both batch classes have."""
+    """Return the coroutine method for a method of ``VecEnv`` and ``ShardedVecEnv``."""
 
     @functools.wraps(getattr(SyncVecEnv, name))
     async def call(self: AsyncWrapper[Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -130,7 +130,7 @@ class AsyncEnv(AsyncWrapper[SyncEnv]):
         return self.sync.spec
 
     async def clone(self, *, seed: int | None = None) -> AsyncEnv:
-        """Return a new environment in an equal state, like :meth:`ludex.Env.clone`."""
+        """Return a new environment with the same state, like :meth:`ludex.Env.clone`."""
         return AsyncEnv(await self._run(SyncEnv.clone, seed=seed), self._thread)
 
 

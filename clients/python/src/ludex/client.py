@@ -1,4 +1,4 @@
-"""The client of the gym plane: a connection to one or more servers."""
+"""Client of the gym plane: a connection to one or more servers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Client:
 
     @property
     def scopes(self) -> list[str]:
-        """The scopes of the token: some of ``gym, play, spectate, admin``."""
+        """The scopes of the token, any of ``gym, play, spectate, admin``."""
         return list(self._session.welcome.get("scopes") or [])
 
     @property
@@ -78,10 +78,10 @@ class Client:
         return dict(self._session.limits)
 
     def games(self, **filters: Any) -> list[GameEntry]:
-        """List the catalogue.
+        """List the games of the server.
 
         Args:
-            filters: any of ``information, chance, dynamics, players, text``.
+            filters: any of ``information, chance, dynamics, players, text``; games must match all.
 
         Raises:
             LudexError: a filter is unknown.
@@ -111,7 +111,7 @@ class Client:
         """List the suites that the server offers for :func:`ludex.evaluate`.
 
         Raises:
-            LudexError: ``unknown_type`` from a server that has no suites.
+            LudexError: ``unknown_type`` if the server has no suites.
         """
         reply = self._session.call("suites", bound=False)
         suites: list[SuiteEntry] = reply["suites"]
@@ -158,9 +158,9 @@ class Client:
             chance: ``"client"``: this client chooses the outcomes at chance nodes.
             views: views that every state includes, per seat: any of ``tensor, info, struct,
                 text``.
-            layout: alternative tensor layout, if the spec lists it.
+            layout: name of an alternative tensor layout, as listed in the spec.
             max_steps: truncate an episode after this many moves.
-            record: keep the episodes on the server.
+            record: store the episodes on the server.
 
         Raises:
             LudexError: an error from the server: ``unknown_game``, ``bad_params``,
@@ -197,13 +197,13 @@ class Client:
         max_steps: int | None = None,
         record: bool = False,
     ) -> VecEnv | ShardedVecEnv:
-        """Open ``num_envs`` environments that are stepped together.
+        """Open a batch of ``num_envs`` environments.
 
         With several servers, environments are spread evenly and in order; results do not change.
 
         Args:
             game: id of the game, or its whole string with parameters.
-            num_envs: how many, at most ``limits["batch"]`` on each server.
+            num_envs: number of environments, at most ``limits["batch"]`` on each server.
             params: parameters.
             seats: the player of each seat: ``"agent"`` (this client) or an agent of the server;
                 by default this client plays every seat.
@@ -273,14 +273,14 @@ class Client:
 
 
 def default_agent_name(run: str) -> str:
-    """Return the name of an agent that has no other name than that of its run."""
+    """Return the default name of an agent, derived from the name of the run."""
     return run[:MAX_AGENT_NAME]
 
 
 def _game(
     game: str, params: Mapping[str, Any] | None, seats: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Return the fields of ``open`` for the game and the seats."""
+    """Return the fields of an ``open`` message for the game and the seats."""
     return {
         "game": game,
         "params": dict(params) if params else None,
@@ -292,7 +292,7 @@ def _sessions(urls: list[str], token: str | None, patience: float | None) -> lis
     """Connect to each reachable server.
 
     Raises:
-        LudexError: ``connection_lost`` if none answers, or an error of one of them.
+        LudexError: ``connection_lost`` if no server answers, or an error from a server.
     """
     if len(urls) < 2:
         return [Session(urls, token=token, patience=patience)]
@@ -313,7 +313,7 @@ def _sessions(urls: list[str], token: str | None, patience: float | None) -> lis
             session.close()
         raise
     for lost in silent:
-        warnings.warn(f"{lost.message}; the other servers take over its share", stacklevel=3)
+        warnings.warn(f"{lost.message}; the other servers take over its environments", stacklevel=3)
     return sessions
 
 

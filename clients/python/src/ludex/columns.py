@@ -69,27 +69,27 @@ def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = Non
         return array if shape is None or array.shape == shape else array.reshape(shape)
     except (ValueError, TypeError) as error:
         raise LudexError(
-            "protocol", f"column does not fit {dtype} {shape}: {error}", fault="server"
+            "protocol", f"column: expected {dtype} {shape} from the server: {error}", fault="server"
         ) from error
 
 
 def tensor(value: Any) -> Array:
-    """Decode ``{d, s, b}``.
+    """Decode a tensor ``{d, s, b}``.
 
     Raises:
-        LudexError: ``protocol`` if it is not a tensor.
+        LudexError: ``protocol`` if the value is not a tensor.
     """
     try:
         dtype = TENSOR_TYPES[value["d"]]
         shape = tuple(value["s"])
         data = value["b"] if "b" in value else value["v"]
     except (KeyError, TypeError) as error:
-        raise LudexError("protocol", f"not a tensor: {error!r}", fault="server") from error
+        raise LudexError("protocol", f"expected a tensor, got {error!r}", fault="server") from error
     return column(data, dtype, shape)
 
 
 def tensors(value: Any) -> Views:
-    """Decode ``{name: tensor}``; exactly one tensor yields the array itself."""
+    """Decode tensors ``{name: tensor}``; if there is only one, return its array."""
     arrays = {name: tensor(entry) for name, entry in value.items()}
     if len(arrays) == 1:
         (array,) = arrays.values()
@@ -98,12 +98,12 @@ def tensors(value: Any) -> Views:
 
 
 def ragged(value: Any) -> Ragged:
-    """Decode ``{o, a}``: offsets and the values between them."""
+    """Decode a ragged column ``{o, a}`` of offsets and values."""
     return Ragged(column(value["o"], U4), column(value["a"], U4))
 
 
 def mask_encoding(actions: int) -> Literal["u1", "bits"]:
-    """Return the encoding in which adapters request masks of ``actions`` actions."""
+    """Return the mask encoding that adapters request for a game with ``actions`` actions."""
     return "u1" if actions <= DENSE_ACTIONS else "bits"
 
 

@@ -123,7 +123,7 @@ class Env(Handle):
         return list(self._view(0, seat, names=ids)["names"])
 
     def parse(self, text: str, seat: int | None = None) -> int | None:
-        """Return the action id of a move as text, if it is one here; a round trip."""
+        """Return the action id of a move as text, or ``None`` if illegal; a round trip."""
         action: int | None = self._view(0, seat, parse=[text])["parsed"][0]
         return action
 
@@ -193,10 +193,10 @@ class Env(Handle):
             return self._state(self._call("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
-        """Return a new environment in an equal state, with the same future chance events.
+        """Return a new environment with the same state and the same future chance events.
 
         Args:
-            seed: seed of new chance events.
+            seed: if given, draw different future chance events from this seed.
 
         Raises:
             LudexError: ``limit``.
@@ -218,7 +218,7 @@ class Env(Handle):
         return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
 
     def _joint(self) -> bool:
-        """Return True if a move has a column for each seat."""
+        """Return True if moves have a column for each seat."""
         own_seats = sum(seat == "agent" for seat in self.seats)
         return self.spec.dynamics != "sequential" and own_seats > 1
 
@@ -280,7 +280,7 @@ def _first(views: Views | None) -> Views | None:
 
 
 def _per_seat(views: list[Any] | None) -> list[Any] | None:
-    """Return the entries per seat of a view's only row."""
+    """Return the entries for each seat from the only row of a view."""
     if views and len(views) == 1 and isinstance(views[0], list):
         return list(views[0])
     return views

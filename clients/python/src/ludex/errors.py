@@ -17,10 +17,10 @@ class LudexError(Exception):
             session and its environments no longer exist on the server), ``"superseded"`` (a newer
             connection took the session or the seat), ``"protocol"`` (the server violated the
             protocol), ``"tls"`` (untrusted certificate, or the server does not speak TLS); or a
-            code for wrong use: ``"closed"`` (the client is closed), ``"wrong_process"`` (it was
-            created before a fork), ``"busy"`` (another thread is using it), ``"interrupted"`` (an
-            interrupt such as Ctrl-C arrived during a step: reset first).
-        message: one sentence for people.
+            code for incorrect use: ``"closed"`` (the client is closed), ``"wrong_process"`` (the
+            client was created before a fork), ``"busy"`` (another thread is using the client),
+            ``"interrupted"`` (an interrupt such as Ctrl-C arrived during a step: reset first).
+        message: human-readable message, one sentence.
         fault: party at fault: ``"client"``, ``"agent"`` or ``"server"``.
         retry: True if the same request may succeed later.
         after_ms: milliseconds to wait before a retry, if known.
@@ -88,7 +88,7 @@ class LudexError(Exception):
 
 
 class ConnectionLost(Exception):
-    """A connection ended. For use inside the package: a session resumes it, or raises an error.
+    """A connection ended. Internal: the session resumes the connection, or raises an error.
 
     Attributes:
         close_code: the WebSocket close code; ``None`` if the connection ended without one.

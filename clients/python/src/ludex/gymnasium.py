@@ -223,7 +223,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
             rules: required version of the rules; by default any.
             patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
-            autoreset_mode: one of Gymnasium's three.
+            autoreset_mode: one of Gymnasium's autoreset modes.
             render_mode: as for :class:`LudexEnv`, without ``"human"``; :meth:`render` returns one
                 frame for each environment.
             **others: must be empty, as for :class:`LudexEnv`.

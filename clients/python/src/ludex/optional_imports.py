@@ -10,7 +10,7 @@ def import_optional(module: str, extra: str, *, user: str | None = None) -> Any:
     """Import an optional library for ``ludex.<extra>``, or for ``ludex.<user>``.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the message names the extra to install.
+        ModuleNotFoundError: the library is not installed; the message names the extra to install.
     """
     try:
         return importlib.import_module(module)

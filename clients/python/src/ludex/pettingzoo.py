@@ -182,7 +182,7 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
         self._env.confirm()
 
     def step(self, action: Any) -> None:
-        """Play the action of ``agent_selection``; ``None`` if its episode is over.
+        """Play the action of ``agent_selection``, which must be ``None`` if its episode is over.
 
         Raises:
             LudexError: ``session_lost``, ...

@@ -74,7 +74,7 @@ def import_rasterizer() -> tuple[Any, Any]:
     """Import the libraries that rasterize pictures.
 
     Raises:
-        ModuleNotFoundError: one is not installed; the message names the extra to install.
+        ModuleNotFoundError: a library is not installed; the message names the extra to install.
     """
     names = "resvg_py", "PIL.Image"
     resvg, image = (import_optional(name, "render", user="Picture.array") for name in names)
@@ -89,7 +89,7 @@ class Display:
         self._handle: Any = None
 
     def show(self, text: Callable[[], str], picture: Callable[[], Picture]) -> None:
-        """Display a position. A notebook cell has one picture, which is updated."""
+        """Display a position. In a notebook cell, it replaces the previous position."""
         shell = _notebook()
         if shell is None:
             print(text(), flush=True)
@@ -102,14 +102,14 @@ class Display:
 
 
 def _notebook() -> Any:
-    """Return IPython's shell if it has a kernel, so that it can display pictures."""
+    """Return the IPython shell if it has a kernel, that is, if it can display pictures."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell if hasattr(shell, "kernel") else None
 
 
 def render_frame(mode: str, source: Any, *where: Any) -> str | Picture | Array:
-    """Return a frame in a render mode from the methods ``text`` and ``picture`` of ``source``."""
+    """Render a frame in ``mode``, with the methods ``text`` and ``picture`` of ``source``."""
     if mode == "ansi":
         text: str = source.text(*where)
         return text

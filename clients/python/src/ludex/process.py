@@ -109,7 +109,7 @@ class Server:
             raise
 
     def _read(self, lines: queue.SimpleQueue[bytes]) -> None:
-        """Forward the first line, then discard the rest, so that the server never blocks."""
+        """Forward the first line of output, and discard the rest to keep the server unblocked."""
         stream = self._process.stdout
         if stream is not None:
             lines.put(stream.readline())
@@ -136,7 +136,7 @@ class Server:
         return self._owner != os.getpid() or self._process.poll() is None
 
     def kill(self) -> None:
-        """Kill the server, as in a crash; :meth:`close` removes the data folder."""
+        """Kill the server, as in a crash. Call :meth:`close` to remove the temporary folder."""
         self._process.kill()
         self._process.wait()
 
@@ -181,6 +181,6 @@ def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = (
 
     Raises:
         LudexError: ``not_installed`` if the program is missing (the message names the remedy);
-            ``internal`` with the server's output if it does not start.
+            ``internal`` with the server's output if the server does not start.
     """
     return Server(data, args)

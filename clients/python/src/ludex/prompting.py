@@ -1,4 +1,4 @@
-"""Prompts of the ``llm`` agents for any position."""
+"""Prompts that ``llm`` agents would send, for any position."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prompt(
     seat: int | None = None,
     agent: str = "llm model=none",
 ) -> Prompt:
-    """Return the prompt of the ``llm`` agents in a position, without calling a model.
+    """Return the prompt that ``llm`` agents would send in a position, without calling a model.
 
     The local ``ludex`` program builds the prompt (about 50 ms); :func:`prompts` builds several per
     call.

@@ -1,4 +1,4 @@
-"""A Stable-Baselines3 ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
+"""Stable-Baselines3 ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
 
 ::
 
@@ -100,7 +100,7 @@ class LudexVecEnv(VecEnv):
             ValueError: the actions are not one integer for each environment.
         """
         if self._actions is None:
-            raise RuntimeError("call step_async() first")
+            raise RuntimeError("step_wait(): expected an earlier call of step_async()")
         learner_envs, actions = self.learner_envs, self._actions
         self._actions = None
         now = learner_envs.step_and_reset(actions)
@@ -145,7 +145,7 @@ class LudexVecEnv(VecEnv):
         :meth:`set_attr`.
 
         Raises:
-            AttributeError: there is no attribute of this name.
+            AttributeError: the attribute does not exist.
         """
         chosen = list(self._get_indices(indices))
         if attr_name in self._own:
@@ -164,7 +164,7 @@ class LudexVecEnv(VecEnv):
         """Call ``action_masks``, ``render`` or ``set_opponent`` of the environments.
 
         Raises:
-            AttributeError: there is no method of this name.
+            AttributeError: the method does not exist.
         """
         chosen = list(self._get_indices(indices))
         if method_name == "set_opponent":
@@ -189,7 +189,7 @@ class LudexVecEnv(VecEnv):
             return lambda: self._render(index)
         if name == "set_opponent":
             return self.set_opponent
-        raise AttributeError(f"a Ludex environment has no attribute {name!r}")
+        raise AttributeError(f"Ludex environments have no attribute {name!r}")
 
     def _render(self, index: int) -> Any:
         if self.render_mode != "human":

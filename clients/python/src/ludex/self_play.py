@@ -81,7 +81,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
             max_steps: maximum number of moves of all seats before an episode is truncated.
             patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
-            autoreset_mode: one of Gymnasium's three.
+            autoreset_mode: one of Gymnasium's autoreset modes.
             mask: ``"ids"``: ``info`` has ``legal`` instead of ``action_mask``, a
                 :class:`ludex.Ragged` whose row ``P * i + seat`` lists the legal ids of a seat of
                 environment i. Use it for games with thousands of actions.
@@ -144,7 +144,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
         """
         super().reset(seed=None if isinstance(seed, Sequence) else seed)
         if isinstance(seed, Sequence) and len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
+            raise ValueError(f"seed: expected {self.num_envs}, one per env, got {len(seed)}")
         if not options or "reset_mask" not in options:
             with self._change(replace_all=True):
                 if isinstance(seed, Sequence):

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class _Share(NamedTuple):
-    """One server's share of a call.
+    """The part of a call that concerns one server.
 
     Attributes:
         vec: the environments of the server.
@@ -31,14 +31,15 @@ class _Share(NamedTuple):
 
 
 class ShardedVecEnv(BatchViews):
-    """A batch of environments over several servers, used like a :class:`VecEnv`.
+    """A batch of environments on several servers, with the interface of :class:`VecEnv`.
 
     Returned by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays
     on its server, and the servers step their shares concurrently. Seeds follow the index in the
     whole batch, so the results equal those of one server.
 
-    If one server refuses its share of a call (an illegal action), the others have already moved.
-    The arrays are copies, not views of messages.
+    If one server refuses its part of a step, for example because of an illegal action, the
+    environments on the other servers have moved nevertheless. Arrays are copies, not views of
+    messages.
 
     Attributes:
         spec: the game.
@@ -55,7 +56,7 @@ class ShardedVecEnv(BatchViews):
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
-                "bad_params", f"the servers disagree on the rules of {self.spec.string}"
+                "bad_params", f"expected servers with equal rules of {self.spec.string}"
             )
 
     @property
@@ -65,7 +66,7 @@ class ShardedVecEnv(BatchViews):
 
     @property
     def closed(self) -> bool:
-        """True if some of the environments no longer exist."""
+        """True if at least one of the environments no longer exists."""
         return any(vec.closed for vec in self.shards)
 
     def close(self) -> None:
@@ -93,7 +94,7 @@ class ShardedVecEnv(BatchViews):
         """
         self._check_none_in_flight()
         if seeds is not None and len(seeds) != self._rows(envs):
-            raise ValueError(f"{len(seeds)} seeds for {self._rows(envs)} environments")
+            raise ValueError(f"seeds: expected {self._rows(envs)}, one per env, got {len(seeds)}")
 
         def reset(share: _Share) -> Batch:
             own = None if seeds is None else [seeds[row] for row in share.rows.tolist()]
@@ -138,11 +139,12 @@ class ShardedVecEnv(BatchViews):
             self._send(moves, shares)
 
     def _moves(self, actions: Any, envs: Sequence[int] | Array | None) -> Any:
-        """Check the actions before any server receives its share."""
+        """Check the actions before they are sent to any server."""
         if not isinstance(actions, (list, tuple)):
             actions = np.asarray(actions)
         if len(actions) != self._rows(envs):
-            raise ValueError(f"{len(actions)} actions for {self._rows(envs)} environments")
+            count = self._rows(envs)
+            raise ValueError(f"actions: expected {count}, one per env, got {len(actions)}")
         moves_field(actions)
         return actions
 
@@ -164,7 +166,7 @@ class ShardedVecEnv(BatchViews):
             RuntimeError: nothing is in flight.
         """
         if not self._pending and not self._unconfirmed:
-            raise RuntimeError("nothing is in flight: call send() first")
+            raise RuntimeError("recv(): expected a batch in flight; call send() first")
         with self._change():
             return self._recv()
 
@@ -187,12 +189,12 @@ class ShardedVecEnv(BatchViews):
         """Restore snapshots, one for each environment (or each of ``envs``).
 
         Raises:
-            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
+            LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
             ValueError: the numbers of snapshots and environments differ.
         """
         self._check_none_in_flight()
         if len(items) != self._rows(envs):
-            raise ValueError(f"{len(items)} snapshots for {self._rows(envs)} environments")
+            raise ValueError(f"items: expected {self._rows(envs)}, one per env, got {len(items)}")
 
         def restore(share: _Share) -> Batch:
             return share.vec.restore([items[row] for row in share.rows.tolist()], share.envs)
@@ -207,8 +209,8 @@ class ShardedVecEnv(BatchViews):
         """Return a new batch with equal states and the same future chance events.
 
         Args:
-            envs: the environments, ascending, because each copy stays on its server.
-            seed: new chance events, from this seed.
+            envs: the environments in ascending order, because each copy stays on its server.
+            seed: if given, draw different future chance events from this seed.
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
@@ -269,7 +271,7 @@ class ShardedVecEnv(BatchViews):
         super()._discard_change()
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
-        """Call ``do`` for every server, then raise the first failure."""
+        """Call ``do`` for every server, and then raise the first failure, if any."""
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
@@ -324,7 +326,7 @@ class ShardedVecEnv(BatchViews):
 
 
 def _shift_error_index(error: LudexError, share: Any) -> LudexError:
-    """Translate an error's index into the index in the whole call."""
+    """Convert the index in an error from one server to the index in the whole call."""
     if isinstance(share, _Share) and error.at is not None and error.path != "moves":
         rows = share.rows.tolist()
         error.at = rows[error.at] if error.at < len(rows) else error.at
@@ -345,7 +347,7 @@ def _scatter(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
 
 
 def _dense(shares: list[_Share], parts: list[Any]) -> Any:
-    """Join arrays (or dicts of arrays), with each row at its position in the call."""
+    """Join arrays (or dicts of arrays) so that rows are in the order of the call."""
     if parts[0] is None:
         return None
     if isinstance(parts[0], dict):
@@ -357,7 +359,7 @@ def _dense(shares: list[_Share], parts: list[Any]) -> Any:
 
 
 def _ragged(shares: list[_Share], parts: list[Ragged], rows: int) -> tuple[Ragged, Array]:
-    """Join ragged rows, with each row at its position in the call.
+    """Join ragged rows so that rows are in the order of the call.
 
     The second result is the index of each value in the concatenated parts. A part may have several
     ragged rows per row of the call, one per seat.

@@ -1,4 +1,4 @@
-"""The local server shared by all environments without a ``url``."""
+"""Local server that all environments without a ``url`` share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shared_url() -> str:
 def connect(
     url: str | Sequence[str] | None, token: str | None = None, patience: float | None = None
 ) -> Client:
-    """Connect to ``url``, or to the shared local server if it is ``None``.
+    """Connect to ``url``, or to the shared local server if ``url`` is ``None``.
 
     Raises:
         LudexError: as :class:`Client`, and ``not_installed``.

@@ -1,4 +1,4 @@
-"""The description of a game: the ``spec`` of docs/protocol.md, section 3."""
+"""Description of a game: the ``spec`` of docs/protocol.md, section 3."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ class Spec:
         if not self.views.get(view):
             raise LudexError(
                 "bad_field",
-                f"{self.game} has no array for the view {view!r}; play it with ludex.Client.open",
+                f"views: expected a view of {self.game} that is an array, got {view!r}; "
+                "use ludex.Client.open for games without arrays",
                 path="views",
             )
         (array,) = self.views[view].values()

@@ -1,4 +1,4 @@
-"""Batches of environments, stepped by one message and described by NumPy arrays."""
+"""Batches of environments, which are stepped by one message and return NumPy arrays."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Final(NamedTuple):
         at: rows of the batch, ``uint32 [K]``.
         seat: the client's seat in the ended episodes, if it had exactly one, ``int8 [K]``.
         obs: final observations, like ``Batch.obs``, first axis K.
-        info: like ``obs``.
-        struct: a list of K.
-        text: a list of K.
+        info: perfect-recall tensors, in the form of ``obs``.
+        struct: list of K structured views.
+        text: list of K texts.
         returns: the returns of the ended episodes, ``float64 [K, P]``.
         length: the lengths of the ended episodes in moves, ``uint32 [K]``.
     """
@@ -47,7 +47,7 @@ class Skipped(NamedTuple):
 
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
-        returns: ``float64 [K, P]``.
+        returns: returns of the skipped episodes, ``float64 [K, P]``.
     """
 
     at: Array
@@ -79,9 +79,9 @@ class Batch:
         seat: ``int8 [R]``: the client's seat, if it has exactly one.
         obs: the array if the game has one tensor, else a dict; first axis R, or ``[R, P, ...]``
             with ``observer="all"``.
-        info: like ``obs``: the perfect-recall form.
-        struct: the structured views, a list of R.
-        text: the views as text, a list of R.
+        info: perfect-recall tensors, in the form of ``obs``.
+        struct: list of R structured views.
+        text: list of R views as text.
         mask: legal actions of the observed seat: ``uint8 [R, A]``; ``uint8
             [R, ceil(A/8)]`` with ``mask="bits"`` (least significant bit first); a
             :class:`Ragged` with ``mask="ids"``. With ``observer="all"`` one row per seat:
@@ -324,11 +324,11 @@ class VecEnv(Handle, BatchViews):
         """Return the batch of the oldest pending :meth:`send`.
 
         Raises:
-            LudexError: that step was refused; the environments are unchanged.
-            RuntimeError: nothing is in flight.
+            LudexError: the step was refused; the environments are unchanged.
+            RuntimeError: no batch is in flight.
         """
         if not self._pending and not self._unconfirmed:
-            raise RuntimeError("nothing is in flight: call send() first")
+            raise RuntimeError("recv(): expected a batch in flight; call send() first")
         with self._change():
             return self._batch(self._session.wait(self._pending.popleft()))
 
@@ -356,11 +356,11 @@ class VecEnv(Handle, BatchViews):
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
     ) -> VecEnv:
-        """Return a new batch in equal states, with the same future chance events.
+        """Return a new batch with the same states and the same future chance events.
 
         Args:
             envs: the environments; by default all.
-            seed: seed of new chance events.
+            seed: if given, draw different future chance events from this seed.
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
@@ -381,7 +381,7 @@ class VecEnv(Handle, BatchViews):
 
 
 def moves_field(actions: Any) -> dict[str, Any]:
-    """Return the field for moves: ``actions`` (a column) if all are ids, otherwise ``moves``."""
+    """Return the field for moves: ``actions`` (a column) for ids only, otherwise ``moves``."""
     if isinstance(actions, (list, tuple)) and any(_is_structured(entry) for entry in actions):
         return {"moves": [entry if _is_structured(entry) else int(entry) for entry in actions]}
     return {"actions": packed(actions, I4)}

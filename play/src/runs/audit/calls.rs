@@ -1,7 +1,8 @@
-//! Comparison of language model calls with the records.
+//! Comparison of language model calls with match records.
 //!
-//! Matches with language models are replayed: models reply from the stored calls, other seats make the recorded moves.
-//! Prompts are rendered, replies parsed, and tokens, prices and digests summed again. The result must equal the record.
+//! Matches with language models are replayed: models reply with the stored calls, and the other seats make the recorded
+//! moves. Prompts are rendered again, replies are parsed again, and tokens, prices and digests are recomputed. The
+//! resulting record must equal the original one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::machine::interface::MatchSetup;
 use crate::runs::answer_cache;
 use crate::runs::rebuilt_plan::RebuiltPlan;
 
-/// Returns the faults of single lines of calls.
+/// Returns the faults that are found in single lines of the calls file.
 pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<RejectedRecord> {
     let mut wrong = Vec::new();
     for (episode, calls) in &run.calls {
@@ -34,11 +35,11 @@ pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Rej
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
             let message = match records.get(episode.as_str()) {
-                _ if twice => Some("the call is in the file twice".to_owned()),
+                _ if twice => Some("the file has the call twice".to_owned()),
                 Some(record) => of_record(kept, record, is_resumed(run)),
                 // Until a run is done, matches that have calls may still be played.
                 None if run.is_done() || run.place_of(episode).is_none() => {
-                    Some("a call of a match without a record".to_owned())
+                    Some("expected a call of a recorded match, got one of a match without a record".to_owned())
                 }
                 None => None,
             };
@@ -54,18 +55,19 @@ fn of_line(run: &Archive, kept: &CallLine, message: String) -> RejectedRecord {
     RejectedRecord { source: Source { file, line: kept.line }, episode: Some(kept.episode.clone()), message }
 }
 
-/// Returns the reason that a call cannot belong to a match.
+/// Returns the reason why a call cannot belong to the match of `record`, if any.
 fn of_record(kept: &CallLine, record: &Record, resumed: bool) -> Option<String> {
     if kept.seat >= record.header.seats.len() {
-        return Some(format!("a call of seat {}, which the match does not have", kept.seat));
+        return Some(format!("expected a call of a seat of the match, got seat {}", kept.seat));
     }
     let turns = moves(record).filter(|m| m.seat as usize == kept.seat).map(|m| m.turn + 1).max().unwrap_or_default();
     // The match may have ended during the call; the rematch in a resumed run may have ended earlier.
     (kept.key.turn > turns && !resumed)
-        .then(|| format!("a call of turn {}, but seat {} had {turns}", kept.key.turn, kept.seat))
+        .then(|| format!("expected a call of a turn up to {turns}, got turn {} of seat {}", kept.key.turn, kept.seat))
 }
 
-/// Returns true if the run was interrupted. Rematches in such a run may have other calls than the first attempts.
+/// Returns true if the run was interrupted. In such a run, the calls of a rematch may differ from those of the
+/// interrupted match.
 fn is_resumed(run: &Archive) -> bool {
     run.log.iter().any(|line| line.what == "resumed")
 }
@@ -74,7 +76,7 @@ fn moves(record: &Record) -> impl Iterator<Item = &MoveRecord> {
     record.events.iter().filter_map(|event| if let RecordEvent::Move(m) = event { Some(m) } else { None })
 }
 
-/// Replays the matches of language models. Returns their differences, and a note if they cannot be replayed.
+/// Replays the matches of language models. Returns the differences from the records, and a note about skipped checks.
 pub(super) fn replayed(
     run: &Archive,
     ground: &RebuiltPlan,
@@ -86,11 +88,11 @@ pub(super) fn replayed(
         return (Vec::new(), None);
     }
     if run.about.ludex != crate::PROGRAM {
-        let note = format!("prompts and answers were not checked: the run is by {}", run.about.ludex);
+        let note = format!("prompts and answers were not checked: the run was created by {}", run.about.ludex);
         return (Vec::new(), Some(note));
     }
     if !run.about.calls_bound {
-        let note = "calls are not bound to the records: the run was begun by an older build".to_owned();
+        let note = "calls are not bound to the records by digests: the run was created by an older build".to_owned();
         // Records of older builds have no digests. If all have them, the settings were changed.
         let digests =
             |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::CALLS_DIGEST_NOTE));
@@ -98,7 +100,7 @@ pub(super) fn replayed(
         let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
         let forged = all.peek().is_some() && all.all(digests);
         let source = Source { file: run.place.join(ludex_report::runs::run_files::RUN).display().to_string(), line: 0 };
-        let message = "it says that calls are not bound, but the records have their digests".to_owned();
+        let message = "calls_bound: expected true, since the records have digests of the calls, got false".to_owned();
         return (forged.then_some(RejectedRecord { source, episode: None, message }).into_iter().collect(), Some(note));
     }
     let mut readers: HashMap<(String, String), Arc<dyn Agent>> = HashMap::new();
@@ -147,16 +149,15 @@ pub(super) fn replayed(
         wrong.extend(
             kept.unused(run)
                 .into_iter()
-                .map(|line| of_line(run, line, "a call of a question that the match did not ask".to_owned())),
+                .map(|line| of_line(run, line, "expected a call that the match made, got another".to_owned())),
         );
     }
     let older = run.about.wording != llm::PROMPT_VERSION;
-    let note =
-        older.then(|| "prompts were not rendered again: the run's are worded as an older build does it".to_owned());
+    let note = older.then(|| "prompts were not checked: the run uses the prompt wording of an older build".to_owned());
     (wrong, note)
 }
 
-/// Returns the setup of a recorded match.
+/// Returns the setup for the replay of a recorded match.
 fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> MatchSetup {
     let footer = &record.footer;
     let mut salt = [0; 16];
@@ -166,7 +167,7 @@ fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> MatchSetup {
     MatchSetup { excerpt, ..MatchSetup::new(game.clone(), record.header.clone(), seed, salt) }
 }
 
-/// Returns the first event that differs between a record and its replay, ignoring times.
+/// Describes the first event that differs between a record and its replay, ignoring times.
 fn difference(record: &Record, again: &Record, failure: Option<String>) -> Option<String> {
     let [was, is] = [record, again].map(|record| record.events.iter().map(timeless).collect::<Vec<_>>());
     let at = was.iter().zip(&is).position(|(was, is)| was != is);
@@ -177,7 +178,7 @@ fn difference(record: &Record, again: &Record, failure: Option<String>) -> Optio
     let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.said.is_none());
     let rest = was.get(is.len()..).unwrap_or_default();
     if is.len() > was.len() || !rest.iter().all(cut) {
-        let why = failure.unwrap_or_else(|| "the match takes another course".to_owned());
+        let why = failure.unwrap_or_else(|| "the record and the replay have different numbers of moves".to_owned());
         return Some(format!("events[{}] does not follow from the calls: {why}", is.len().min(was.len())));
     }
     None
@@ -205,7 +206,7 @@ fn timeless(event: &RecordEvent) -> RecordEvent {
     event
 }
 
-/// Agent that makes the moves of a recorded seat.
+/// Agent that repeats the moves of a seat from a record.
 struct Scripted {
     answers: HashMap<(u32, usize), MoveReply>,
 }
@@ -222,7 +223,7 @@ impl Scripted {
 impl Agent for Scripted {
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let answer = self.answers.get(&(ask.turn, ask.attempts().len())).cloned();
-        answer.ok_or_else(|| AgentError::infrastructure("the record has no further move of this seat"))
+        answer.ok_or_else(|| AgentError::infrastructure("expected another move of this seat in the record, got none"))
     }
 }
 
@@ -230,9 +231,9 @@ impl Agent for Scripted {
 struct StoredCalls<'a>(Vec<SeatCalls<'a>>);
 
 struct SeatCalls<'a> {
-    /// Last call of each key; an interrupted match may have started with other calls.
+    /// Last call of each key. Calls of an interrupted match may be followed by calls of its rematch.
     calls: HashMap<String, &'a CallLine>,
-    /// Calls replaced by later ones with the same key.
+    /// Calls that were replaced by later calls with the same key.
     old: Vec<&'a CallLine>,
     used: Mutex<HashSet<String>>,
 }
@@ -250,7 +251,7 @@ impl<'a> StoredCalls<'a> {
         StoredCalls((0..seats).map(seat).collect())
     }
 
-    /// Returns the calls without a request; none for resumed runs. In other runs no call is replaced.
+    /// Returns the calls that the replay did not use. For resumed runs, returns none.
     fn unused(&self, run: &Archive) -> Vec<&'a CallLine> {
         let mut out = Vec::new();
         if is_resumed(run) {
@@ -280,6 +281,6 @@ impl Journal for SeatCalls<'_> {
     }
 
     fn keep(&self, _: &str, _: &Value) -> Result<(), String> {
-        Err("the journal is read-only".to_owned())
+        Err("cannot write: the journal is read-only".to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! Comparison of a run with the matches of its plan.
+//! Comparison of the matches of a run with its plan.
 
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
@@ -15,32 +15,32 @@ use crate::runs::rebuilt_plan::RebuiltPlan;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// All matches are played.
+    /// All planned matches have been played.
     Done,
-    /// Stopped by a budget or a failed endpoint.
+    /// Stopped by a budget limit or a failed endpoint.
     Stopped,
-    /// In progress, or killed.
+    /// In progress, or interrupted because the process was killed.
     #[default]
     Open,
 }
 
-/// Matches of a run compared with its plan.
+/// Result of the comparison of a run's matches with the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Whole {
-    /// True if every planned match is present and counts, and the run has no faults.
+    /// True if every planned match has a record that counts, and the run has no faults.
     pub complete: bool,
     pub state: RunState,
-    /// Number of matches required by the plan, given the results so far.
+    /// Number of planned matches, given the results so far.
     pub planned: usize,
-    /// Names of missing matches.
+    /// Episode names of planned matches without a record.
     pub missing: Vec<String>,
-    /// Names of matches discarded because the infrastructure failed.
+    /// Episode names of matches that were discarded because the infrastructure failed.
     pub discarded: Vec<String>,
-    /// Reasons that the run is incomplete.
+    /// Reasons why the run is incomplete.
     pub why: Vec<String>,
 }
 
-/// Compares a run with its plan. Also returns contradictions of the log, by episode.
+/// Compares a run with its plan. Also returns the faults of the run's log, each with its episode.
 pub(super) fn whole(
     run: &Archive,
     ground: &RebuiltPlan,
@@ -69,7 +69,7 @@ pub(super) fn whole(
     discarded.sort_unstable();
 
     let (mut why, mut wrong) = (Vec::new(), Vec::new());
-    // Once intervals are narrow enough, a part may end early.
+    // A part may end early once its intervals are narrow enough.
     let ci =
         run.log.iter().rev().find(|line| line.what == CI).and_then(|line| line.why.as_deref()?.parse::<f64>().ok());
     let open = match (&ground.plan, ci) {
@@ -84,7 +84,7 @@ pub(super) fn whole(
             let n = block.matches.len();
             (
                 format!("{name}.{block_name}"),
-                format!("missing: {n} of its matches, although the log says that the run is done"),
+                format!("missing matches: {n}, although the log says that the run is done"),
             )
         })),
         RunState::Stopped if ci.is_none() => {
@@ -92,18 +92,18 @@ pub(super) fn whole(
             let spoiled =
                 |episode: &str| run.log.iter().any(|l| l.what == "failed" && l.episode.as_deref() == Some(episode));
             let gaps = walk.gaps.iter().map(|key| name_of(name, key, false)).filter(|episode| !spoiled(episode));
-            wrong.extend(gaps.map(|episode| (episode, "missing, although matches after it were played".to_owned())));
+            wrong.extend(gaps.map(|episode| (episode, "missing although later matches were played".to_owned())));
         }
         _ => {}
     }
     if run.about.calls_bound {
-        let extra = walk.extra.iter().map(|key| (name_of(name, key, false), "the plan does not ask for it".to_owned()));
+        let extra = walk.extra.iter().map(|key| (name_of(name, key, false), "the match is not in the plan".to_owned()));
         wrong.extend(extra);
     }
     if !missing.is_empty() {
         let how = match (state, last.and_then(|line| line.why.as_deref())) {
             (RunState::Done, _) => {
-                ci.map_or_else(String::new, |points| format!(": cut short by --stop-at-ci {points}"))
+                ci.map_or_else(String::new, |points| format!(": stopped early by --stop-at-ci {points}"))
             }
             (RunState::Stopped, Some(why)) => format!(": stopped, {why}"),
             (RunState::Stopped, None) => ": stopped".to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn whole(
         why.push("the log does not say that the run is done".to_owned());
     }
     if !discarded.is_empty() {
-        why.push(format!("{} of the matches were discarded, because the infrastructure failed", discarded.len()));
+        why.push(format!("{} matches were discarded because the infrastructure failed", discarded.len()));
     }
     let planned = walk.done.len() + missing.len();
     (Whole { complete: why.is_empty(), state, planned, missing, discarded, why }, wrong)

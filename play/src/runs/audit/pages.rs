@@ -1,4 +1,4 @@
-//! Report and card of a bundle, rebuilt and compared.
+//! Check of the report and the card of a bundle: both are rebuilt and compared.
 
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
@@ -6,17 +6,20 @@ use serde_json::Value;
 
 use crate::runs::report_files;
 
-/// Relative tolerance for numbers in reports, since processors round differently.
+/// Relative tolerance for numbers in reports, since rounding differs between processors.
 const CLOSE: f64 = 1e-6;
 
-/// Returns contradictions between pages and run, by file, and a note on unchecked pages.
+/// Returns the faults of the report and the card, by file, and a note if they were not checked.
 pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Option<String>) {
     if !files.contains_key(SUMS) {
         return (Vec::new(), None);
     }
     if run.about.ludex != crate::PROGRAM || !run.about.calls_bound {
         let by = if run.about.ludex.is_empty() { "another version" } else { &run.about.ludex };
-        return (Vec::new(), Some(format!("the report was not made again: the run is by {by} or an older build")));
+        return (
+            Vec::new(),
+            Some(format!("the report was not checked: the run was created by {by} or an older build")),
+        );
     }
     let (again, refused) = report_files::pages(run);
     let mut wrong = Vec::new();
@@ -26,12 +29,12 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
         match (json(files), json(&again)) {
             (Some(was), Some(is)) => wrong.extend(
                 difference(&was, &is, "")
-                    .map(|at| (REPORT.to_owned(), format!("it is not the report of these records: {at} differs"))),
+                    .map(|at| (REPORT.to_owned(), format!("expected the report of these records; {at} differs"))),
             ),
-            _ => wrong.push((REPORT.to_owned(), "it is missing or not JSON".to_owned())),
+            _ => wrong.push((REPORT.to_owned(), "expected a report in JSON, got none or invalid text".to_owned())),
         }
         if files.get(PAGE) != again.get(PAGE) {
-            wrong.push((PAGE.to_owned(), "it is not the report of these records".to_owned()));
+            wrong.push((PAGE.to_owned(), "expected the report of these records, got a different page".to_owned()));
         }
     }
     // The card contains the sizes of the other files.
@@ -39,17 +42,17 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     others.remove(CARD);
     others.remove(SUMS);
     if files.get(CARD).map(Vec::as_slice) != Some(bundle::card(&run.about, &others).as_bytes()) {
-        wrong.push((CARD.to_owned(), "it is not the card of this run".to_owned()));
+        wrong.push((CARD.to_owned(), "expected the card of this run, got a different text".to_owned()));
     }
     let known = |name: &String| {
         ludex_report::runs::run_files::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str())
     };
     let strange = others.keys().filter(|name| !known(name));
-    wrong.extend(strange.map(|name| (name.clone(), "it does not belong to a bundle".to_owned())));
+    wrong.extend(strange.map(|name| (name.clone(), "unexpected file in a bundle".to_owned())));
     (wrong, None)
 }
 
-/// Returns the path of the first difference between two documents.
+/// Returns the path of the first value that differs between two JSON documents.
 fn difference(was: &Value, is: &Value, at: &str) -> Option<String> {
     match (was, is) {
         (Value::Object(a), Value::Object(b)) => {

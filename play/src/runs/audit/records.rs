@@ -1,4 +1,4 @@
-//! Comparison of a record with the settings and the plan of its run.
+//! Comparison of match records with the settings and the plan of the run.
 
 use std::collections::HashMap;
 
@@ -16,63 +16,66 @@ use ludex_report::runs::plan_progress::PlanProgress;
 use crate::local::kind_of;
 use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
-/// Returns contradictions between a record and the settings.
+/// Returns the contradictions between a record and the run's settings.
 pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
     if run.place_of(&record.header.episode).is_none() {
-        return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
+        return vec![format!("episode: expected the name of a match of {} (RUN.PART.PAIRING.INDEX.TURN)", about.run)];
     }
     let mut wrong = Vec::new();
     if record.footer.run.as_deref() != Some(&about.run) {
-        wrong.push(format!("it says that it belongs to {:?}", record.footer.run.as_deref().unwrap_or_default()));
+        let named = record.footer.run.as_deref().unwrap_or_default();
+        wrong.push(format!("run: expected {:?}, got {named:?}", about.run));
     }
     if !about.ludex.is_empty() && record.header.server != about.ludex {
-        wrong.push(format!("it was played by {}, the run by {}", record.header.server, about.ludex));
+        wrong.push(format!("server: expected {}, got {}", about.ludex, record.header.server));
     }
     if let Ok(game) = ludex_games::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {
             Some(hash) if *hash != record.header.hash => {
-                wrong.push(format!("its rules have hash {}, those of the run {hash}", record.header.hash));
+                wrong.push(format!("hash of the rules: expected {hash}, got {}", record.header.hash));
             }
-            None if !about.games.is_empty() => wrong.push(format!("{} is not a game of the run", game.spec().string)),
+            None if !about.games.is_empty() => {
+                wrong.push(format!("expected a game of the run, got {}", game.spec().string));
+            }
             _ => {}
         }
     }
     wrong
 }
 
-/// Returns contradictions between a record and the plan.
+/// Returns the contradictions between a record and the run's plan.
 pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgress, record: &Record) -> Vec<String> {
     let header = &record.header;
     let Some((key, _)) = key_of(&run.about.run, &header.episode) else { return Vec::new() };
     let Some(place) = MatchKey::parse(key) else { return Vec::new() };
     let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
-        return vec![format!("the suite has no part {:?}", place.part)];
+        return vec![format!("expected a part of the suite, got {:?}", place.part)];
     };
     let GroundPart { id, policy, seeds, excerpts, .. } = &ground.parts[part];
     let game = ground.parts[part].game(place.turn);
     let mut wrong = Vec::new();
     let seed = seeds.of(&place.pairing, place.index, place.turn).to_string();
     match record.footer.seed.as_deref() {
-        None => wrong.push("it does not tell its seed".to_owned()),
-        Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
+        None => wrong.push("seed: expected one, got none".to_owned()),
+        Some(named) if named != seed => wrong.push(format!("seed: expected {seed} from the run's seeds, got {named}")),
         Some(_) => {}
     }
     let pair = || format!("{}.{}", run.about.run, block_key(id, &place.pairing, place.index));
     let pair = seeds.are_paired().then(pair);
     if record.footer.pair != pair {
         let [was, is] = [&record.footer.pair, &pair].map(|pair| pair.as_deref().unwrap_or_default());
-        wrong.push(format!("its pair is {was:?}, by its name and the run's deals it is {is:?}"));
+        wrong.push(format!("pair: expected {is:?} from the episode name and the run's deals, got {was:?}"));
     }
     if (&header.game, &header.params) != (&game.spec().game, &game.spec().params) {
-        wrong.push(format!("the part is of {}, and this is another game", game.spec().string));
+        wrong.push(format!("game: expected {} in this part, got another game", game.spec().string));
     }
     let illegal = policy.illegal();
     if header.illegal != illegal {
-        wrong.push(format!("illegal moves were treated as {:?}, by the suite as {illegal:?}", header.illegal));
+        wrong.push(format!("illegal moves: expected the suite's policy {illegal:?}, got {:?}", header.illegal));
     }
     if header.rated == header.flags.iter().any(|flag| flag == "peek") {
-        wrong.push("it is rated exactly if no agent peeks".to_owned());
+        wrong.push("rated: expected true without the flag peek and false with it, got the opposite".to_owned());
     }
     wrong.extend(excerpt(game, &excerpts.of(place.index, place.turn), record));
     // Matches outside the plan are reported elsewhere.
@@ -82,11 +85,11 @@ pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgr
     wrong
 }
 
-/// Returns the fault of the played part of the game.
+/// Returns the fault in the bounds of the played excerpt, if any.
 fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> {
     let start = record.header.start as usize;
     if record.events.get(..start) != Some(&wanted.start) {
-        return Some("it does not begin at the start that the suite gives for its block".to_owned());
+        return Some("start: expected the start position that the suite sets for this block".to_owned());
     }
     let (mut decisions, mut steps) = (0, steps(&**game, record));
     while let Some(Ok(step)) = steps.next() {
@@ -98,18 +101,18 @@ fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> 
     }
     let truncated = record.footer.reason == Some(EndReason::Truncated);
     let (most, words) =
-        (wanted.moves, wanted.moves.map_or_else(|| "with the game".to_owned(), |n| format!("after {n}")));
+        (wanted.moves, wanted.moves.map_or_else(|| "the end of the game".to_owned(), |n| format!("{n} decisions")));
     let wrong = most.is_some_and(|most| decisions > most) || (truncated && most != Some(decisions));
-    wrong.then(|| format!("it ended after {decisions} decisions of the candidate, by the suite it ends {words}"))
+    wrong.then(|| format!("end: expected {words} of the candidate by the suite, got {decisions} decisions"))
 }
 
-/// Returns the first seat with an agent other than the planned one.
+/// Describes the first seat whose agent differs from the planned agent.
 fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     seats.iter().zip(&record.header.seats).enumerate().find_map(|(seat, (&who, sat))| {
         let name = agents.get(who).map(|agent| agent.name.as_str()).unwrap_or_default();
         if name != sat.name {
-            return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
+            return Some(format!("seat {seat}: expected {name} by the plan, got {}", sat.name));
         }
         let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::without_transport_args);
         // The spec of a remote agent is unknown, and its kind is self-reported.
@@ -118,7 +121,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
             let said = sat.spec.as_deref().unwrap_or_default();
             return Some(format!(
-                "{name} is {said:?} on seat {seat}, by the settings it is {:?}",
+                "seat {seat}: expected {name} with spec {:?} by the settings, got {said:?}",
                 text.unwrap_or_default()
             ));
         }
@@ -126,10 +129,10 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
     })
 }
 
-/// Finds duplicate matches and unneeded rematches.
+/// Check for duplicate matches and unneeded rematches.
 #[derive(Default)]
 pub(super) struct DuplicateCheck {
-    /// Flags of episodes that count.
+    /// Episodes so far, with true if the match counts.
     counts: HashMap<String, bool>,
 }
 
@@ -140,13 +143,13 @@ impl DuplicateCheck {
         let (part, turn) = schedule.find(key)?;
         let counts = schedule.judge(part, turn, record) != MatchScore::Discarded;
         if self.counts.insert(episode.clone(), counts).is_some() {
-            return Some("the match is there twice".to_owned());
+            return Some("duplicate match".to_owned());
         }
         let first = episode.strip_suffix(AGAIN).filter(|_| again)?;
         match self.counts.get(first) {
-            Some(true) => Some(format!("it was played again although {first} counts")),
+            Some(true) => Some(format!("unneeded rematch: {first} counts")),
             Some(false) => None,
-            None => Some(format!("it was played again, but {first} is not there before it")),
+            None => Some(format!("expected {first} before its rematch, got none")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Usage of language models in an earlier run: moves, calls and cost per match.
+//! Pilot run: usage of language models (moves, calls and cost per match) in an earlier run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use ludex_report::runs::usage::Usage;
 
 use crate::runs::rebuilt_plan::RebuiltPlan;
 
-/// Calls of an earlier run by model and game. A model is its spec in the part without endpoint limits and prices, so
-/// another prompting method is another model.
+/// Usage in an earlier run, by model and game. A model is identified by its spec in the part, without endpoint limits
+/// and prices. Different prompting methods thus count as different models.
 #[derive(Clone, Debug, Default)]
 pub struct Pilot {
     found: HashMap<(String, String), Spent>,
 }
 
-/// Usage of a model's matches in a game. A match with two seats of the model counts twice.
+/// Usage of a model in all its matches of a game. A match in which the model plays two seats counts as two matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     matches: u64,
@@ -26,10 +26,10 @@ pub(super) struct Spent {
 }
 
 impl Pilot {
-    /// Reads the calls of the ended matches of a run.
+    /// Reads the usage from the calls of a run's finished matches.
     ///
     /// # Errors
-    /// Returns an error for a suite, an agent or a game that this version cannot read, or a run without calls.
+    /// Returns an error if this version cannot read the suite, an agent or a game, or if the run has no calls.
     pub fn of(run: &Archive) -> anyhow::Result<Pilot> {
         let ground = RebuiltPlan::of(run)?;
         let records: Vec<Record> = run.found.iter().filter_map(|found| found.parts.clone().record().ok()).collect();
@@ -57,11 +57,11 @@ impl Pilot {
             }
         }
         found.retain(|_, spent| spent.moves > 0);
-        anyhow::ensure!(!found.is_empty(), "run {} has no match with calls of a language model", run.about.run);
+        anyhow::ensure!(!found.is_empty(), "expected a run with calls of a language model, got {}", run.about.run);
         Ok(Pilot { found })
     }
 
-    /// Returns the usage of a model in a game, if it played that game.
+    /// Returns the usage of a model in a game; `None` if the model did not play the game.
     pub(super) fn spent(&self, spec: &AgentSpec, game: &str) -> Option<Spent> {
         self.found.get(&key(spec, game)).copied()
     }
@@ -72,10 +72,10 @@ fn key(spec: &AgentSpec, game: &str) -> (String, String) {
 }
 
 impl Spent {
-    /// Returns the mean of a match, at the prices of a spec.
+    /// Returns the mean usage per match, with cost at the prices in `spec`.
     ///
     /// # Errors
-    /// Returns an error for the spec of another agent.
+    /// Returns an error if `spec` is not the spec of a language model.
     pub(super) fn forecast(&self, spec: &AgentSpec) -> Result<Forecast, AgentError> {
         let usage = &self.usage;
         let mean = |sum: u64| sum as f64 / self.matches as f64;
@@ -89,12 +89,12 @@ impl Spent {
         })
     }
 
-    /// Returns the mean number of moves in a match.
+    /// Returns the mean number of moves per match.
     pub(super) fn moves(&self) -> f64 {
         self.moves as f64 / self.matches as f64
     }
 
-    /// Returns the mean seconds of waiting in a match.
+    /// Returns the mean time spent waiting for the endpoint per match, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.usage.seconds / self.matches as f64
     }

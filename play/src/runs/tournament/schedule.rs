@@ -1,4 +1,4 @@
-//! Settings of a tournament, stored instead of a suite, and its schedule.
+//! Settings of a tournament, which its run stores instead of a suite, and the schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use ludex_report::runs::RunSchedule;
 use ludex_report::runs::episode::key_of;
 use serde::{Deserialize, Serialize};
 
-/// Name used instead of a suite's, for example in the derivation of seeds.
+/// Name used where other runs have the name of a suite, for example to derive seeds.
 pub const NAME: &str = "tournament";
 /// Id of the only part of a tournament.
 pub const PART: &str = "main";
@@ -23,49 +23,49 @@ pub const PART: &str = "main";
 #[serde(deny_unknown_fields)]
 pub struct TournamentTerms {
     pub game: String,
-    /// Number of seeds per pairing.
+    /// Number of blocks per pairing, each on its own seed.
     pub blocks: u64,
-    /// Seed of all draws.
+    /// Seed for all random choices.
     pub seed: u64,
-    /// Matches lost by its own failure after which an entrant is disqualified; 0: never.
+    /// Number of matches lost by its own failure after which an entrant is disqualified; 0: never.
     pub strikes: u64,
     pub format: TournamentFormat,
     pub policy: MatchPolicy,
-    /// Reasons of the entrants that failed their trial before the first match.
+    /// Reasons for excluding the entrants that failed their trial, by entrant name.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
 impl TournamentTerms {
-    /// Parses the settings of a run.
+    /// Parses the settings of a tournament from the text of `suite.toml`.
     ///
     /// # Errors
-    /// Returns an error for a text that is not valid settings.
+    /// Returns an error if the text is not valid.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        toml::from_str(text).context("suite.toml does not hold terms of a tournament that this version can read")
+        toml::from_str(text).context("suite.toml: expected tournament settings that this version can read")
     }
 
-    /// Returns the text that the folder stores.
+    /// Returns the settings as the text of `suite.toml`.
     ///
     /// # Errors
-    /// Returns an error for a number that TOML cannot represent.
+    /// Returns an error if TOML cannot represent a number.
     pub fn text(&self) -> anyhow::Result<String> {
         Ok(toml::to_string(self)?)
     }
 }
 
-/// Tournament among the agents of a run.
+/// Schedule of a tournament among the agents of a run.
 pub struct TournamentSchedule {
     pub tournament: Tournament,
     run: String,
-    /// Indices of the entrants by name.
+    /// Indices of the entrants, by name.
     entrants: HashMap<String, usize>,
     left_out: BTreeMap<usize, String>,
     rematches: u32,
 }
 
 impl TournamentSchedule {
-    /// Creates the tournament of a run among agents of these names.
+    /// Creates the schedule of the run `run` for the entrants `names`.
     ///
     /// # Errors
     /// Returns an error for invalid settings.
@@ -85,11 +85,11 @@ impl TournamentSchedule {
         })
     }
 
-    /// Returns the results of the matches with their scores `done`.
+    /// Returns the results of the matches whose scores are in `done`.
     pub fn results(&self, done: &plan::Results, records: &[Record]) -> TournamentResults {
         let mut results = TournamentResults::default();
         self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
-        // Each block with its ended matches. A repeated match has two records.
+        // Finished matches by block. A repeated match has two records.
         let mut blocks: BTreeMap<(u64, Vec<usize>), (FinishedBlock, BTreeSet<usize>)> = BTreeMap::new();
         for record in records {
             let Some((name, pairing, index, turn)) = self.place(record) else { continue };
@@ -110,14 +110,14 @@ impl TournamentSchedule {
         results
     }
 
-    /// Returns key, pairing, seed number and position in the block of a recorded match.
+    /// Returns the key, the pairing, the seed number and the position in the block of a recorded match.
     fn place<'r>(&self, record: &'r Record) -> Option<(&'r str, Vec<usize>, u64, usize)> {
         let (name, _) = key_of(&self.run, &record.header.episode)?;
         let (pairing, index, turn) = read_key(name)?;
         Some((name, pairing, index, turn))
     }
 
-    /// Returns the result of a match that counts.
+    /// Returns the result of a match; `None` if the match does not count.
     fn played(&self, record: &Record) -> Option<PlayedGame> {
         let reason = record.footer.reason.filter(|reason| reason.counts())?;
         let seats: Option<Vec<usize>> =
@@ -128,7 +128,7 @@ impl TournamentSchedule {
     }
 }
 
-/// Returns the seat whose failure ended a match. A resignation is not a failure.
+/// Returns the seat whose failure ended the match, if any. A resignation is not a failure.
 pub fn failed(record: &Record) -> Option<usize> {
     let failure = matches!(
         record.footer.reason?,
@@ -137,7 +137,7 @@ pub fn failed(record: &Record) -> Option<usize> {
     record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
 }
 
-/// Returns pairing, seed number and position in the block of a match by its [`key`].
+/// Parses the [`key`] of a match into pairing, seed number and position in the block.
 fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
     let place = MatchKey::parse(key).filter(|place| place.part == PART)?;
     Some((place.pairing, place.index, place.turn))

@@ -148,9 +148,9 @@ fn stone_games_export_as_sgf() {
 fn invalid_export_errors_name_remedy() {
     let at = one();
     for (args, said) in [
-        (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet for --table"),
+        (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet with --table"),
         (&["export", "one", "--out", "no/x.jsonl"], "no/x.jsonl cannot be written"),
-        (&["export", "ludex-data/runs/one/episodes.jsonl", "--table", "calls"], "expected a run for decisions"),
+        (&["export", "ludex-data/runs/one/episodes.jsonl", "--table", "calls"], "expected a run (for decisions"),
         (&["export", "tow"], "there is no run \"tow\": runs in ./ludex-data/runs are one"),
         (&["export", "tow.jsonl"], "tow.jsonl cannot be opened"),
     ] {

@@ -306,7 +306,7 @@ fn only_finished_run_is_reported_complete() {
     let at = one();
     change(at.path(), EPISODES, |text| text.lines().skip(1).map(|line| format!("{line}\n")).collect());
     let ran = ludex(at.path(), &["verify", "one"]);
-    let lost = "one.ttt.0-1.0: missing: 1 of its matches, although the log says that the run is done";
+    let lost = "one.ttt.0-1.0: missing matches: 1, although the log says that the run is done";
     assert!(ran.code == 1 && ran.out.contains(lost), "{}", ran.out);
     // A match that was ended twice by infrastructure failures is reported, and the run is incomplete.
     let at = one();

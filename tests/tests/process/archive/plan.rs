@@ -73,9 +73,9 @@ fn invalid_plan_errors_name_reason() {
         (&["pig", "--difference", "30", "--power", "1"], "--power: expected above 0.05 and below 1"),
         (&["pig", "--difference", "30", "--power", "0"], "--power: expected above 0.05 and below 1"),
         (&["pigg"], "did you mean pig?"),
-        (&["hanabi"], "hanabi has no ratings, since its agents do not compete"),
+        (&["hanabi"], "expected a competitive game, got hanabi"),
         (&["pig", "--from-run", "nothing"], "there is no run \"nothing\": runs in"),
-        (&["pig", "--from-run", "one"], "one has no verified match of pig; games: kuhn_poker"),
+        (&["pig", "--from-run", "one"], "no verified match of pig in one; games: kuhn_poker"),
     ] {
         let err = plan(args).fails();
         assert!(err.contains(said), "{args:?}: {err}");

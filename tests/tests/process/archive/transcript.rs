@@ -123,7 +123,7 @@ fn transcript_errors_name_reason() {
     let err = ludex(at.path(), &["show", "one", "--data", "elsewhere"]).fails();
     assert!(err.contains("--data"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--episode", "x"]).fails();
-    assert!(err.contains("it has 12 matches"), "{err}");
+    assert!(err.contains("the run has 12 matches"), "{err}");
     // An interrupted match has only calls, and a truncated line is ignored.
     change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
     let broken = "one.kuhn.0-2.2.1";

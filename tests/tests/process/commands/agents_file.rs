@@ -57,7 +57,7 @@ fn name_is_added_listed_and_removed() {
 
     ludex(at, &["agents", "remove", "little"]).well();
     let again = ludex(at, &["agents", "remove", "little"]);
-    assert!(again.code == 2 && again.err.contains("there are: searcher"), "{}", again.err);
+    assert!(again.code == 2 && again.err.contains("agents: searcher"), "{}", again.err);
     let names: Vec<String> =
         fs::read_dir(at.join("ludex-data")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(names, ["agents.toml"], "no temporary file remains");
@@ -117,14 +117,14 @@ fn failed_add_has_reason_and_changes_nothing() {
     add(at, &["searcher", "--spec", "mcts"]).well();
     let before = fs::read_to_string(at.join("ludex-data/agents.toml")).unwrap();
     for (args, said) in [
-        (&["random", "--spec", "mcts"][..], "take another name"),
+        (&["random", "--spec", "mcts"][..], "choose another name"),
         (&["a b", "--spec", "mcts"], "A-Za-z0-9._-"),
         (&["other", "--spec", "mtcs"], "did you mean mcts?"),
         (&["other", "--spec", "mcts sims=many"], "sims=many"),
-        (&["other", "--spec", "mcts", "--price-in", "1"], "prices are for language models"),
+        (&["other", "--spec", "mcts", "--price-in", "1"], "prices: expected a language model"),
         (&["other", "--spec", LITTLE, "--price-in=-1"], "--price-in"),
         (&["other", "--spec", LITTLE, "--price-out", "inf"], "--price-out"),
-        (&["other", "--spec", &format!("{LITTLE} price_in=1"), "--price-in", "2"], "price_in is given twice"),
+        (&["other", "--spec", &format!("{LITTLE} price_in=1"), "--price-in", "2"], "expected one value, got two"),
     ] {
         let ran = add(at, args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
@@ -167,10 +167,7 @@ fn edits_preserve_comments() {
     agents_file::remove(&path, "three.1").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
     assert!(
-        agents_file::keep_measured(&path, "three.1", &measured)
-            .unwrap_err()
-            .to_string()
-            .contains("there are: one, two")
+        agents_file::keep_measured(&path, "three.1", &measured).unwrap_err().to_string().contains("agents: one, two")
     );
 }
 
@@ -217,14 +214,14 @@ fn programs_are_added_by_file_and_folder() {
     assert!(spec.to_string().contains("a.py"), "{spec}");
     assert_eq!(names(&agents_file::read(&at.join("bots")).unwrap()), ["a.py", "b.py"]);
     let entered = agents_file::remove(&at.join("agents.toml"), "b.py").unwrap_err().to_string();
-    assert!(entered.contains("take the file away"), "{entered}");
+    assert!(entered.contains("delete the program's file"), "{entered}");
 
     for (text, said) in [
         ("[agents.x]\nfile = \"nowhere.py\"", "nowhere.py cannot be read"),
-        ("[agents.x]\nfile = \"notes.txt\"", "is not a bot: .py"),
-        ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: a program costs nothing"),
+        ("[agents.x]\nfile = \"notes.txt\"", "notes.txt: .py"),
+        ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: prices: expected a language model"),
         ("folder = \"nowhere\"", "line 1: folder: "),
-        ("folder = 7", "line 1: folder: the name of a folder"),
+        ("folder = 7", "line 1: folder: expected the name of a folder"),
     ] {
         let why = fault(at, text);
         assert!(why.contains(said), "{text}: {why}");
@@ -233,7 +230,7 @@ fn programs_are_added_by_file_and_folder() {
     let why = fault(at, "folder = \"bots\"");
     assert!(why.contains("c d.py") && why.contains("rename the file"), "{why}");
     fs::create_dir(at.join("empty")).unwrap();
-    assert!(agents_file::read(&at.join("empty")).unwrap_err().to_string().contains("holds no bots"));
+    assert!(agents_file::read(&at.join("empty")).unwrap_err().to_string().contains("expected at least one bot"));
     assert!(
         format!("{:#}", agents_file::read(&at.join("none.toml")).unwrap_err()).contains("none.toml cannot be read")
     );
@@ -249,32 +246,32 @@ fn agents_file_errors_name_line() {
         ("[agent.two]\nspec = \"random\"", "line 3: there is no field \"agent\"; did you mean agents?"),
         ("[agents.two]\nspce = \"random\"", "line 4: agents.two: there is no field \"spce\"; did you mean spec?"),
         ("[agents.two]\nprize_in = 3", "line 4: agents.two: there is no field \"prize_in\"; did you mean price_in?"),
-        ("[agents.two]\nnote = \"x\"", "line 3: agents.two: it needs spec = "),
+        ("[agents.two]\nnote = \"x\"", "line 3: agents.two: expected spec = "),
         (
             "[agents.two]\nspec = \"randon\"",
             "line 4: agents.two: spec: there is no agent \"randon\"; did you mean random?",
         ),
         ("[agents.two]\nspec = \"mcts sim=3\"", "line 4: agents.two: spec: there is no argument of mcts \"sim\""),
-        ("[agents.two]\nspec = 7", "line 4: agents.two: spec: text in quotes is needed"),
-        ("[agents.two]\nspec = \"random\"\nfile = \"x.py\"", "line 5: agents.two: it has a spec and a file"),
-        ("[agents.two]\nspec = \"random\"\nprice_in = 1", "line 5: agents.two: random costs nothing"),
-        ("[agents.two]\nspec = \"random\"\nprice_in = \"1\"", "line 5: agents.two: price_in: a number of at least 0"),
-        ("[agents.two]\nspec = \"random\"\nprice_out = -1", "line 5: agents.two: price_out: a number of at least 0"),
-        ("[agents.random]\nspec = \"mcts\"", "line 3: agents.random: random is an agent of this program already"),
-        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is not a valid agent name"),
+        ("[agents.two]\nspec = 7", "line 4: agents.two: spec: expected text in quotes"),
+        ("[agents.two]\nspec = \"random\"\nfile = \"x.py\"", "line 5: agents.two: expected either spec or file"),
+        ("[agents.two]\nspec = \"random\"\nprice_in = 1", "line 5: agents.two: prices: expected a language model"),
+        ("[agents.two]\nspec = \"random\"\nprice_in = \"1\"", "line 5: agents.two: price_in: expected a number"),
+        ("[agents.two]\nspec = \"random\"\nprice_out = -1", "line 5: agents.two: price_out: expected a number"),
+        ("[agents.random]\nspec = \"mcts\"", "line 3: agents.random: random is a built-in agent"),
+        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: expected a name of 1 to 40 characters"),
         ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot needs quotes: [agents.\"gpt.4\"]"),
         ("[two]\nspec = \"random\"", "line 3: there is no field \"two\"; did you mean [agents.two]?"),
         (
             "[agents.two]\nspec = \"random\"\n[agents.two.measured]\nseconds = 1",
-            "line 5: agents.two: measured is written by",
+            "line 5: agents.two: invalid measurements",
         ),
-        ("[agents.two]\nspec = \"random\"\nmeasured = 1", "line 5: agents.two: measured is written by"),
+        ("[agents.two]\nspec = \"random\"\nmeasured = 1", "line 5: agents.two: invalid measurements"),
     ] {
         let why = fault(here.path(), &format!("{one}{more}"));
         assert!(why.contains("agents.toml") && why.contains(said), "{more}\n{why}\n{said}");
     }
-    assert!(fault(here.path(), "agents = 7").contains("line 1: agents: tables [agents.NAME] are needed"));
-    assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: a table is needed"));
+    assert!(fault(here.path(), "agents = 7").contains("line 1: agents: expected tables [agents.NAME]"));
+    assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: expected a table"));
     // The error for a duplicate name contains the remedy.
     let twice = fault(here.path(), &format!("{one}{one}"));
     assert!(twice.contains("rename or remove one"), "{twice}");

@@ -204,7 +204,7 @@ fn invalid_tournament_errors_name_reason() {
     };
     fails(&tournament("ladder", &["--rounds", "3"]), "--rounds: expected --format swiss");
     let of = |game, file| ["tournament", "--agents", file, "--game", game, "--format", "ladder"];
-    fails(&of("hanabi", "agents.toml"), "so a tournament makes no sense");
+    fails(&of("hanabi", "agents.toml"), "expected a game with winners");
     fails(&of("tic_tac_toe", "missing.toml"), "missing.toml cannot be read");
     fails(&of("tic_tac_to", "agents.toml"), "did you mean tic_tac_toe?");
     fs::write(at.join("one.toml"), "[agents.alone]\nspec = \"random\"\n").unwrap();
@@ -215,7 +215,7 @@ fn invalid_tournament_errors_name_reason() {
     ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
     assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;
-    assert!(err.contains("begun with other settings") && err.contains("--run with another name"), "{err}");
+    assert!(err.contains("has other settings") && err.contains("--run with another name"), "{err}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! HTML page of a replay, rendered from `page.html`, without external resources.
+//! HTML page of a replay, rendered from the template `page.html`, without external resources.
 
 use ludex_env::picture::Picture;
 use minijinja::value::{Serde, Value};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::commands::print::plain;
 
-/// Position of the page.
+/// Position on the page.
 #[derive(Serialize)]
 pub(super) struct ReplayFrame {
     ply: u32,
@@ -28,7 +28,7 @@ pub(super) struct Heading {
     pub(super) game: String,
     pub(super) seats: String,
     pub(super) result: String,
-    /// Fault of the record.
+    /// Fault of the record, if any.
     pub(super) fault: Option<String>,
 }
 
@@ -41,6 +41,6 @@ pub(super) fn page(heading: &Heading, frames: &[ReplayFrame]) -> String {
         frames => Value::from(Serde(frames)),
         program => ludex_play::PROGRAM,
     };
-    // The template is tested, so an error here is a bug and replaces the page.
+    // The template is tested, so an error here is a bug, which is displayed in place of the page.
     env.render_named_str("page.html", include_str!("page.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }

@@ -1,4 +1,5 @@
-//! HTML page of transcripts, rendered from `page.html`; minijinja escapes all texts of records and endpoints.
+//! HTML page of transcripts, rendered from the template `page.html`. Minijinja escapes all texts from records and
+//! endpoints.
 
 use ludex_report::runs::settings::RunSettings;
 use ludex_report::transcript::{Transcript, seconds};
@@ -23,6 +24,6 @@ pub(super) fn page(about: &RunSettings, matches: &[Transcript]) -> String {
         matches => Value::from(Serde(matches)),
         costs,
     };
-    // The template is tested, so an error here is a bug and replaces the page.
+    // The template is tested, so an error here is a bug, which is displayed in place of the page.
     env.render_named_str("page.html", include_str!("page.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }

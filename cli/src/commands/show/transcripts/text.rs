@@ -1,4 +1,4 @@
-//! Transcript for a terminal or a pager, without colors; headings can be searched (`/^==`, `/^--`).
+//! Transcript as plain text for a terminal or a pager. Headings can be found with the searches `/^==` and `/^--`.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut impl Write, transcript: &Transcript) -> io::Result
     }
 }
 
-/// Returns `3 calls, 1234 tokens in and 56 out, 4.20 s, $0.0012`; `None` without calls.
+/// Formats the cost of calls, e.g. `3 calls, 1234 tokens in and 56 out, 4.20 s, $0.0012`; `None` without calls.
 pub(super) fn cost(sums: &Sums) -> Option<String> {
     if sums.calls == 0 {
         return None;
@@ -93,7 +93,7 @@ fn write_call(out: &mut impl Write, call: &ShownCall) -> io::Result<()> {
     writeln!(out, "verdict: {}{read}", call.verdict)
 }
 
-/// Returns `-- text ------` in full width.
+/// Returns a heading such as `-- text ------`, filled to [`WIDTH`].
 fn heading(rule: char, text: &str) -> String {
     let text = format!("{rule}{rule} {text} ");
     let rest = WIDTH.saturating_sub(text.chars().count());

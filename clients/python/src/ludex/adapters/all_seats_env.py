@@ -1,4 +1,4 @@
-"""One environment in which the client plays every seat, for the multi-agent adapters."""
+"""Environment in which the client plays every seat, for the multi-agent adapters."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .options import AdapterOptions
 class AllSeatsEnv(ChangeGuard):
     """One environment in which the client plays every seat. An illegal action loses the episode.
 
-    An adapter calls :meth:`confirm` after it has built the result of a step or reset. If an
-    interrupt arrives earlier, the next step is refused.
+    An adapter must call :meth:`confirm` after it has built the result of a step or reset. If an
+    interrupt prevents this call, the next step is refused.
 
     Attributes:
         spec: the game.
@@ -45,7 +45,7 @@ class AllSeatsEnv(ChangeGuard):
 
         Args:
             adapter_options: the game and its server.
-            layout: alternative layout of observations, if the spec lists it.
+            layout: name of an alternative layout of observations, as listed in the spec.
             recall: True if :meth:`obs` returns perfect-recall tensors; ``None``: if the game has
                 them.
 
@@ -86,7 +86,7 @@ class AllSeatsEnv(ChangeGuard):
 
     @property
     def is_simultaneous(self) -> bool:
-        """True if the seats to act move at the same time."""
+        """True if the acting seats move simultaneously."""
         return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
 
     def reset(self, seed: int | None = None) -> None:
@@ -121,7 +121,7 @@ class AllSeatsEnv(ChangeGuard):
         self._move(lambda: self._vec.step(row[None] if joint else row[self.acting]), illegal)
 
     def history(self) -> list[list[Any]]:
-        """Return the moves so far as pairs of player and action; a round trip.
+        """Return the moves so far as pairs of player and action; makes a round trip.
 
         Raises:
             LudexError: ``env_over``: no episode has started, or an illegal action has ended it.
@@ -135,7 +135,7 @@ class AllSeatsEnv(ChangeGuard):
         return moves
 
     def restore(self, moves: Sequence[Sequence[Any]]) -> None:
-        """Set the state to the one after these moves.
+        """Set the state to the position after ``history``.
 
         Raises:
             LudexError: ``bad_snapshot``: a move is illegal in its state.
@@ -145,11 +145,11 @@ class AllSeatsEnv(ChangeGuard):
         self._move(lambda: self._vec.restore([msgpack.packb(item)]), None)
 
     def confirm(self) -> None:
-        """Confirm that the caller has received the whole result of the last change."""
+        """Confirm that the caller has received the complete result of the last step or reset."""
         self._confirm()
 
     def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
-        """Run a change that ends with :meth:`confirm` or with an error from the server."""
+        """Start a change, which ends with :meth:`confirm` or with an error from the server."""
         self._begin()
         try:
             self._take(do())

@@ -1,10 +1,10 @@
 """A batch of environments with one learner seat in each, for the single-agent adapters.
 
-The opponent of an environment may change with every episode. Each opponent that is an agent of the
-server has its own group of environments there; all callables share one more group (opponents.py).
-An episode starts in one of these groups from a snapshot without moves, which is a seed and an
-episode number. An episode therefore depends only on its seed and number, not on the batch or on
-other episodes.
+The opponent of an environment may change with every episode. Each agent of the server that is an
+opponent has its own group of environments on the server; all callables share one group
+(opponents.py). An episode starts in one of these groups from a snapshot without moves, which has
+the seed and the episode number. The episode therefore depends only on its seed and number, not on
+the batch or on other episodes.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
 class LearnerEnvs(ChangeGuard):
     """A batch of environments in which the learner has one seat.
 
-    An adapter calls :meth:`confirm` after it has built the result of a step or reset. If an
-    interrupt arrives earlier, the learner has not received the result, and the next step is
+    An adapter must call :meth:`confirm` after it has built the result of a step or reset. If an
+    interrupt prevents this call, the learner has not received the result, and the next step is
     refused.
 
     Attributes:
         spec: the game.
         num_envs: number of environments.
-        rows: data of each environment; every call overwrites them, so return copies.
+        rows: data of each environment; every call overwrites the rows, so return copies.
         skipped: number of episodes that ended before the learner could act.
         everyone: the indices of all environments.
     """
@@ -204,7 +204,7 @@ class LearnerEnvs(ChangeGuard):
             seed_text(seed)
             seeds = [(int(seed) + i) % 2**64 for i in envs.tolist()]
         if len(seeds) != len(envs):
-            raise ValueError(f"{len(seeds)} seeds for {len(envs)} environments")
+            raise ValueError(f"seed: expected {len(envs)}, one per environment, got {len(seeds)}")
         return [int(seed_text(entry) or 0) for entry in seeds]
 
     def _reset(self, chosen: Array, seeds: list[int] | None) -> None:
@@ -375,7 +375,7 @@ class LearnerEnvs(ChangeGuard):
         return outcome
 
     def _only_server_group(self) -> ServerOpponents | None:
-        """Return the only group, if it plays all current and next episodes on the server."""
+        """Return the only group if that group plays all current and next episodes on the server."""
         group = self._group(self._pool[0])
         if len(self._pool) > 1 or not isinstance(group, ServerOpponents):
             return None
@@ -387,7 +387,7 @@ class LearnerEnvs(ChangeGuard):
     # Interrupts.
 
     def _begin_change(self, do: Callable[[], T]) -> T:
-        """Run a change that ends with :meth:`confirm` or with an error from the server."""
+        """Start a change, which ends with :meth:`confirm` or with an error from the server."""
         self._begin()
         try:
             return do()
@@ -396,7 +396,7 @@ class LearnerEnvs(ChangeGuard):
             raise
 
     def confirm(self) -> None:
-        """Confirm that the learner has received the whole result of the last change."""
+        """Confirm that the learner has received the complete result of the last step or reset."""
         self._confirm()
 
     def _discard_change(self) -> None:
@@ -503,12 +503,12 @@ class LearnerEnvs(ChangeGuard):
 
     @property
     def fixed_seat(self) -> int | None:
-        """The learner's seat, if it is equal in all episodes."""
+        """The learner's seat, if the learner has the same seat in all episodes."""
         return self._seat if isinstance(self._seat, int) else None
 
     @property
     def rotation(self) -> Literal["none", "cycle", "random"]:
-        """The rotation to open environments with."""
+        """The argument ``rotate`` for opening environments."""
         if isinstance(self._seat, int):
             return "none"
         return "cycle" if self._seat == "alternate" else "random"

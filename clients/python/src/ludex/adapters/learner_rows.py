@@ -51,7 +51,8 @@ class Outcome:
     """Result of a step that has already reset the environments whose episodes ended.
 
     Attributes:
-        reward: as in :class:`Rows`, like the next five; they describe the episode that was stepped.
+        reward: reward in the episode that was stepped; this attribute and the next five are as in
+        :class:`Rows`.
         terminated: ``bool [n]``.
         truncated: ``bool [n]``.
         illegal: ``bool [n]``.

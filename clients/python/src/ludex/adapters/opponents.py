@@ -26,7 +26,7 @@ class ServerOpponents:
         self.vec = learner_envs.open(seats=seats, rotate=learner_envs.rotation, autoreset=autoreset)
 
     def start(self, envs: Array, *, stays: bool) -> None:
-        """Start episodes; ``stays``: they continue the series of these environments."""
+        """Start episodes; with ``stays``, continue the series of episodes of these environments."""
         named = self._learner_envs.envs_field(envs)
         if stays:
             self._take(envs, self.vec.reset(envs=named))

@@ -74,7 +74,7 @@ def check_render_mode(mode: str | None, *modes: str) -> str | None:
 
     Raises:
         ModuleNotFoundError: ``"rgb_array"`` needs the extra ``ludex[render]``.
-        ValueError: it is none of ``modes``.
+        ValueError: the mode is none of ``modes``.
     """
     if mode is not None and mode not in modes:
         raise ValueError(
@@ -86,10 +86,10 @@ def check_render_mode(mode: str | None, *modes: str) -> str | None:
 
 
 def reject_unknown(others: Mapping[str, Any]) -> None:
-    """Reject arguments that an adapter does not take.
+    """Reject arguments that are unknown to an adapter.
 
     Raises:
-        TypeError: there is one; the message names the argument for parameters of a game.
+        TypeError: ``others`` is not empty; the message explains how to pass parameters of a game.
     """
     if others:
         named = ", ".join(f"{name!r}: {value!r}" for name, value in others.items())

@@ -1,6 +1,6 @@
 """Reproducible draws that depend only on an episode's seed and number.
 
-The derivation is that of the server (docs/records.md): the first eight bytes of ChaCha8 block 0
+The derivation equals that of the server (docs/records.md): the first eight bytes of ChaCha8 block 0
 under the key SHA-256 of ``ludex.v1:<purpose>:<game>:<seed>:<episode>``, scaled to ``0..n``.
 """
 

@@ -36,7 +36,7 @@ class Dispatcher:
     wakeup: socket.socket | None = None
 
     def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
-        """Take turns, and return the replies that are ready, possibly to earlier turns.
+        """Accept new turns, and return the replies that are ready, possibly to earlier turns.
 
         Exceptions of the agent propagate.
         """

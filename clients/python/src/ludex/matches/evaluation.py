@@ -56,7 +56,7 @@ def evaluate(
     on_progress: OnProgress | None = None,
     on_event: Event | None = None,
 ) -> RunResult:
-    """Play a suite of a server against its own agents, and return the verdict.
+    """Evaluate an agent: play a suite against opponents on a server, and return the verdict.
 
     The server plans the matches, plays the other seats, stores the records and computes the
     verdict. To continue an interrupted run, repeat the call: after a lost connection, Ctrl-C, an
@@ -82,8 +82,8 @@ def evaluate(
         only: the parts of the suite to play; by default all.
         roles: agents of the server that fill roles of the suite, by role, such as
             ``{"reference": ["mcts sims=100"]}``; by default the suite's own.
-        candidates: number of agents in the run. It starts when all have enrolled, each with its own
-            call, the same ``run`` and its own ``name``.
+        candidates: number of agents in the run. The run starts when all agents have enrolled; each
+            makes its own call with the same ``run`` and a different ``name``.
         views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
         layout: alternative tensor layout, which all games of the suite must have.
         data: with ``url=None``, the data folder of the server, required to continue the run later;
@@ -192,7 +192,7 @@ def _is_file(suite: str) -> bool:
 
 
 def _only_suite(url: str) -> str:
-    """Return the name of the only suite that a server offers."""
+    """Return the name of a server's suite, which must be the only one."""
     with Client(url) as client:
         (entry,) = client.suites()
     return entry["suite"]
@@ -259,7 +259,7 @@ class _Runner(Player):
         super().on_welcome(welcome)
 
     def _adopt(self, welcome: Message) -> None:
-        """Keep the known matches; `enrol` triggers a resync of every running match."""
+        """Keep the known matches, since ``enrol`` triggers a resync of every running match."""
 
     def _on_event_without_match(self, message: Message) -> None:
         if message.get("run") != self._enrol["run"]:

@@ -159,8 +159,8 @@ class _Joiner(Player):
     def _adopt(self, welcome: Message) -> None:
         """Replace the matches by those of a new session.
 
-        A running match that the session does not hold has ended or is lost. If the server still
-        has its result, it sends the result before the reply to the next request.
+        A running match that is missing in the new session has ended or is lost. If the server still
+        has the result, it sends the result before the reply to the next request.
         """
         held = {entry["match"] for entry in welcome.get("matches") or []}
         self._unresolved = self._matches.keys() - held

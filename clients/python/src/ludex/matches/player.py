@@ -82,7 +82,7 @@ class Player:
         raise NotImplementedError
 
     def _adopt(self, welcome: Message) -> None:
-        """Take over the matches of a new session; each is followed by a resync."""
+        """Take over the matches of a new session; a resync follows for each match."""
         raise NotImplementedError
 
     def on_welcome(self, welcome: Message) -> None:
@@ -189,7 +189,7 @@ class Player:
             self._on_event(message)
 
     def _on_resync(self, match: str, message: Message) -> None:
-        """Replace the state of a match by that of a resync."""
+        """Replace the state of a match by the state in a resync."""
         self._session.last_seqs[match] = message["seq"]
         self._emit(message)
         fresh = Match(message["start"])
@@ -325,7 +325,7 @@ class Player:
 
 
 def expand_ids(legal: Sequence[Any]) -> list[int]:
-    """Return a list of legal ids; a game may send them as inclusive ranges."""
+    """Return the legal ids as a flat list; games may send inclusive ranges of ids."""
     if legal and isinstance(legal[0], (list, tuple)):
         return [action for low, high in legal for action in range(low, high + 1)]
     return list(legal)

@@ -201,7 +201,7 @@ def _ladder(spec: Spec) -> dict[str, float | None]:
 
 
 def _scores(result: MatchResult) -> list[float]:
-    """Score the return against the other seats; after a forfeit, only against the seat at fault."""
+    """Score the return against other seats; after a forfeit, only against the seat at fault."""
     if result.reason in UNRATED_REASONS or not result.returns:
         return []
     others = [seat for seat in range(len(result.returns)) if seat != result.seat]
@@ -213,7 +213,7 @@ def _scores(result: MatchResult) -> list[float]:
 
 
 def _blocks(results: Sequence[MatchResult], players: int) -> list[list[float]]:
-    """Group matches, with one match on each seat per group."""
+    """Group matches so that each group has one match on each seat."""
     by_seat = [[r for r in results if r.seat == seat] for seat in range(players)]
     groups = [
         [score for r in group for score in _scores(r)] for group in zip(*by_seat, strict=False)

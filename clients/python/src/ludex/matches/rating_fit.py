@@ -1,7 +1,7 @@
 """Maximum-likelihood rating of one player against opponents with known ratings.
 
-Model, prior, scale and bootstrap are those of docs/ratings.md (Davidson's model of wins, draws and
-losses). The referee fits whole tables; here only one rating is free.
+Model, prior, scale and bootstrap are described in docs/ratings.md (Davidson's model of wins, draws
+and losses). The referee fits the ratings of all players; this module fits only one rating.
 """
 
 from __future__ import annotations

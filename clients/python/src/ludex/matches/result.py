@@ -36,10 +36,10 @@ class MatchResult:
 
     @property
     def my_return(self) -> float | None:
-        """Return of this agent's seat."""
+        """The return (total score) of this agent's seat."""
         return self.returns[self.seat] if self.returns else None
 
     @property
     def my_outcome(self) -> str | None:
-        """Outcome of this agent's seat."""
+        """The outcome of this agent's seat."""
         return self.outcome[self.seat] if self.outcome else None

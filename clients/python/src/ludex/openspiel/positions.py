@@ -65,7 +65,7 @@ class PositionCache:
         }
 
     def get(self, history: History, siblings: Sequence[History] = ()) -> CachedPosition:
-        """Return the position after a history; one request fetches it with all its siblings."""
+        """Return the position after a history; one request also fetches its siblings."""
         found = self._known.get(history)
         if found is None:
             wanted_too = siblings if len(siblings) <= MAX_BATCH else [history]
@@ -100,7 +100,7 @@ class PositionCache:
 
 
 class CachedPosition:
-    """A position, as described by the server.
+    """A position, fetched from the server.
 
     Attributes:
         history: the moves.
@@ -146,7 +146,7 @@ class CachedPosition:
         self.views: dict[str, Any] | None = None
 
     def moves(self) -> Iterator[Move]:
-        """Yield the legal moves, unless moves are simultaneous."""
+        """Yield the legal moves; nothing if moves are simultaneous."""
         if self.to_move == CHANCE:
             yield from ((CHANCE, outcome) for outcome, _ in self.chance)
         elif self.to_move >= 0:

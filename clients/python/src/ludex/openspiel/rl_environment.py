@@ -174,7 +174,7 @@ class Environment:
         return self.game.state(self._env.history())
 
     def set_state(self, state: State) -> None:
-        """Set the current state to a state of :attr:`game`.
+        """Replace the current state by a state of :attr:`game`.
 
         Raises:
             LudexError: ``bad_snapshot``: the state belongs to another game.
@@ -302,7 +302,7 @@ class Environment:
             if action not in allowed:
                 raise LudexError(
                     "illegal_action",
-                    f"action of player {seat}: got illegal {action}",
+                    f"action of player {seat}: expected a legal action, got {action}",
                     got=action,
                     allowed=allowed,
                 )

@@ -59,14 +59,14 @@ class Game:
         return State(self, ())
 
     def new_initial_states(self) -> list[State]:
-        """Return the only initial state, in a list."""
+        """Return a list with the only initial state."""
         return [self.new_initial_state()]
 
     def state(self, history: Sequence[Sequence[Any]]) -> State:
         """Return the state after a history: pairs of player and action, as in snapshots.
 
         Raises:
-            LudexError: ``illegal_action``: a move is not one of its state.
+            LudexError: ``illegal_action``: a move is illegal in its state.
         """
         state = self.new_initial_state()
         for _, action in history:
@@ -243,7 +243,7 @@ class State:
         if move not in known:
             raise LudexError(
                 "illegal_action",
-                f"action: got illegal {action}",
+                f"action: expected a legal action, got {action}",
                 got=action,
                 allowed=[entry for _, entry in known],
             )
@@ -256,14 +256,14 @@ class State:
             LudexError: ``illegal_action``; the state is unchanged.
         """
         if not self.is_simultaneous_node():
-            raise LudexError("bad_shape", "this state is not simultaneous; call apply_action()")
+            raise LudexError("bad_shape", "expected a simultaneous state; call apply_action()")
         row = []
         for seat, legal in enumerate(self._position.legal):
             action = int(actions[seat]) if legal else -1
             if legal and action not in legal:
                 raise LudexError(
                     "illegal_action",
-                    f"action of seat {seat}: got illegal {action}",
+                    f"action of seat {seat}: expected a legal action, got {action}",
                     got=action,
                     allowed=legal,
                 )
@@ -281,7 +281,7 @@ class State:
         self._position = self._game._positions.get(self._history)
 
     def child(self, action: Any) -> State:
-        """Return the state after an action, without changing this one.
+        """Return the state after an action, without changing this state.
 
         Raises:
             LudexError: as :meth:`apply_action`.
@@ -298,7 +298,7 @@ class State:
         return self.clone()
 
     def action_to_string(self, player: int, action: int | None = None) -> str:
-        """Return the name of an action; a player may precede it; a round trip."""
+        """Return the name of an action. A player may precede the action, as in pyspiel."""
         if action is None:
             player, action = self.current_player(), player
         return self._game._positions.names(self._position, player, [int(action)])[0]
@@ -314,7 +314,8 @@ class State:
         actions = self.legal_actions(int(player))
         names = self._game._positions.names(self._position, int(player), actions)
         if text not in names:
-            raise LudexError("illegal_action", f"action: got illegal {text!r}", allowed=names)
+            why = f"action: expected the name of a legal action, got {text!r}"
+            raise LudexError("illegal_action", why, allowed=names)
         return actions[names.index(text)]
 
     # History.

@@ -1,4 +1,4 @@
-"""A zero-copy reader of WebSocket frames.
+"""Zero-copy reader of WebSocket frames.
 
 The ``websockets`` library collects every message in a new growing buffer, and copies the payload
 out of it. For batches of thousands of environments (hundreds of kilobytes), this took more time
@@ -90,7 +90,7 @@ class FrameReader:
         self._to += count
 
     def raw(self, most: int | None = None) -> memoryview:
-        """Take at most ``most`` bytes outside of frames, or an empty view."""
+        """Take at most ``most`` unread bytes, bypassing frames; empty if there are none."""
         end = self._to if most is None else min(self._to, self._from + most)
         taken = self._buffer[self._from : end]
         self._from, self._least = end, _HEAD

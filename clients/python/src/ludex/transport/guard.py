@@ -17,7 +17,7 @@ class Guard:
     """A guard that admits one thread of one process at a time.
 
     Attributes:
-        torn: True if a use was interrupted, so the state of the connection is unknown.
+        torn: True if a call was interrupted, so that the state of the connection is unknown.
         closed: True if the connection is closed.
     """
 
@@ -34,7 +34,7 @@ class Guard:
         return self._process != os.getpid()
 
     def enter(self) -> None:
-        """Admit the calling thread; :meth:`leave` ends its use.
+        """Admit the calling thread until it calls :meth:`leave`.
 
         Raises:
             LudexError: ``closed``, ``wrong_process``, or ``busy`` if another thread is inside.
@@ -57,7 +57,7 @@ class Guard:
             )
 
     def leave(self) -> None:
-        """End the use."""
+        """End the use by the calling thread."""
         self._inside.clear()
 
 
@@ -89,7 +89,7 @@ class ChangeGuard:
         self._unconfirmed = False
 
     def _confirm(self) -> None:
-        """End a change: the caller receives its result, or the server has refused it."""
+        """End the change: the caller receives the result, or the server has refused it."""
         self._unconfirmed = False
 
     def _change(self, *, replace_all: bool = False) -> ChangeScope:

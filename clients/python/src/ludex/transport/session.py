@@ -2,7 +2,7 @@
 
 The module implements docs/protocol.md, section 7, for both planes. After a lost connection the
 client reconnects. Its ``hello`` has the session, its key and the last event number of every match.
-Pending requests are sent again with their ids; the server executes none of them twice.
+Pending requests are sent again with their original ids; the server executes each request once.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ T = TypeVar("T")
 
 
 class Session:
-    """A session with one server, or with the first reachable one of several.
+    """A session with a server, which is the first reachable one of the given URLs.
 
-    A session belongs to one thread of one process at a time; others get an error. After an
-    interrupted call, the next call resumes on a new connection, so that replies cannot be mixed up.
+    Only one thread of one process may use a session at a time; other threads get an error. After an
+    interrupted call, the next call resumes on a new connection, so that replies are not mixed up.
 
     Attributes:
         welcome: the last ``welcome`` message.
@@ -141,7 +141,7 @@ class Session:
     def _wait(self, number: int) -> Message:
         while number not in self._replies:
             if number not in self._unanswered:
-                raise LudexError("session_lost", f"request {number} is not pending")
+                raise LudexError("session_lost", f"expected a pending request, got {number}")
             message = self._receive(None)
             if message is not None and "re" in message:
                 self._replies[message["re"]] = message
@@ -174,7 +174,7 @@ class Session:
                 time.sleep(pause)
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Drop abandoned requests and their replies."""
+        """Drop requests whose replies are no longer needed, with their replies."""
         for number in numbers:
             self._unanswered.pop(number, None)
             self._replies.pop(number, None)
@@ -445,7 +445,7 @@ class Session:
                 self._on_welcome(message)
 
     def _start_session(self) -> None:
-        """Fail the requests that are bound to the old session; keep the others pending."""
+        """Fail the requests that are bound to the old session; other requests remain pending."""
         self.generation += 1
         self.envs.clear()
         for number, (_, bound) in list(self._unanswered.items()):

@@ -1,4 +1,4 @@
-"""A WebSocket connection for MessagePack maps.
+"""WebSocket connection that sends and receives MessagePack maps.
 
 The upgrade, sending and closing use the sans-IO layer of the ``websockets`` library. Socket IO and
 frame parsing (``frames``) are implemented here, because the library's synchronous client passes
@@ -79,7 +79,7 @@ class Connection:
         Raises:
             OSError: no server is reachable at this address in time.
             ConnectionLost: the connection broke, or the upgrade failed with an HTTP error.
-            LudexError: ``protocol`` if the response is not that of a Ludex server.
+            LudexError: ``protocol`` if the response does not come from a Ludex server.
         """
         uri = parse_uri(url)
         self._selector = DefaultSelector()
