@@ -137,7 +137,7 @@ fn wrapper_forwards_unchanged_methods() {
     let g = game("chess");
     let uci = build("uci cmd=x skill=1", &g).unwrap();
     let facts = |a: &dyn Agent| [a.is_io_bound(), a.reproducible(), a.needs_history(), a.needs_full_state()];
-    let wrapped = wrap(uci.clone(), |_, ask, _| Ok(MoveReply::id(ask.legal[0])));
+    let wrapped = wrap(uci.clone(), |_, ask| Ok(MoveReply::id(ask.legal[0])));
     assert_eq!((facts(&wrapped), facts(&*uci)), ([true, false, false, false], [true, false, false, false]));
     assert_eq!(facts(&wrapped.with_history()), [true, false, true, false]);
     // The wrapper also forwards the argument that every agent accepts.

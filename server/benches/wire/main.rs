@@ -2,9 +2,11 @@
 //!
 //! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; without a
 //! name, all parts run. The server runs on separate threads of this process, with one worker. For the part `idle`, the
-//! server runs in a child process, so that the clients' memory is not measured. All clients share one thread.
+//! server runs in a child process, so that the clients' memory is not measured. The clients of `matches` share two threads,
+//! those of the other parts one.
 
 mod batched;
+mod cpu_time;
 mod host;
 mod idle;
 mod joins;

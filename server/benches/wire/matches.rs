@@ -1,6 +1,8 @@
 //! Benchmark of acts over many connections, each with several matches of tic_tac_toe against `random`. A bare echo
-//! server with the same number of connections and messages is the baseline.
+//! server with the same number of connections and messages is the baseline. The clients run on two threads, because one
+//! would limit the rate; the processor time of the server's threads for each act does not depend on the clients' speed.
 
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
@@ -9,10 +11,13 @@ use ludex_protocol::{ClientMessage, Encoding, ServerMessage};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Bytes;
 
+use crate::cpu_time::{CLIENT, CpuTime};
 use crate::host::Host;
 use crate::link::Link;
 
 const CONNECTIONS: usize = 64;
+/// Number of client threads.
+const THREADS: usize = 2;
 /// Number of concurrent matches per connection.
 const SLOTS: u32 = 8;
 /// Warm-up time before the measurement, in which all matches start.
@@ -21,44 +26,78 @@ const WARM: Duration = Duration::from_millis(500);
 pub async fn run(span: Duration) -> anyhow::Result<()> {
     for rated in [false, true] {
         let host = Host::ludex()?;
-        let mut links = Vec::new();
-        for k in 0..CONNECTIONS {
-            links.push(Link::open(host.address, Some(format!("bot{k}"))).await?);
-        }
-        let from = Instant::now() + WARM;
-        let plays = links.into_iter().map(|link| play(link, rated, from, from + span));
-        let moves: u32 = futures_util::future::try_join_all(plays).await?.into_iter().sum();
+        let address = host.address;
+        let open = move |k| Link::open(address, Some(format!("bot{k}")));
+        let (moves, cpu) = measure(span, open, move |link, from, to| play(link, rated, from, to)).await?;
         println!(
-            "matches: {CONNECTIONS} connections of {SLOTS} matches, {}: {:.0} acts accepted/s",
+            "matches: {CONNECTIONS} connections of {SLOTS} matches, {}: {:.0} acts accepted/s, server CPU {} per act",
             if rated { "rated (durable before they are accepted)" } else { "unrated" },
-            f64::from(moves) / span.as_secs_f64()
+            f64::from(moves) / span.as_secs_f64(),
+            cpu.text(moves)
         );
         host.end()?;
     }
-    let trips = echo(span).await?;
-    println!(
-        "matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages in flight on each: {trips:.0} trips/s"
-    );
-    Ok(())
+    echo(span).await
 }
 
-/// Returns the round trips per second to the echo server, for messages of the size of an act and its reply.
-async fn echo(span: Duration) -> anyhow::Result<f64> {
+/// Runs `work` on all connections, from `WARM` after they are open until `span` later, on [`THREADS`] client threads.
+/// Returns the sum of its results, and the processor time of the server's threads.
+async fn measure<O, W>(
+    span: Duration,
+    open: impl Fn(usize) -> O + Send + Clone + 'static,
+    work: impl Fn(Link, Instant, Instant) -> W + Send + Clone + 'static,
+) -> anyhow::Result<(u32, CpuTime)>
+where
+    O: Future<Output = anyhow::Result<Link>>,
+    W: Future<Output = anyhow::Result<u32>>,
+{
+    let ready = Arc::new(Barrier::new(THREADS + 1));
+    let start = |thread: usize| {
+        let (ready, open, work) = (ready.clone(), open.clone(), work.clone());
+        std::thread::Builder::new().name(format!("{CLIENT}{thread}")).spawn(move || {
+            tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async move {
+                let mut links = Vec::new();
+                for k in (thread..CONNECTIONS).step_by(THREADS) {
+                    links.push(open(k).await?);
+                }
+                ready.wait();
+                let from = Instant::now() + WARM;
+                let works = links.into_iter().map(|link| work(link, from, from + span));
+                Ok::<u32, anyhow::Error>(futures_util::future::try_join_all(works).await?.into_iter().sum())
+            })
+        })
+    };
+    let threads = (0..THREADS).map(start).collect::<Result<Vec<_>, _>>()?;
+    ready.wait();
+    tokio::time::sleep(WARM).await;
+    let before = CpuTime::of_server();
+    tokio::time::sleep(span).await;
+    let cpu = CpuTime::of_server() - before;
+    let mut sum = 0;
+    for thread in threads {
+        sum += thread.join().map_err(|_| anyhow::anyhow!("a client panicked"))??;
+    }
+    Ok((sum, cpu))
+}
+
+/// Measures the echo server, for messages of the size of an act and its reply.
+async fn echo(span: Duration) -> anyhow::Result<()> {
     let act = Act { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4u32.into()), ..Act::default() };
     let act = Bytes::from(Encoding::MsgPack.encode_client(Some(1 << 10), &ClientMessage::Act(Box::new(act)))?);
     let text = "x(1,1)".to_owned();
     let accepted = Accepted { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4), text, bank_ms: 0 };
     let accepted = Encoding::MsgPack.encode_server(Some(1 << 10), &ServerMessage::Accepted(accepted))?;
     let host = Host::echo(vec![accepted.into()])?;
-    let mut links = Vec::new();
-    for _ in 0..CONNECTIONS {
-        links.push(Link::bare(host.address, false).await?);
-    }
-    let from = Instant::now() + WARM;
-    let all = links.into_iter().map(|link| trips(link, act.clone(), from, from + span));
-    let count: u32 = futures_util::future::try_join_all(all).await?.into_iter().sum();
-    host.end()?;
-    Ok(f64::from(count) / span.as_secs_f64())
+    let address = host.address;
+    let open = move |_| Link::bare(address, false);
+    let (count, cpu) = measure(span, open, move |link, from, to| trips(link, act.clone(), from, to)).await?;
+    println!(
+        "matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages in flight on each: {:.0} trips/s, server CPU {} \
+         per trip",
+        f64::from(count) / span.as_secs_f64(),
+        cpu.text(count)
+    );
+    host.end()
 }
 
 /// Sends `act` after each reply until the time `to`. Returns the number of replies received since the time `from`.

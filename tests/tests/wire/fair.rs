@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, Roster};
 use ludex_env::MoveRequest;
