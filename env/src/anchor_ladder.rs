@@ -18,8 +18,8 @@ const CLOSE: &str = " -->";
 /// Heading of the section that contains the tables.
 const SECTION: &str = "## Anchors\n";
 
-/// Returns the first 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded
-/// as in the tables; a missing rating is written as `-`.
+/// Returns the first 8 hex digits of SHA-256 over one line `level bot agent rating` for each anchor. Ratings are
+/// rounded as in the tables of the page; a missing rating is written as `-`.
 pub fn digest(anchors: &[Anchor]) -> String {
     let line = |a: &Anchor| format!("{} {} {} {}\n", a.level, a.bot, a.agent, whole(a.rating));
     hex::encode(&Sha256::digest(anchors.iter().map(line).collect::<String>())[..4])
@@ -37,8 +37,8 @@ fn whole(rating: Option<f64>) -> String {
 /// Label before the draw share in a table.
 const DRAWS: &str = "Draws between equals: ";
 
-/// Reads the share of draws between equally strong agents from a game's page, for the game string `string`. Returns 0
-/// if the page contains no share.
+/// Returns the share of draws between equally strong agents, as stated on a game's page for the game string `string`.
+/// Returns 0 if the page states no share.
 pub fn draws(page: &str, string: &str) -> f64 {
     let line = of(page, string).and_then(|table| table.lines().find_map(|line| line.strip_prefix(DRAWS)));
     let share: Option<f64> = line.and_then(|text| text.trim_end_matches('.').parse().ok());
@@ -50,8 +50,8 @@ pub fn draws(page: &str, string: &str) -> f64 {
 pub struct AnchorRow {
     /// The anchor, with its rating.
     pub anchor: Anchor,
-    /// Measured value, followed by the ends of its confidence interval. The value is the score against the level below,
-    /// or the mean return in the field.
+    /// Measured value, then the lower and upper end of its confidence interval. The value is the score against the
+    /// level below, or the mean return under `Unit::Field`.
     pub found: Option<[f64; 3]>,
 }
 

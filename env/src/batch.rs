@@ -39,7 +39,7 @@ pub enum Layout {
     OpenSpiel,
 }
 
-/// The policy of one seat; `None`: the client plays it.
+/// The policy of one seat; `None` if the client plays the seat.
 pub type SeatPolicy = Option<Arc<dyn Policy>>;
 
 /// Settings of a batch.
@@ -71,16 +71,16 @@ pub struct BatchConfig {
     pub record: bool,
     /// Base seed for a first reset without seeds: environment i uses `seed + i`.
     pub seed: u64,
-    /// Scheduler that long calls pause for: between entries that are texts or documents, between snapshots, and between
-    /// moves of server agents. After it stopped a call, the environments are in an unspecified state.
+    /// Scheduler to which long calls yield between entries that are texts or documents, between snapshots, and between
+    /// moves of server agents. If the scheduler stops a call, the environments are left in an unspecified state.
     pub scheduler: Option<Arc<dyn Scheduler>>,
 }
 
 impl BatchConfig {
-    /// Gives other work a turn.
+    /// Lets other work run.
     ///
     /// # Errors
-    /// The refusal of the stopped call.
+    /// Fails if the scheduler stopped the call.
     fn pause(&self) -> Result<(), Refusal> {
         let paused = self.scheduler.as_ref().map_or(Ok(()), |scheduler| scheduler.pause());
         paused.map_err(|stopped| Refusal::new(ErrorCode::Internal, stopped.to_string()))
@@ -126,7 +126,8 @@ pub struct Snapshot {
     pub episode: u64,
     /// Agent specs of the seats, as supplied by the host.
     pub seats: Vec<String>,
-    /// Rotation: entry (k + shift) mod P plays seat k. `None`: the rotation of the batch.
+    /// Rotation of the episode: entry (k + shift) mod P of `seats` plays seat k, where P is the number of seats.
+    /// `None`: the shift follows the batch's setting `rotate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<u32>,
     /// History as pairs of mover and move. The mover is a seat, -1 for chance, or -2 for a joint move. A joint move is
@@ -140,12 +141,13 @@ pub struct Snapshot {
 pub struct Episode {
     /// Index of the environment.
     pub env: u32,
-    /// Episode number under the seed, as used in the chance key.
+    /// Number of the episode under its seed, from which the key of the chance draws is derived.
     pub number: u64,
     /// Seed of all chance outcomes. `None` if the client chose chance outcomes, the episode was restored, or its seed
     /// changed.
     pub seed: Option<u64>,
-    /// Rotation: entry (k + shift) mod P played seat k.
+    /// Rotation of the episode: entry (k + shift) mod P of the batch's `seats` played seat k, where P is the number of
+    /// seats.
     pub shift: u32,
     /// Events in record format.
     pub events: Vec<RecordEvent>,
@@ -157,7 +159,7 @@ pub struct Episode {
     pub at_fault: Option<Seat>,
 }
 
-/// A batch with its game type erased.
+/// A type-erased batch of environments.
 ///
 /// `reset`, `step` and `restore` overwrite `out` and reuse its buffers. The host sets `out.env` and `out.envs`, which
 /// these methods do not change.
@@ -168,7 +170,8 @@ pub trait DynBatch: Send {
     fn row_bytes(&self) -> usize;
     /// Returns the number of environments.
     fn count(&self) -> usize;
-    /// Returns the number of entries per row of [`Actions`]: 1, or the number of seats.
+    /// Returns the number of entries per row of [`Actions`]: 1 in sequential games and if the client plays exactly one
+    /// seat; otherwise the number of seats.
     fn width(&self) -> usize;
     /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
@@ -200,12 +203,12 @@ pub trait DynBatch: Send {
     /// # Errors
     /// Fails on an index out of range.
     fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal>;
-    /// Returns snapshots of `rows`, which contain `seats` as the agent specs of the seats.
+    /// Returns snapshots of `rows`. Every snapshot stores `seats` as the agent specs of the seats.
     ///
     /// # Errors
     /// Fails on an index out of range or an environment that was never reset.
     fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
-    /// Restores `rows` by replaying snapshots with checked moves. Stops at the first invalid snapshot.
+    /// Restores `rows` by replaying snapshots, and checks every move. Stops at the first invalid snapshot.
     ///
     /// # Errors
     /// Fails if `items` yields an error, or on a snapshot with a different rules hash or an invalid move. No

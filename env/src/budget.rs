@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
-/// Cancellation of running work, by its host.
+/// The error for work that was canceled by its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the work was stopped")]
 pub struct Stopped;
 
 /// Scheduler that shares processors among long-running work.
 pub trait Scheduler: Send + Sync {
-    /// Called between short pieces of the work, at most a few milliseconds apart. May block until it is the work's turn
-    /// again.
+    /// Lets other work run; may block until the scheduler allows this work to continue. Long-running work calls this
+    /// method every few milliseconds.
     ///
     /// # Errors
-    /// [`Stopped`] if the result is no longer needed. Every later call fails too.
+    /// Fails with [`Stopped`] if the result of the work is no longer needed. Every later call fails too.
     fn pause(&self) -> Result<(), Stopped>;
 }
 
@@ -45,15 +45,15 @@ impl<'a> Budget<'a> {
         self.deadline
     }
 
-    /// Gives other work a turn. Reads no clock of its own, so it costs nothing without a scheduler.
+    /// Lets other work run. Does not read the clock, so calls without a scheduler are nearly free.
     ///
     /// # Errors
-    /// [`Stopped`] if the host stopped the work.
+    /// Fails with [`Stopped`] if the host stopped the work.
     pub fn pause(&self) -> Result<(), Stopped> {
         self.scheduler.map_or(Ok(()), Scheduler::pause)
     }
 
-    /// Gives other work a turn, then returns true if the work must end: the deadline has passed, or the host stopped it.
+    /// Lets other work run. Then returns true if the deadline has passed or the host stopped the work.
     pub fn is_spent(&self) -> bool {
         self.pause().is_err() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }

@@ -25,8 +25,8 @@ mod walk;
 /// Description of a violated law.
 type Fault = String;
 
-/// Generator of moves for games that accept documents. Returns a possible move of the seat to move; `None`: the check
-/// plays an action id.
+/// Generator of moves for games that accept documents. Returns a possible move of the seat to move, or `None` to let
+/// the check choose a move.
 pub type Proposer<'a> = &'a dyn Fn(&dyn DynState, Seat, &mut Stream) -> Option<Move>;
 
 /// Checks `game` with one random episode per seed, and its batches with the first seed.

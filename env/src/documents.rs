@@ -102,7 +102,7 @@ pub fn message(e: &ValidationError<'_>) -> String {
     }
 }
 
-/// Returns a value for display in an issue; `None` if it is too long.
+/// Returns a copy of `value` for display in an issue; `None` if the value is too long.
 fn short_value(value: &Value) -> Option<Value> {
     (value.to_string().len() <= MAX_VALUE_CHARS).then(|| value.clone())
 }
@@ -130,7 +130,8 @@ fn sized(said: &Value) -> Result<(), Issue> {
     Err(Issue { message, code: Some("over_size".into()), ..Issue::default() })
 }
 
-/// Returns true if `value` has at most `levels` levels and `left` values. Subtracts its number of values from `left`.
+/// Returns true if `value` has at most `levels` levels and `left` values. Subtracts the number of values visited from
+/// `left`.
 fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     if levels == 0 || *left == 0 {
         return false;
@@ -143,8 +144,8 @@ fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     }
 }
 
-/// Returns the last complete top-level JSON object in a text, inside or outside a code fence. If the text ends with an
-/// unfinished object, ignores all objects before the unfinished object.
+/// Returns the last complete top-level JSON object in a text, inside or outside a code fence. Ignores an unfinished
+/// object at the end of the text, including the objects nested in the unfinished object.
 ///
 /// # Errors
 /// Fails on a duplicate key in an object.

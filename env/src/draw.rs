@@ -110,7 +110,7 @@ pub fn scale(u: u64, n: u64) -> u64 {
     ((u128::from(u) * u128::from(n)) >> 64) as u64
 }
 
-/// Chance of one episode: its game, seed and episode number, and the number of draws made.
+/// Chance of one episode, identified by game, seed and episode number, with the number of draws made so far.
 #[derive(Clone, Debug)]
 pub struct Draw {
     game: &'static str,

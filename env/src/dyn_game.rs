@@ -20,7 +20,7 @@ pub trait DynGame: Send + Sync {
     fn spec(&self) -> &Spec;
     /// Returns the identity, texts and ladder of the game.
     fn info(&self) -> &'static GameInfo;
-    /// Returns the id as a static string, the form needed for seeds.
+    /// Returns the game's id as a static string, as needed by [`Draw::new`](crate::draw::Draw::new).
     fn id(&self) -> &'static str {
         self.info().id
     }

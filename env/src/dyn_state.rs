@@ -97,9 +97,9 @@ pub trait DynState: Send + Sync {
     fn tensor(&self, who: Viewer, out: &mut [u8]);
     /// Writes the perfect-recall array of `who` into `out`, which has the size declared in the spec.
     fn info(&self, who: Viewer, out: &mut [u8]);
-    /// Writes the observation in OpenSpiel's layout, if the spec lists that layout.
+    /// Writes the observation in OpenSpiel's layout; zeros if the game does not have that layout.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
-    /// Returns the shape of OpenSpiel's layout, if the spec lists that layout.
+    /// Returns the shape of OpenSpiel's layout; `None` if the game does not have that layout.
     fn openspiel_spec(&self) -> Option<TensorSpec>;
     /// Returns the information that `who` gets when `by` plays `a` in this state.
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> EventView;
@@ -115,7 +115,7 @@ pub trait DynState: Send + Sync {
     fn in_notation(&self, record: &Record) -> Result<String, String>;
     /// Returns the name of a chance outcome.
     fn outcome_text(&self, a: Action) -> String;
-    /// Returns the name of the phase, for games with several.
+    /// Returns the name of the current phase, in games with several phases.
     fn phase(&self) -> Option<&'static str>;
     /// Returns the key, in the spec's `proposals`, of the schema for documents of `seat` in this state. `None`:
     /// documents are not accepted.
@@ -136,12 +136,12 @@ pub trait DynState: Send + Sync {
     fn hash(&self) -> Option<u64>;
     /// Returns a random legal action of `seat`, which must act now.
     fn random_action(&self, seat: Seat, rng: &mut Stream) -> Action;
-    /// Plays random moves, with chance by its weights, until the end or for `limit` moves and outcomes. Returns the
-    /// number played.
+    /// Plays random moves, and chance outcomes drawn by weight, until the end or for `limit` moves and outcomes.
+    /// Returns the number of moves and outcomes played.
     fn rollout(&mut self, rng: &mut Stream, limit: usize) -> usize;
     /// Returns a boxed copy of the state.
     fn boxed(&self) -> Box<dyn DynState>;
-    /// Copies `other` into this state, without allocating if the state is flat.
+    /// Copies `other` into this state, without allocating if the state owns no heap memory.
     ///
     /// # Panics
     /// Panics if `other` is not a state of the same game.
@@ -168,7 +168,7 @@ pub trait DynView: Send + Sync {
     fn gesture(&self, seat: Seat, a: Action) -> Option<Gesture>;
     /// Returns the explanation of an action; see [`GameDisplay::gloss`](crate::game::GameDisplay::gloss).
     fn gloss(&self, seat: Seat, a: Action) -> String;
-    /// Returns the action of `legal` that `text` names.
+    /// Returns the action in `legal` that `text` names.
     fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action>;
     /// Samples a full state that the owner of the view cannot distinguish from the true state.
     fn world(&self, rng: &mut Stream) -> Box<dyn DynState>;

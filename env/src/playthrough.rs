@@ -45,7 +45,7 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
 }
 
 /// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter
-/// game. The game under `seed` is that of [`playthrough`].
+/// game. Plays the same game as [`playthrough`] for the same `seed`.
 pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut shown) = (game.start(), (0, Value::Null));

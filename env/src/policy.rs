@@ -15,9 +15,9 @@ use crate::game::{Action, Mover, Seat, Viewer};
 /// Source of an agent's randomness.
 #[derive(Clone, Copy)]
 pub enum AgentKey<'a> {
-    /// The episode's seed, under a separate purpose (in-process agents).
+    /// The episode's seed, from which in-process agents derive keys for the purpose `agent`.
     Episode(&'a Draw),
-    /// A key that belongs to the agent (remote agents, fixed seeds).
+    /// A key of the agent's own, for remote agents and fixed seeds.
     Own(&'a Key),
 }
 
@@ -71,7 +71,7 @@ impl PriorAttempt {
 pub trait Journal: Send + Sync {
     /// Returns the entry stored under `key`.
     fn find(&self, key: &str) -> Option<Value>;
-    /// Returns the entry stored under `key` without counting a cached reply.
+    /// Returns the entry stored under `key`. Unlike [`find`](Journal::find), does not count as a use of the entry.
     fn recall(&self, key: &str) -> Option<Value> {
         self.find(key)
     }
@@ -131,7 +131,8 @@ impl<'a> MoveRequest<'a> {
         Self::new(Sight::View(view), seat, turn, legal, key)
     }
 
-    /// Grants access to the true state, for studies of the value of hidden information; never in rated matches.
+    /// Grants access to the true state, for studies of the value of hidden information. Must not be used in rated
+    /// matches.
     pub fn with_peek(mut self) -> Self {
         self.peek = true;
         self
@@ -146,13 +147,13 @@ impl<'a> MoveRequest<'a> {
         MoveRequest { key, ..request }
     }
 
-    /// Adds the time and the scheduler of the reply.
+    /// Sets the deadline and the scheduler for the reply.
     pub fn with_budget(mut self, budget: Budget<'a>) -> Self {
         self.budget = budget;
         self
     }
 
-    /// Returns the time and the scheduler of the reply.
+    /// Returns the deadline and the scheduler for the reply.
     pub fn budget(&self) -> Budget<'a> {
         self.budget
     }
@@ -185,8 +186,8 @@ impl<'a> MoveRequest<'a> {
         self.journal
     }
 
-    /// Returns all moves and outcomes that the seat observed, oldest first; `None` if the host records no history
-    /// (batches).
+    /// Returns all moves and outcomes that the seat observed, oldest first; `None` if the host records no history, as
+    /// in batches.
     pub fn past(&self) -> Option<&'a [ObservedMove]> {
         self.past
     }
@@ -199,7 +200,7 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// Returns the name of the current phase, for games with several; `None` if the host supplies no state.
+    /// Returns the name of the current phase, in games with several phases; `None` if the host supplies no state.
     pub fn phase(&self) -> Option<&'static str> {
         match self.sight {
             Sight::State(s) => s.phase(),
@@ -232,9 +233,10 @@ impl<'a> MoveRequest<'a> {
     }
 }
 
-/// A synchronous agent, for hosts that need an action at once: server-played seats of batches, schedules, solvers.
+/// A synchronous agent, for hosts that need an action at once, such as batches with server agents.
 pub trait Policy: Send + Sync {
-    /// Returns a legal action. If illegal moves lose, an illegal action forfeits the episode; otherwise it is an error.
+    /// Returns a legal action. An illegal action forfeits the episode under `OnIllegal::Lose`, and is an error
+    /// otherwise.
     fn choose(&self, ask: &MoveRequest<'_>) -> Action;
 
     /// Returns true if the agent needs the true state, for studies of the value of hidden information.

@@ -2,8 +2,8 @@
 
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
-/// Returns the spec of a `u8` array of ones and zeros: `planes` names the entries of the first axis, `rest` are the
-/// other axes.
+/// Returns the spec of a `u8` array of ones and zeros: `planes` names the entries of the first axis, and `rest`
+/// contains the lengths of the other axes.
 pub fn planes(planes: &[&str], rest: &[u32]) -> TensorSpec {
     let parts = planes.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
     let s = std::iter::once(planes.len() as u32).chain(rest.iter().copied()).collect();

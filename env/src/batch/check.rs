@@ -21,7 +21,8 @@ impl<G: CompleteGame> Envs<G> {
         (0..self.actions as i64).contains(&a.into()) && self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
     }
 
-    /// Returns true if `row` is a single action that the cached mask of row `i` allows; false if no mask is cached.
+    /// Returns true if `row` contains a single action that the cached mask of environment `i` allows. Returns false if
+    /// no mask is cached.
     #[inline]
     fn shown_legal(&self, i: usize, row: &[i32]) -> bool {
         let &[a] = row else { return false };
@@ -29,7 +30,7 @@ impl<G: CompleteGame> Envs<G> {
         a < self.actions && self.masks.get(i * self.actions + a) == Some(&1)
     }
 
-    /// Checks the ids of all rows. If illegal actions lose, returns the positions and seats of offenders instead of an
+    /// Checks the ids of all rows. Under `OnIllegal::Lose`, returns the positions and seats of offenders instead of an
     /// error.
     pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, Refusal> {
         let mut offenders = Vec::new();
@@ -72,7 +73,7 @@ impl<G: CompleteGame> Envs<G> {
         legal.into()
     }
 
-    /// Checks the ids of one row. If illegal actions lose, returns the offending seat instead of an error.
+    /// Checks the ids of one row. Under `OnIllegal::Lose`, returns the offending seat instead of an error.
     pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, Refusal> {
         let h = &self.hot[i];
         if row.iter().all(|&a| a == -1) {

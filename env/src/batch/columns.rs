@@ -36,7 +36,7 @@ pub(super) struct Array {
     name: String,
     d: Dtype,
     s: Vec<u32>,
-    /// Bytes of one view.
+    /// Size of the array in bytes, for one view.
     pub(super) bytes: usize,
 }
 
@@ -85,7 +85,7 @@ impl Shape {
         })
     }
 
-    /// Returns the bytes of one view's mask in dense encodings; 0 for id lists.
+    /// Returns the size in bytes of one view's mask in a dense encoding; 0 for id lists and without masks.
     pub(super) fn mask_bytes(&self) -> usize {
         match self.mask {
             MaskForm::U1 => self.actions,
@@ -104,8 +104,8 @@ impl Shape {
         views * (array(&self.obs) + array(&self.info) + mask + words) + 12 * self.players + 16
     }
 
-    /// Resizes every column to `rows` rows and sets rewards and flags to zero. The other columns may contain old
-    /// values.
+    /// Resizes every column to `rows` rows and sets rewards and flags to zero. All other columns may still contain
+    /// values of an earlier reply.
     pub(super) fn prepare(&self, rows: usize, out: &mut Batch) {
         let views = if self.all_seats { rows * self.players } else { rows };
         out.to_move.resize(rows);

@@ -66,10 +66,10 @@ pub(super) struct RowContext {
     pub(super) draw: Draw,
     /// Policies of this episode's seats; empty: the client plays every seat.
     pub(super) seats: Arc<[SeatPolicy]>,
-    /// Rotation: entry (k + shift) mod P plays seat k.
+    /// Rotation of the episode: entry (k + shift) mod P of `seats` plays seat k, where P is the number of seats.
     pub(super) shift: usize,
     pub(super) said: EpisodeDocuments,
-    /// Sums of rewards at the client's last action, in games with step rewards.
+    /// Sum of each seat's rewards at the client's last action, in games with step rewards.
     pub(super) base: Vec<f64>,
     /// Final return of each seat after a forfeit.
     pub(super) forfeit: Option<Vec<f64>>,
@@ -265,11 +265,12 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Starts an episode in every due row. Processes the rows in groups, with one loop per kind of work: the processor
-    /// can overlap independent rows, and their data stays in the cache.
+    /// Starts an episode in every due row. Processes the rows in groups, with a separate loop for each stage. The
+    /// processor can then overlap independent rows, and the data of a group stays in the cache.
     ///
     /// # Errors
-    /// Fails if the episodes of a row repeatedly end before the client can act. All other rows have started.
+    /// Fails if the episodes of a row repeatedly end before the client can act. The episodes of all other rows have
+    /// then started.
     pub(super) fn reset_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
         let mut due = std::mem::take(&mut self.due);
         let mut failed = None;
@@ -363,7 +364,8 @@ impl<G: CompleteGame> Envs<G> {
         self.settle(i, turn) && (self.plain || self.play_on(i, turn))
     }
 
-    /// Stores `turn` as the party to move in row `i`, or the end of the episode. Returns true if the episode continues.
+    /// Stores `turn` in row `i` as the party to move. Ends the episode if the game is over or the step limit is
+    /// reached. Returns true if the episode continues.
     #[inline(always)]
     fn settle(&mut self, i: usize, turn: ToMove) -> bool {
         let h = &mut self.hot[i];
@@ -432,7 +434,7 @@ impl<G: CompleteGame> Envs<G> {
         true
     }
 
-    /// Requests a move from the server agent on `seat`; `None` if its reply is not legal.
+    /// Requests a move from the server agent on `seat`. Returns `None` if the reply is illegal.
     pub(super) fn ask(&mut self, i: usize, seat: Seat) -> Option<Action> {
         let policy = self.player(i, seat)?.clone();
         let mut legal = std::mem::take(&mut self.scratch);

@@ -148,7 +148,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Replays a snapshot with checked moves and returns the resulting row.
+    /// Replays a snapshot, checks every move, and returns the resulting row.
     pub(super) fn restore_row(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {

@@ -18,9 +18,10 @@ use crate::game::{CompleteGame, Nth, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
-/// An id that no game uses; replaces unparsable entries if illegal moves lose.
+/// An id that no game uses. Replaces ids beyond the range of `i32` and, under `OnIllegal::Lose`, unparsable entries.
 const ILLEGAL: i32 = i32::MAX;
-/// Placeholder for entries of a finished environment, in which every id is refused or every id is ignored.
+/// Placeholder for a text or document sent to a finished environment. Such an environment refuses all ids or ignores
+/// all ids, so the value has no effect.
 const ANY: i32 = 0;
 
 impl<G: CompleteGame> Envs<G> {

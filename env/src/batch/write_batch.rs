@@ -11,7 +11,7 @@ use super::{Layout, MaskForm, Observer};
 use crate::game::{CompleteGame, Seat, ToMove, Viewer};
 use crate::typed::box_state;
 
-/// Output columns for a list of views: one entry per view; empty if the form is not requested.
+/// Output columns for a list of views, with one entry per view. The column of a form that was not requested is empty.
 struct ViewColumns<'a> {
     obs: &'a mut [u8],
     info: &'a mut [u8],
@@ -56,7 +56,7 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Adds the views that the reply contains for row `i` to `eyes`.
+    /// Adds to `eyes` the views that the reply contains for row `i`.
     #[inline]
     fn look(&self, i: usize, eyes: &mut Vec<ViewRow>) {
         match self.config.observer {
@@ -75,7 +75,8 @@ impl<G: CompleteGame> Envs<G> {
         self.episodes.clear();
     }
 
-    /// Writes the rewards of row `i` since the client's last action; `now` has the current return of each seat.
+    /// Writes the rewards of row `i` since the client's last action; `now` contains the sum of each seat's rewards so
+    /// far.
     pub(super) fn write_reward(&mut self, i: usize, pos: usize, now: &[f64], out: &mut Batch) {
         let from = pos * now.len();
         if !self.step_rewards {
@@ -93,8 +94,8 @@ impl<G: CompleteGame> Envs<G> {
         out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
-    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already
-    /// written.
+    /// Writes the final rows of due environments, except the returns, which are already written. Called before the
+    /// environments are reset in the same step.
     pub(super) fn show_last(&mut self, out: &mut Batch) {
         let (mut last, mut eyes) = (std::mem::take(&mut self.last), std::mem::take(&mut self.eyes));
         eyes.clear();

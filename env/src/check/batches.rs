@@ -155,7 +155,7 @@ fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that the columns of a row agree with its state.
+/// Checks that the columns of every row agree with the state of the row's environment.
 fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let players = game.spec().players as usize;
     for observer in [Observer::Acting, Observer::All] {
@@ -216,7 +216,7 @@ fn transition(c: &Batch) -> Transition {
     }
 }
 
-/// Returns true if the only row has ended.
+/// Returns true if the episode of a batch's only row has ended.
 fn is_over(c: &Batch) -> bool {
     c.terminated.get(0) == Some(1) || c.truncated.get(0) == Some(1)
 }

@@ -277,7 +277,7 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Print::of(&*t).same(&print, "after refused moves")
 }
 
-/// Plays unchecked moves with random ids in range; must not panic.
+/// Plays unchecked moves with random ids in range, which must not panic.
 fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     let spec = s.spec();
     let mut t = s.boxed();

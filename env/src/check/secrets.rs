@@ -11,7 +11,8 @@ use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use ludex_protocol::Move;
 
-/// Checks that every state sampled from a view gives the viewer the same observations as the true state, in every form.
+/// Checks that every state sampled from a view gives the viewer the same observations as the true state, in every form
+/// of view.
 pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     for who in viewers(s) {

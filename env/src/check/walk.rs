@@ -32,7 +32,8 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
     })
 }
 
-/// Returns a move of `seat`: a move from `propose`, else a sampled document (not always), else a random id.
+/// Returns a move of `seat`. Uses the move from `propose` if there is one; otherwise a sampled document half of the
+/// time, and otherwise a random legal id.
 fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
@@ -119,7 +120,7 @@ fn ended(s: &dyn DynState) -> Result<(), Fault> {
     }
 }
 
-/// Checks that replaying the record visits the same positions.
+/// Checks that replaying `history` visits the positions recorded in `marks`.
 fn replayed(game: &GameRef, history: &[Event], marks: &[(usize, Print)]) -> Result<(), Fault> {
     let mut s = game.start();
     let mut marks = marks.iter();

@@ -66,7 +66,7 @@ pub type PresetText = (&'static str, &'static str, &'static str);
 pub struct Alias {
     /// The name accepted in game strings.
     pub name: &'static str,
-    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if the parameters are identical.
+    /// Conversion of the alias's parameters to the game's parameters. Use `Ok` if both have the same parameters.
     pub map: fn(Params) -> Result<Params, ParamError>,
 }
 
@@ -86,9 +86,9 @@ pub struct GameInfo {
     pub title: &'static str,
     /// The game's documentation page in Markdown, whose first line is the title.
     pub page: &'static str,
-    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the
-    /// rules, then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default:
-    /// empty, which uses the page as the manual.
+    /// Template of the manual for players (`<id>.j2`; see `docs/adding-a-game.md`), rendered with the parameters. The
+    /// manual contains the rules, then `## Moves` with the notation of moves, then `## Position` with the format of
+    /// positions. Default: empty; the page then serves as the manual.
     pub manual: &'static str,
     /// Version of the rules; increase it with every change of behavior. Default: 1.
     pub rules: u32,
@@ -106,8 +106,8 @@ pub struct GameInfo {
     /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
-    /// True if the marks contain the score of every hand of an episode as `hand_score`. Blocks of many entrants are
-    /// then ranked by hands. Default: false.
+    /// True if the marks contain the score of every hand of an episode as `hand_score`. The metric `wall_points` then
+    /// ranks the entrants of a block by hand. Default: false.
     pub hand_scores: bool,
     /// Role names of the teams, indexed by team number; see [`GameMarks::teams`](super::GameMarks::teams). Default:
     /// none.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Game, Marks, ParsedMove, Seat};
 
-/// Counts of moves for metrics, teams, and queries about the rules.
+/// Marks for metrics, teams, and queries about the rules.
 pub trait GameMarks: Game {
     /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a
     /// record is replayed. Every mark must be declared in [`GameInfo::marks`](super::GameInfo::marks). Default: none.

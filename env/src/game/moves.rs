@@ -9,7 +9,7 @@ use super::sinks::Short;
 use super::{Action, Find, Game, MaskSink, Nth, Outcomes, ParsedMove, Seat};
 use crate::draw::Stream;
 
-/// Chance, joint moves and documents, and queries of legal actions that a game can implement faster than
+/// Chance, joint moves and documents, and queries of legal actions, which a game can implement faster than through
 /// [`legal`](Game::legal).
 pub trait GameMoves: Game {
     /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: uses
@@ -43,9 +43,9 @@ pub trait GameMoves: Game {
         let ids: SmallVec<[Action; 16]> = joint.iter().map(id).collect();
         self.play_together_unchecked(s, &ids);
     }
-    /// Parses a submission of `seat`: a document that fits the schema of the turn (see
-    /// [`Facts::proposals`](super::Facts::proposals)), or an utterance, which is a JSON string that names no action.
-    /// Default: refuses everything.
+    /// Parses a submission of `seat`. The submission is either a document that fits the schema of the turn (see
+    /// [`Facts::proposals`](super::Facts::proposals)) or an utterance: a JSON string that names no action. Default:
+    /// refuses everything.
     ///
     /// # Errors
     /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an

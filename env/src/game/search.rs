@@ -18,7 +18,7 @@ pub trait GameSearch: Game {
     }
     /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first. Search follows these legal
     /// actions, such as captures and replies to threats, beyond its depth limit before it evaluates a position. Returns
-    /// true if the seat may also decline all of them and accept the evaluation. Default: none, true.
+    /// true if the seat may also decline all of them and accept the evaluation. Default: adds none and returns true.
     fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
         true
     }

@@ -54,7 +54,7 @@ impl ActionSink for Find {
     }
 }
 
-/// A list that stays off the heap up to 64 actions.
+/// A list that needs no heap allocation for up to 64 actions.
 #[derive(Default)]
 pub(super) struct Short(pub(super) SmallVec<[Action; 64]>);
 

@@ -14,12 +14,12 @@ pub trait GameText: GameMoves {
     fn outcome_text(&self, _s: &Self::State, a: Action) -> String {
         a.to_string()
     }
-    /// Returns the name of the current phase, for games with several. Default: `None`.
+    /// Returns the name of the current phase, in games with several phases. Default: `None`.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None
     }
-    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose
-    /// text matches, ignoring case and surrounding blanks.
+    /// Returns the action in `legal` that `text` names, in any notation common for the game. Default: the action with
+    /// this text, ignoring case and surrounding whitespace.
     fn parse(&self, view: &Self::View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))

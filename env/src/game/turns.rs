@@ -52,7 +52,8 @@ pub enum ToMove {
 }
 
 impl ToMove {
-    /// Returns OpenSpiel's player id: the seat (0 or greater), -1 chance, -2 simultaneous, -4 terminal.
+    /// Returns OpenSpiel's player id: the seat (0 or greater), -1 for chance, -2 for simultaneous moves, and -4 at the
+    /// end.
     pub const fn code(self) -> i8 {
         match self {
             ToMove::Seat(s) => s as i8,

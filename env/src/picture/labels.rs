@@ -25,7 +25,7 @@ pub fn seat_panel(sketch: &mut Sketch, area: [i32; 4], name: &str, acts: bool) {
     sketch.bold(paint, TextAnchor::Start, [x + 12, y + 16], 13, &short(name, (width / 8) as usize));
 }
 
-/// Draws a small rounded label with `text`, centered at `at`.
+/// Draws a small rounded label with `text`, centered at `[x, y]`.
 pub fn tag(sketch: &mut Sketch, [x, y]: [i32; 2], ground: Paint, ink: Paint, text: &str) {
     let width = 14 + 8 * text.chars().count() as i32;
     sketch.rect(fill(ground), [x - width / 2, y - 11, width, 22], 11);
@@ -40,14 +40,15 @@ pub fn button(sketch: &mut Sketch, area: [i32; 4], cell: &str, text: &str) {
     sketch.cell(cell, area);
 }
 
-/// Draws lines of text at intervals of `step`, the first centered vertically at `at`.
+/// Draws lines of text that start at `x`. The first line is vertically centered at `y`, and each line is `step` units
+/// below the previous one.
 pub fn lines<S: AsRef<str>>(sketch: &mut Sketch, [x, y]: [i32; 2], size: i32, step: i32, lines: &[S]) {
     for (k, text) in lines.iter().enumerate() {
         sketch.text(Paint::Ink, TextAnchor::Start, [x, y + k as i32 * step], size, text.as_ref());
     }
 }
 
-/// Returns `text`, shortened to `most` characters with `...` at the end if it is longer.
+/// Returns `text`, truncated to `most` characters. A truncated text ends with `...`, which the limit includes.
 pub fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -55,7 +56,7 @@ pub fn short(text: &str, most: usize) -> String {
     }
 }
 
-/// Splits `text` into lines of at most `most` characters, at blanks if possible.
+/// Splits `text` into lines of at most `most` characters, at spaces if possible.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let most = most.max(8);
     let mut out = Vec::new();

@@ -114,7 +114,7 @@ impl Sketch {
         self.letters(paint, anchor, [x, y], size, true).text(text);
     }
 
-    /// Draws a monospaced text that starts at `x` and preserves blanks.
+    /// Draws a monospaced text that starts at `at` and preserves spaces.
     pub(super) fn mono(&mut self, paint: Paint, at: [i32; 2], size: i32, text: &str) {
         self.body.push_str("<g font-family=\"ui-monospace,monospace\" style=\"white-space:pre\">");
         self.text(paint, TextAnchor::Start, at, size, text);
@@ -180,6 +180,6 @@ fn placed(element: Element<'_>, [x, y, width, height]: [i32; 4]) -> Element<'_> 
     element.with("x", x).with("y", y).with("width", width.max(0)).with("height", height.max(0))
 }
 
-/// Cells are invisible unless marked.
+/// Style of the clickable cells, which are invisible except those of the last move.
 const CELLS: &str = ".ludex .cell{fill:none;pointer-events:all}.ludex .last{stroke:var(--ludex-last,#e8590c);\
 stroke-width:3;rx:4px}@media(prefers-color-scheme:dark){.ludex .last{stroke:var(--ludex-last,#ffa94d)}}";

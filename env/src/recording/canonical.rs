@@ -17,7 +17,7 @@ const DIGITS: usize = 15;
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Members of the objects in progress, innermost last.
+    /// Members of the objects being read; those of the innermost object are last.
     members: Vec<Member<'a>>,
     /// Scratch buffer for sorting.
     spare: Vec<u8>,
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips white space, then consumes `byte` if it follows. Returns true if it did.
+    /// Skips white space. Then, if the next byte is `byte`, consumes `byte` and returns true.
     fn take(&mut self, byte: u8) -> bool {
         self.skip_space();
         let here = self.peek() == Some(byte);
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Consumes `text` if it follows exactly. Returns true if it did.
+    /// Consumes `text` and returns true if the rest of the input starts with `text`.
     pub(super) fn literal(&mut self, text: &str) -> bool {
         let here = self.text.as_bytes()[self.at..].starts_with(text.as_bytes());
         self.at += if here { text.len() } else { 0 };
@@ -256,7 +256,7 @@ fn is_whole(digits: &[u8]) -> bool {
 }
 
 /// Returns true if a number is certainly canonical. Different decimals of at most 15 digits are different doubles, so
-/// the shortest decimal is the text itself unless it ends with a zero. Numbers of at least one millionth have no
+/// the shortest decimal is the text itself unless the text ends with a zero. Numbers of at least one millionth have no
 /// exponent in canonical form.
 fn is_plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);

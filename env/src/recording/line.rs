@@ -103,13 +103,13 @@ fn event(text: &str) -> Option<RecordEvent> {
 pub enum Keep {
     /// Complete events, including all notes.
     All,
-    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the
-    /// digest.
+    /// Events, but without the notes of moves that have neither tries nor a document. Much faster than
+    /// [`All`](Keep::All). Omitted notes are still checked and covered by the digest.
     WithoutNotes,
 }
 
-/// Reads an event in the exact spelling of this program: a chance outcome, or a move without tries and documents.
-/// Nearly all events have this form. Appends the canonical form to `forms`; `spare` is a scratch buffer.
+/// Reads an event spelled exactly as this program writes events: a chance outcome, or a move without tries and
+/// documents. Nearly all events have this form. Appends the canonical form to `forms`; `spare` is a scratch buffer.
 fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec<u8>) -> Option<RecordEvent> {
     if scanner.literal("{\"kind\":\"chance\",\"action\":") {
         let event = RecordEvent::Chance(ChanceRecord { action: Some(scanner.whole()?) });
@@ -140,8 +140,8 @@ fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec
     Some(RecordEvent::Move(event))
 }
 
-/// Parses notes that are an object, to the extent that `keep` requires. Members with names that are not defined may
-/// have any value.
+/// Parses notes that are an object, to the extent that `keep` requires. Members that [`Notes`] does not define may have
+/// any value.
 fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     const NAMES: [&str; 4] = ["\"analysis\"", "\"emotion\"", "\"say\"", "\"tokens\""];
     if !text.starts_with('{') {

@@ -133,7 +133,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Replays a list of events without checking their `more`.
+    /// Replays a list of events without checking their fields `more`.
     pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
         let joint = vec![None; game.spec().players as usize];
         Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
