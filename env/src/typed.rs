@@ -66,7 +66,7 @@ impl<G: CompleteGame> TypedState<G> {
     fn illegal(&self, seat: Seat, a: Action) -> Refusal {
         let spec = &self.of.spec;
         if a >= spec.actions {
-            return refused(format!("{a} is not an action of {} (0..{})", G::INFO.id, spec.actions));
+            return refused(format!("{a} is not an action of {}; expected an id in 0..{}", G::INFO.id, spec.actions));
         }
         refused(self.game().why_not(&self.state, seat, a))
     }
@@ -204,7 +204,8 @@ impl<G: CompleteGame> DynState for TypedState<G> {
                     Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
                     Ok(a) => Err(self.illegal(seat, a)),
                     Err(_) => {
-                        Err(refused(format!("{id} is not an action of {} (0..{})", G::INFO.id, self.of.spec.actions)))
+                        let (game, actions) = (G::INFO.id, self.of.spec.actions);
+                        Err(refused(format!("{id} is not an action of {game}; expected an id in 0..{actions}")))
                     }
                 };
             }

@@ -55,7 +55,8 @@ impl<G: CompleteGame> Envs<G> {
                 (format!("expected an outcome of the chance node, got {a}"), ids.into())
             }
             Some(_) if a < 0 || a as usize >= self.actions => {
-                (format!("{a} is not an action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))
+                let why = format!("{a} is not an action of {}; expected an id in 0..{}", spec.game, spec.actions);
+                (why, self.allowed(i, seat))
             }
             Some(p) => (self.of.game.why_not(&self.hot[i].state, p, a as u32), self.allowed(i, seat)),
         };

@@ -230,7 +230,7 @@ impl<G: CompleteGame> Envs<G> {
                     self.move_seat(0, seat, a);
                 }
             },
-            turn => return Err(format!("expected the mover {}, got {who}", turn.code())),
+            turn => return Err(format!("mover: expected {}, got {who}", turn.code())),
         }
         Ok(())
     }

@@ -139,7 +139,7 @@ impl<G: CompleteGame> Envs<G> {
         let n = rows.len();
         if actions.len() != n * width {
             let message =
-                format!("expected {} actions ({n} environments of {width}), got {}", n * width, actions.len());
+                format!("expected {} actions ({n} environments with {width} each), got {}", n * width, actions.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("actions");
             return Err(e.got(actions.len()).allowed(n * width));
         }
@@ -179,7 +179,8 @@ impl<G: CompleteGame> Envs<G> {
     ) -> Result<(), Refusal> {
         let (width, n) = (self.width(), rows.len());
         if moves.len() != n * width {
-            let message = format!("expected {} moves ({n} environments of {width}), got {}", n * width, moves.len());
+            let message =
+                format!("expected {} moves ({n} environments with {width} each), got {}", n * width, moves.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("moves");
             return Err(e.got(moves.len()).allowed(n * width));
         }
@@ -261,8 +262,10 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         let config = BatchConfig { seats, ..self.config.clone() };
         let left = client_seats(&config, self.players);
         if left != self.client_seats {
-            let message =
-                format!("expected {} seats for the client, got {left}: open another environment", self.client_seats);
+            let message = format!(
+                "expected {} seats for the client, got {left}; to change this number, open another environment",
+                self.client_seats
+            );
             let e = Refusal::new(ErrorCode::BadField, message).path("seats");
             return Err(e.got(left).allowed(self.client_seats));
         }
@@ -357,7 +360,7 @@ impl<G: CompleteGame> DynBatch for Envs<G> {
         for (pos, item) in items.enumerate() {
             self.config.pause()?;
             replayed.push(self.restore_row(rows.at(pos), &item?).map_err(|why| {
-                let message = format!("snapshot {pos} does not replay: {why}");
+                let message = format!("cannot replay snapshot {pos}: {why}");
                 Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
             })?);
         }

@@ -239,7 +239,9 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             step(&mut *batch, &row, &mut out)?;
             if over {
                 let still = out.reward.iter().all(|r| r == 0.0) && out.length.get(0) == Some(0);
-                law(still, || format!("next-step reset: expected an empty step, got {:?}", transition(&out)))?;
+                law(still, || {
+                    format!("next-step reset: expected no rewards and length 0, got {:?}", transition(&out))
+                })?;
                 continue;
             }
             let t = transition(&out);

@@ -124,7 +124,7 @@ fn pictures(s: &dyn DynState) -> Result<(), Fault> {
         for a in s.legal_list(seat) {
             let Some(gesture) = view.gesture(seat, a) else { continue };
             let there = !gesture.0.is_empty() && gesture.0.iter().all(|cell| cells.contains(cell.as_str()));
-            law(there, || format!("the gesture {gesture:?} of {a} touches cells that are not in the picture"))?;
+            law(there, || format!("the gesture {gesture:?} of action {a} has cells that are not in the picture"))?;
             meant.entry(gesture).or_default().push(a);
         }
         for (gesture, all) in meant.iter().filter(|(_, all)| all.len() > 1) {
@@ -150,7 +150,7 @@ fn arrays(s: &dyn DynState) -> Result<(), Fault> {
         for (what, t, read) in both {
             let Some(t) = t else { continue };
             let values = read(s, who, 0);
-            same(&values, &read(s, who, 0xa5), || format!("{what} of {who:?} over other bytes"))?;
+            same(&values, &read(s, who, 0xa5), || format!("{what} of {who:?}, written over other bytes"))?;
             let inside = |v: f64| (t.low..=t.high).contains(&v);
             let out = values.iter().find(|&&v| t.bytes() == t.len() && !inside(f64::from(v)));
             law(out.is_none(), || format!("{what} of {who:?} contains {out:?}, outside {}..={}", t.low, t.high))?;
@@ -178,7 +178,7 @@ fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(),
         let value = view.value();
         let text = serde_json::to_string(&value).map_err(|e| e.to_string())?;
         let back = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let read = game.read_view(&back).map_err(|e| format!("the view {} did not deserialize: {e}", value))?;
+        let read = game.read_view(&back).map_err(|e| format!("cannot deserialize the view {value}: {e}"))?;
         same(&read.value(), &value, || "deserialized view".into())?;
         same(&read.text(), &view.text(), || "text of a deserialized view".into())?;
         let world = read.world(rng);
@@ -302,7 +302,11 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
         let first = s.promising(seat, &mut promising);
         let may_leave = s.noisy(seat, &mut noisy);
         law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
-            format!("{} legal actions: got {} search moves, prefix {first}", legal.len(), promising.len())
+            format!(
+                "{} legal actions: got {} search moves, of which the first {first} are in fixed order",
+                legal.len(),
+                promising.len()
+            )
         })?;
         law(may_leave || !noisy.is_empty(), || {
             "expected a quiescence move or permission to decline, got neither".into()
@@ -317,7 +321,7 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     for seat in 0..spec.players as Seat {
         let guess = s.evaluate(seat);
         law(guess.is_none_or(|v| (spec.min_return..=spec.max_return).contains(&v)), || {
-            format!("evaluation of seat {seat}: expected a value within the returns, got {guess:?}")
+            format!("evaluation of seat {seat}: expected a value within the bounds of returns, got {guess:?}")
         })?;
     }
     Ok(())

@@ -103,9 +103,13 @@ fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<
     for ((by, a), seen) in moves.into_iter().zip(seen) {
         let Some(a) = a else { continue };
         let own = by.is_some_and(|p| who == Viewer::Seat(p));
-        law(seen.action.is_none_or(|id| id == a), || format!("{who:?} sees {:?} where {a} was played", seen.action))?;
-        law(!(own || perfect) || seen.action == Some(a), || format!("{who:?} does not see {a}, played by {by:?}"))?;
-        law(seen.action.is_none() || seen.text.is_some(), || format!("{who:?} sees {a} without a text"))?;
+        law(seen.action.is_none_or(|id| id == a), || {
+            format!("{who:?} sees action {:?} where action {a} was played", seen.action)
+        })?;
+        law(!(own || perfect) || seen.action == Some(a), || {
+            format!("{who:?} does not see action {a}, played by {by:?}")
+        })?;
+        law(seen.action.is_none() || seen.text.is_some(), || format!("{who:?} sees action {a} without a text"))?;
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
     }
     let moves = history.iter().filter(|e| !matches!(e, Event::Chance(_))).count();
     law(moves <= spec.max_length as usize, || {
-        format!("expected at most max_length {} moves, got {moves}", spec.max_length)
+        format!("expected at most {} moves (`max_length`), got {moves}", spec.max_length)
     })?;
     ended(&*s)?;
     replayed(game, &history, &marks)
@@ -113,8 +113,8 @@ fn ended(s: &dyn DynState) -> Result<(), Fault> {
             law(returns.windows(2).all(|w| w[0] == w[1]), || format!("returns {returns:?} are not identical"))
         }
         Utility::ConstantSum => {
-            let (low, high) = (spec.min_return, spec.max_return);
-            law(sum >= low && sum <= high * returns.len() as f64, || format!("returns {returns:?} sum to {sum}"))
+            let (low, high) = (spec.min_return, spec.max_return * returns.len() as f64);
+            law(sum >= low && sum <= high, || format!("returns {returns:?} sum to {sum}, outside {low}..={high}"))
         }
         Utility::GeneralSum => Ok(()),
     }
