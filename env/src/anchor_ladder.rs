@@ -186,7 +186,7 @@ mod tests {
     const PAGE: &str = "# A game\n\n## Anchors\n\nTwo of them.\n\n## Versions\n\n2. Now.\n";
 
     #[test]
-    fn written_table_parses_back() {
+    fn ratings_are_read_only_from_matching_table() {
         let page = table("a(n=1)", 100.4).on(PAGE).unwrap();
         assert!(page.starts_with("# A game\n\n## Anchors\n\nTwo of them.\n\n<!-- ladder a(n=1)@2/"), "{page}");
         assert!(page.ends_with("<!-- end of ladder -->\n\n## Versions\n\n2. Now.\n"), "{page}");

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn draw_equals_block_after_skip_and_reseed() {
+    fn draws_equal_chacha_blocks_after_skip_and_reseed() {
         let mut draw = Draw::new("hanabi", 3, 5);
         let key = draw.other("chance");
         let mut k = 0;

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn put_bits_fills_any_number_of_cells() {
+    fn put_bits_writes_up_to_64_cells() {
         let bits = 0x9e37_79b9_7f4a_7c15;
         for n in 0..=64 {
             let mut out = vec![0xa5; n];

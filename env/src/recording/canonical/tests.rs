@@ -48,7 +48,7 @@ fn canonical_text_matches_canonical_values() {
 }
 
 #[test]
-fn scanner_returns_none_for_uncertain_text() {
+fn scanner_returns_none_for_invalid_or_unsupported_text() {
     for text in [
         "",
         "+1",
