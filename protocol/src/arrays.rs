@@ -101,8 +101,8 @@ impl<T: Element> Column<T> {
 impl Mask {
     /// Returns the mask as an array of shape `[rows, actions]`, true for legal actions. Accepts every mask encoding.
     ///
-    /// `rows` is the number of environments, times the number of players with `observer = all`. `actions` is the game's
-    /// number of action ids.
+    /// `rows` is the number of environments; with `observer = all`, the number of environments times the number of
+    /// players. `actions` is the game's number of action ids.
     ///
     /// # Errors
     /// Fails if the shape of the mask is not `[rows, actions]`.

@@ -53,9 +53,9 @@ impl Encoding {
     /// JSON).
     ///
     /// # Errors
-    /// Fails with `bad_frame` if the frame is not exactly one value of the encoding, and with `bad_message` if the
-    /// value is not a map or its `id` is missing or invalid. Other codes are `unknown_type`, `too_deep`, and
-    /// `bad_field` or `bad_seed` with the `path`.
+    /// Fails with `bad_frame` if the frame is not exactly one value of the encoding. Fails with `bad_message` if the
+    /// value is not a map, or if the `id` is missing or invalid. Other codes are `unknown_type` and `too_deep`, and
+    /// `bad_field` and `bad_seed`, which have a `path`.
     pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }

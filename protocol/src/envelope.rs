@@ -39,7 +39,7 @@ pub(crate) struct Envelope<'a, M> {
     pub id_name: &'static str,
     /// Value of the id field, if present.
     pub id: Option<Id>,
-    /// Message whose fields follow.
+    /// Message, whose fields are written after the id field.
     pub message: &'a M,
 }
 

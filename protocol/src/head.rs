@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// The result of the first pass. Filled while the pass runs, so it may be complete even if the pass fails.
+/// The result of the first pass. Filled while the pass runs, so the result may be complete even if the pass fails.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     id_name: &'static str,

@@ -131,11 +131,11 @@ macro_rules! messages {
         }
 
         impl $side {
-            /// All values of `type`, in the order of the list.
+            /// All values of `type`, in the order of the enum's variants.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
-            /// Types of the possible replies to each message type, in the order of the list; empty for messages that
-            /// get no reply.
+            /// Types of the possible replies to each message type, in the order of the enum's variants. Empty for
+            /// messages that get no reply.
             pub const REPLIES: [&'static [&'static str]; Self::TYPES.len()] = [$(<$body as Message>::REPLIES),*];
 
             /// Returns the value of `type`.

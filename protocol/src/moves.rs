@@ -7,7 +7,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A move as submitted by an agent. The game interprets it.
+/// A move as submitted by an agent, before the game interprets the move.
 ///
 /// `Option<Move>` represents an optional move; `None` is `null` on the wire.
 #[derive(Clone, Debug, PartialEq)]

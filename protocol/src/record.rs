@@ -175,7 +175,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Returns true if a rated match that ends for this reason counts.
+    /// Returns true if a rated match that ends for this reason counts for ratings.
     pub const fn counts(self) -> bool {
         !matches!(self, EndReason::NoShow | EndReason::InfraError | EndReason::Aborted)
     }
@@ -252,7 +252,7 @@ pub struct RefusedMove {
     pub proposal: Option<Value>,
     /// Reason of the refusal.
     pub code: ErrorCode,
-    /// Flaws of the document.
+    /// Issues found in the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
     /// Thinking time in milliseconds.
@@ -389,8 +389,8 @@ pub struct Footer {
     /// Milliseconds for which the server was stalled and could not receive messages; excluded from the clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
-    /// Baseline return of each seat: the server's opponent plays every seat with the same seed. Recorded if each match
-    /// of the agent has a different seed.
+    /// Baseline for each seat: the return in a mirror match, in which the server's opponent plays every seat with the
+    /// same seed. Recorded if each match of the agent has a different seed.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -517,7 +517,7 @@ impl RecordParts {
         Ok(parts)
     }
 
-    /// Converts to the typed form.
+    /// Converts the parts to a typed record.
     ///
     /// # Errors
     /// Fails if a field is missing or invalid; the message names the event.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ClientBody;
 use crate::envelope::Message;
 
-/// `ack`: acknowledges the messages of a match up to `seq`, which the server may then discard. Optional; gets no reply.
+/// `ack`: acknowledges the messages of a match up to `seq`, so that the server may discard these messages. Optional;
+/// gets no reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ack {

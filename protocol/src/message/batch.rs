@@ -160,8 +160,8 @@ impl Ragged {
 /// The legal actions of the rows of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// One byte per action (`mask = "u1"`: R x A), or one bit (`mask = "bits"`: R x ceil(A/8), least significant
-    /// first), as requested in `open`.
+    /// One byte per action (`mask = "u1"`, shape R x A) or one bit per action (`mask = "bits"`, shape R x ceil(A/8),
+    /// least significant bit first).
     Dense(Column<u8>),
     /// Offsets and ids (`mask = "ids"`).
     Ids(Ragged),

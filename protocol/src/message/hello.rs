@@ -20,7 +20,7 @@ pub struct Hello {
     /// Access token, unless sent in the `Authorization` header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Identity of the agent; a client without it has no name for ratings.
+    /// Identity of the agent. A client without an identity has no name for ratings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     /// Session to resume; absent: a new session.

@@ -110,7 +110,8 @@ pub struct Join {
     /// once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Vec<String>>,
-    /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j (P players).
+    /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j, where P is the number
+    /// of players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
     /// Maximum number of simultaneous matches.

@@ -11,7 +11,7 @@ use crate::serde_helpers::or_default;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matches {
-    /// Matches that meet the conditions, newest first.
+    /// Matches that meet the conditions of the request, newest first.
     pub matches: Vec<MatchEntry>,
 }
 

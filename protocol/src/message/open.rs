@@ -19,9 +19,9 @@ pub enum Rotate {
     /// No rotation: entries keep their seats.
     #[default]
     None,
-    /// In episode e, entry (k + e) mod P of the list plays seat k.
+    /// In episode e, seat k is played by entry (k + e) mod P of `seats`, where P is the number of seats.
     Cycle,
-    /// Like `cycle`, with a random shift drawn from the episode's key.
+    /// Like `cycle`, but with a random shift instead of e, drawn from the episode's key.
     Random,
 }
 
@@ -42,7 +42,7 @@ pub enum ChanceBy {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Autoreset {
-    /// The next step starts a new episode and ignores its action.
+    /// The next step ignores the submitted action and starts a new episode.
     #[default]
     NextStep,
     /// The step that ends an episode also starts the next episode.

@@ -17,9 +17,9 @@ pub enum RunReason {
     /// All matches of the plan were played.
     #[default]
     Done,
-    /// The agent withdrew. Its unfinished matches are lost.
+    /// The agent withdrew and lost its unfinished matches.
     Withdrawn,
-    /// The deadline of the run passed. The agent's unfinished matches are lost.
+    /// The deadline of the run passed, and the agent lost its unfinished matches.
     Deadline,
 }
 

@@ -19,7 +19,8 @@ pub struct StepEnvs {
     /// Indices of the environments to step; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Action ids: one per environment, or one per environment and seat; -1: no action.
+    /// Action ids; -1: no action. One per environment or, in games with joint moves of which the client plays several
+    /// seats, one per environment and seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Column<i32>>,
     /// Moves as ids, texts and documents; `null`: no move.

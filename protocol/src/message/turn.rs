@@ -73,7 +73,7 @@ pub struct TurnFrame {
     /// Views of the state for the seat.
     #[serde(default, deserialize_with = "or_default")]
     pub view: SeatView,
-    /// Name of the phase, in games with several.
+    /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Key, in the spec's `proposals`, of the schema for documents in this turn; absent: documents are not accepted.

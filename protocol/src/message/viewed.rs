@@ -33,7 +33,7 @@ pub struct Viewed {
     /// Ids of the texts in the request's `parse`; `null` for a text that is not an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<Vec<Option<u32>>>,
-    /// Name of the phase, in games with several.
+    /// Name of the current phase, in games with several phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Key, in the spec's `proposals`, of the schema for documents of the seat. Absent: the seat does not act, or

@@ -6,7 +6,7 @@ use super::ClientBody;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `withdraw`: permanently ends the agent's run. Its unfinished matches are lost.
+/// `withdraw`: permanently ends the agent's run. The agent loses its unfinished matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Withdraw {

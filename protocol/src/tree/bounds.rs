@@ -15,7 +15,7 @@ struct LimitExcess {
 
 impl Node<'_> {
     /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry
-    /// per environment. Their texts are packed columns or snapshots, which this check does not limit.
+    /// per environment. The texts of `bulk` messages are packed columns or snapshots, which this check does not limit.
     pub fn limit_excess(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
         let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
         let (list, text) = (list as usize, text as usize);

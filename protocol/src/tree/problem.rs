@@ -43,7 +43,7 @@ impl FieldError {
         FieldError(Box::new(FieldErrorBody { message: message.to_owned(), way, ..FieldErrorBody::default() }))
     }
 
-    /// Creates the error for a value of the wrong type where one of `words` is expected.
+    /// Creates the error for a value that should be one of `words` but has the wrong type.
     pub fn expected_word(words: &'static [&'static str]) -> Self {
         let message = format!("expected one of {}", words.join(", "));
         FieldError(Box::new(FieldErrorBody { message, allowed: Some(words), ..FieldErrorBody::default() }))

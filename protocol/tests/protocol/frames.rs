@@ -75,7 +75,7 @@ fn golden_frames_round_trip_in_both_encodings() {
 /// Maps that the page abbreviates. Their encoded forms also contain the defaults.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
-/// Removes fields from an encoded map that are not in the abbreviated map of the page.
+/// Removes from an encoded map all fields that the page's abbreviated map omits.
 fn shorten(written: &mut Value, shown: &Value) {
     for name in SHORTENED {
         if let (Some(Value::Object(written)), Some(Value::Object(shown))) = (written.get_mut(name), shown.get(name)) {
