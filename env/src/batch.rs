@@ -47,7 +47,7 @@ pub type SeatPolicy = Option<Arc<dyn Policy>>;
 pub struct BatchConfig {
     /// Number of environments, at least 1.
     pub count: usize,
-    /// One entry per seat; empty: the client plays every seat.
+    /// Policies of the seats, in seat order; empty if the client plays every seat.
     pub seats: Vec<SeatPolicy>,
     /// Rotation of the entries of `seats` from episode to episode.
     pub rotate: Rotate,
@@ -104,7 +104,7 @@ pub enum ResetSeeds {
     Continue,
     /// Base seed: environment i uses the base seed + i.
     Base(u64),
-    /// One seed per listed environment, in list order.
+    /// One seed for each environment to reset, in the order of `rows`.
     Each(Vec<u64>),
 }
 

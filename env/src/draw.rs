@@ -110,7 +110,7 @@ pub fn scale(u: u64, n: u64) -> u64 {
     ((u128::from(u) * u128::from(n)) >> 64) as u64
 }
 
-/// Chance of one episode, identified by game, seed and episode number, with the number of draws made so far.
+/// Source of chance for one episode: the game, seed and episode number, and the number of draws made so far.
 #[derive(Clone, Debug)]
 pub struct Draw {
     game: &'static str,
@@ -127,7 +127,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Creates the chance of episode `episode` of `game` under `seed`, before any draw.
+    /// Creates the source of chance for one episode of `game` under `seed`, before any draw.
     pub fn new(game: &'static str, seed: u64, episode: u64) -> Self {
         Draw { game, seed, episode, next: 0, text: None, key: None, ahead: [0; AHEAD], end: 0 }
     }

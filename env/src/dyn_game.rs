@@ -55,7 +55,7 @@ pub trait DynGame: Send + Sync {
 /// A reference-counted game, cheap to clone.
 pub type GameRef = Arc<dyn DynGame>;
 
-/// The type-erased form of a typed game.
+/// Implementation of [`DynGame`] for a typed game.
 pub(crate) struct TypedGame<G: CompleteGame> {
     pub(crate) of: Arc<Loaded<G>>,
     /// Function that loads the game with different parameters.

@@ -71,7 +71,7 @@ impl<'a> Element<'a> {
         self
     }
 
-    /// Adds classes, unless the text is empty.
+    /// Adds the classes in `class`, unless `class` is empty.
     pub fn class(self, class: &str) -> Element<'a> {
         if class.is_empty() { self } else { self.with("class", class) }
     }
@@ -99,7 +99,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Completes an element with a tooltip, unless the text is empty.
+    /// Completes an element with a tooltip, or without content if `tip` is empty.
     pub fn tip(self, tip: &str) {
         if tip.is_empty() {
             return self.end();

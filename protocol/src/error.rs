@@ -96,7 +96,7 @@ impl ErrorCode {
         self.into()
     }
 
-    /// Returns the party at fault by default.
+    /// Returns the default of [`Refusal::fault`]: the party that usually causes the error.
     pub const fn fault(self) -> Fault {
         match self {
             ErrorCode::Draining | ErrorCode::Internal => Fault::Server,

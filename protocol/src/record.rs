@@ -57,7 +57,7 @@ pub struct Clock {
     /// Replacement for `move_ms` in the seat's first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
-    /// Limit on the whole episode, in milliseconds.
+    /// Time limit of the whole episode, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episode_ms: Option<u64>,
 }

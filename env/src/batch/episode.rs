@@ -328,7 +328,7 @@ impl<G: CompleteGame> Envs<G> {
         self.hot[i].episode = draw.episode() as u32;
     }
 
-    /// Resets row `i` to the initial state. The caller then calls [`Envs::advance`], which sets the party to move.
+    /// Resets row `i` to the initial state. The caller must then call [`Envs::advance`], which sets the party to move.
     #[inline]
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;

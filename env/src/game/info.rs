@@ -46,7 +46,7 @@ pub struct Facts {
     pub proposals: Option<BTreeMap<String, Value>>,
 }
 
-/// The unit of play that compares two agents of an anchor ladder.
+/// The unit of play in which two agents of an anchor ladder are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// One episode, scored as a win, draw or loss.
@@ -94,13 +94,13 @@ pub struct GameInfo {
     pub rules: u32,
     /// Least and greatest number of seats over all parameters. Default: two seats.
     pub players: [u32; 2],
-    /// Presets in display order. The first one, if any, names the default parameters. Default: none.
+    /// Presets in display order. The first preset, if any, is a name for the default parameters. Default: none.
     pub presets: &'static [PresetText],
     /// Names of this game in other programs. Default: none.
     pub aliases: &'static [Alias],
     /// The anchor ladder, as `(level, bot, agent spec)`; level 0 is `random`. Default: level 0 only.
     pub ladder: &'static [(u32, u32, &'static str)],
-    /// The unit of play that compares agents of the ladder. Default: one episode.
+    /// The unit of play in which agents of the ladder are compared. Default: one episode.
     pub unit: Unit,
     /// Documentation of everything that [`GameMarks`](super::GameMarks) counts, printed on the game's page under
     /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`

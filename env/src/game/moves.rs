@@ -62,7 +62,7 @@ pub trait GameMoves: Game {
     /// Applies a document that [`parse_document`](GameMoves::parse_document) returned as [`ParsedMove::Document`].
     /// Default: no change.
     fn play_document(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
-    /// Returns the default move for games that need no randomness for it. Default: the first legal action.
+    /// Returns the default move, for games whose default move needs no randomness. Default: the first legal action.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
         let mut first = Nth { left: 0, kept: None };
         self.legal(s, seat, &mut first);

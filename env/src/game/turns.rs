@@ -43,7 +43,7 @@ impl SeatSet {
 pub enum ToMove {
     /// A single seat, which moves alone.
     Seat(Seat),
-    /// Chance, which draws one of [`GameMoves::chance`](super::GameMoves::chance).
+    /// Chance, which draws one of the outcomes from [`GameMoves::chance`](super::GameMoves::chance).
     Chance,
     /// Several seats at once, in a joint move.
     Simultaneous(SeatSet),

@@ -60,8 +60,8 @@ pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// Appends the canonical JSON text of a move that has no document and no tries. `notes` is the canonical text of its
-/// notes.
+/// Appends the canonical JSON text of a move that has no document and no tries. `notes` is the canonical text of the
+/// move's notes.
 pub(super) fn write_move(m: &MoveRecord, notes: Option<&[u8]>, out: &mut Vec<u8>) {
     out.push(b'{');
     if let Some(action) = m.action {

@@ -50,7 +50,7 @@ pub struct Enrol {
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
-    /// Layout of the tensor: `ludex`, or a layout that the specs of all games in the run list.
+    /// Layout of the tensor: `ludex`, or a layout that is listed in the specs of all games of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
 }

@@ -117,7 +117,7 @@ pub struct Join {
     /// Maximum number of simultaneous matches.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub slots: u32,
-    /// Total number of matches; 0: until `leave`.
+    /// Total number of matches; 0: no limit until `leave`.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub count: u32,
     /// Views included in turns.

@@ -27,7 +27,7 @@ pub enum MatchFrame {
 }
 
 impl MatchFrame {
-    /// Returns the sequence number within the match for its viewer.
+    /// Returns the message's sequence number within the match for one viewer.
     pub fn seq(&self) -> u64 {
         match self {
             MatchFrame::MatchStart(frame) => frame.seq,
