@@ -37,10 +37,10 @@ pub fn game(game: &GameRef, seeds: Range<u64>) -> Result<(), Vec<String>> {
     game_with(game, seeds, &|_, _, _| None)
 }
 
-/// Checks a game like [`game`], with documents from `propose` as additional moves.
+/// Performs the checks of [`game`], with documents from `propose` as additional moves.
 ///
 /// # Errors
-/// Returns faults like [`game`].
+/// Returns at most ten faults, each a sentence with its location.
 pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Result<(), Vec<String>> {
     let name = &game.spec().string;
     let mut faults = Vec::new();

@@ -33,7 +33,8 @@ pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
 
 /// The text of an episode's key as a padded SHA-256 block (FIPS 180-4, 5.1.1), for texts of at most 55 bytes.
 ///
-/// A batch derives a key for every episode. The padded block avoids formatting and the buffers for longer texts.
+/// A batch derives a key for every episode. With a stored block, only the digits of the episode number are rewritten,
+/// and the text is neither formatted nor buffered again.
 #[derive(Clone, Debug)]
 struct KeyText {
     block: [u8; 64],
@@ -55,8 +56,8 @@ impl KeyText {
         KeyText { block, number: Some((head.len() as u8, text.len() as u8)) }
     }
 
-    /// Advances the text to the next episode. Returns false if the episode number gains a digit or the text does not
-    /// fit in the block; the caller must then build a new text.
+    /// Advances the text to the next episode. Returns false if the caller must build a new text, because the episode
+    /// number gains a digit or the text does not fit in the block.
     fn next(&mut self) -> bool {
         let Some((from, to)) = self.number else { return false };
         for digit in self.block[from.into()..to.into()].iter_mut().rev() {
@@ -89,7 +90,7 @@ pub fn block(key: &Key, k: u64) -> u64 {
     blocks(key, k)[0]
 }
 
-/// Number of blocks of one key computed together, which costs as much as computing one block.
+/// Number of blocks computed together under one key, at the cost of a single block.
 const AHEAD: usize = 4;
 
 /// Returns the first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
@@ -103,7 +104,7 @@ fn blocks(key: &Key, k: u64) -> [u64; AHEAD] {
     std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|b| bytes[64 * i + b])))
 }
 
-/// Maps a uniform 64-bit `u` to `0..n`: the high half of the 128-bit product `u * n`.
+/// Maps a uniform 64-bit number `u` to `0..n`. Returns the high half of the 128-bit product `u * n`.
 ///
 /// The bias is below `n / 2^64`. Returns 0 for `n = 0`.
 pub fn scale(u: u64, n: u64) -> u64 {

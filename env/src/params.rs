@@ -8,7 +8,7 @@ use ludex_protocol::error::{did_you_mean, nearest, truncate_text};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 
-/// An invalid game or parameter. `message` is for people, all other fields are for programs.
+/// The error for an invalid game or parameter. `message` is for people, all other fields are for programs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ParamError {
@@ -214,7 +214,7 @@ pub fn in_range<P: Serialize + JsonSchema>(params: &P) -> Result<(), ParamError>
     Ok(())
 }
 
-/// Deserializes a list of numbers from a JSON list or from OpenSpiel's text (`1;3;5;7` or `100 50`).
+/// Deserializes a list of numbers from a JSON list or from text in OpenSpiel's format (`1;3;5;7` or `100 50`).
 ///
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
 ///

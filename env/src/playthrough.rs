@@ -14,7 +14,7 @@ use crate::dyn_game::DynGame;
 use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 
-/// Longest game that is written completely, in moves and chance outcomes.
+/// Maximum length of a game that is written completely, in moves and chance outcomes.
 const WHOLE: usize = 2_000;
 
 /// Plays a random game under `seed` and returns it as text, up to `most` moves and chance outcomes. If more than `most`

@@ -77,7 +77,7 @@ impl Games {
         self.load_with(text, &Params::new())
     }
 
-    /// Loads a game like [`load`](Self::load); `more` overrides parameters of the string.
+    /// Loads a game in the same way as [`load`](Self::load); `more` overrides parameters of the string.
     ///
     /// # Errors
     /// Same as [`load`](Self::load).

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Opaque bytes of a message.
 ///
-/// Serialized as bin in binary formats and as base64 text (standard alphabet, padded) in human-readable formats. Every
-/// format can be deserialized from bytes, base64 text or a list of integers, because buffering in serde loses the
+/// Serialized as bin in binary formats and as base64 text (standard alphabet, padded) in human-readable formats. In
+/// every format, deserialization accepts bytes, base64 text and lists of integers, because buffering in serde loses the
 /// original format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);

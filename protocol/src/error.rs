@@ -73,7 +73,7 @@ pub enum ErrorCode {
     UnknownMatch,
     /// The seat belongs to a different session.
     NotYourSeat,
-    /// The seat is not to move, or `turn` or `try` is greater than the current one.
+    /// The seat is not to move, or `turn` or `try` is greater than the current value.
     NotYourTurn,
     /// The turn already has an accepted move.
     StaleTurn,

@@ -323,7 +323,7 @@ pub struct Header {
     pub ludex: u32,
     /// Id of the episode; equal to the match id for a match.
     pub episode: String,
-    /// Episode number as used in the chance key; 0 for a match.
+    /// Number of the episode under its seed, from which the key of the chance draws is derived; 0 for a match.
     #[serde(default, deserialize_with = "or_default")]
     pub number: u32,
     /// Special conditions of the episode, e.g. `peek`.

@@ -53,7 +53,7 @@ impl Tensor {
         Tensor { d: T::DTYPE, s: shape.to_vec(), b: pack(values) }
     }
 
-    /// Returns the number of elements that the shape implies; `None` if it overflows `usize`.
+    /// Returns the number of elements that the shape implies; `None` if the number overflows `usize`.
     pub fn elements(&self) -> Option<usize> {
         self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }

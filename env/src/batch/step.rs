@@ -170,7 +170,8 @@ impl<G: CompleteGame> Envs<G> {
         }
     }
 
-    /// Steps with texts and documents: parses every entry before any environment moves, then continues as with ids.
+    /// Steps with texts and documents: parses every entry before any environment moves, then continues like a step with
+    /// ids.
     pub(super) fn step_moves(
         &mut self,
         rows: Rows<'_>,

@@ -15,8 +15,8 @@ pub(crate) const TOGETHER: usize = LANES / AHEAD;
 
 /// Words 0 to 3 of every block: "expand 32-byte k".
 const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-/// Computes the first draws of the episodes of `keys`, in the same order, in groups of [`TOGETHER`]. Leaves the entries
-/// of an incomplete last group unchanged.
+/// Computes the first draws of the episodes with these keys, in the order of `keys` and in groups of [`TOGETHER`].
+/// Leaves the entries of an incomplete last group unchanged.
 pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     let groups = keys.as_chunks().0.iter().zip(out.as_chunks_mut().0);
     dispatch!(Level::new(), simd => {

@@ -23,8 +23,8 @@ pub trait GameDisplay: GameText {
     fn gesture(&self, _view: &Self::View, _seat: Seat, _a: Action) -> Option<Gesture> {
         None
     }
-    /// Returns an explanation of an action, such as the number of chips in a bet, if its name is not sufficient.
-    /// Default: empty.
+    /// Returns an explanation of an action whose name is not sufficient, such as the number of chips in a bet. Default:
+    /// empty.
     fn gloss(&self, _view: &Self::View, _seat: Seat, _a: Action) -> String {
         String::new()
     }

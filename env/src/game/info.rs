@@ -39,7 +39,7 @@ pub struct Facts {
     /// Name and shape of the perfect-recall array, one byte per element. `None`: no perfect-recall array.
     pub info: Option<(&'static str, TensorSpec)>,
     /// Shape of the array that [`GameObservation::openspiel_tensor`](super::GameObservation::openspiel_tensor) writes.
-    /// `None`: the game does not implement it.
+    /// `None`: the game does not write that array.
     pub openspiel: Option<TensorSpec>,
     /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if
     /// present, else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
@@ -102,8 +102,8 @@ pub struct GameInfo {
     pub ladder: &'static [(u32, u32, &'static str)],
     /// The unit of play in which agents of the ladder are compared. Default: one episode.
     pub unit: Unit,
-    /// Documentation of everything that [`GameMarks`](super::GameMarks) counts, printed on the game's page under
-    /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
+    /// Documentation of the marks that [`GameMarks`](super::GameMarks) emits, printed on the game's page under `##
+    /// Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
     /// True if the marks contain the score of every hand of an episode as `hand_score`. The metric `wall_points` then

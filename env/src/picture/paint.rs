@@ -38,7 +38,7 @@ pub enum Paint {
     Chip,
 }
 
-/// CSS name, value in light mode, value in dark mode; in the order of [`Paint`].
+/// All paints in the order of [`Paint`], each as CSS name, value in light mode and value in dark mode.
 const PAINTS: [(&str, &str, &str); 32] = [
     ("paper", "#fbfaf7", "#17191e"),
     ("panel", "#f0ede6", "#22252c"),

@@ -134,7 +134,7 @@ impl Sketch {
         placed(Element::new(&mut self.cells, "rect").class("cell").with("data-cell", name), place).end();
     }
 
-    /// Marks a cell as part of the last move, if the view contains that move.
+    /// Marks a cell as part of the last move. Must be called only if the view contains that move.
     pub fn last(&mut self, name: impl Into<String>) {
         self.last.push(name.into());
     }

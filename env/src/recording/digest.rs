@@ -10,7 +10,7 @@ use super::canonical::canonical_text;
 /// Footer members that the digest excludes: values disclosed later, and values that a host may add.
 pub const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
-/// A value without a canonical form: a number beyond the range of a double.
+/// The error for a value without a canonical form: a number beyond the range of a double.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no canonical JSON: {0}")]
 pub struct NotCanonical(String);

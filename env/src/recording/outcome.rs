@@ -28,7 +28,7 @@ pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Optio
     returns.iter().map(outcome).collect()
 }
 
-/// Returns true if a seat caused the end. The match is then a forfeit.
+/// Returns true if a seat caused the end of the match, which makes the match a forfeit.
 pub const fn is_forfeit(reason: EndReason) -> bool {
     matches!(
         reason,

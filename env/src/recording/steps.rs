@@ -106,12 +106,12 @@ pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn Dy
     Ok(steps.after)
 }
 
-/// Returns a recorded move as the game parsed it; `None` if the record does not contain it.
+/// Returns a recorded move in parsed form; `None` if the move is hidden in the record.
 pub fn parsed_move(m: &MoveRecord) -> Option<ParsedMove> {
     m.action.map(ParsedMove::Action).or_else(|| m.said.clone().map(ParsedMove::Document))
 }
 
-/// Returns a refused attempt as submitted; `None` if the record does not contain it.
+/// Returns a refused attempt as submitted; `None` if the record contains no move for the attempt.
 pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
     match (attempt.action, &attempt.text, &attempt.proposal) {
         (Some(id), ..) => Some(Move::Id(id)),

@@ -58,7 +58,7 @@ pub enum Autoreset {
 pub enum MaskForm {
     /// One byte per action, 1 if legal.
     U1,
-    /// One bit per action, least significant first, rows padded to bytes.
+    /// One bit per action, least significant bit first. Each row is padded to whole bytes.
     Bits,
     /// Offsets and ascending action ids.
     Ids,

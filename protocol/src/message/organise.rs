@@ -31,7 +31,7 @@ pub struct Organise {
     pub game: String,
     /// Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
     pub format: String,
-    /// Number of rounds of a Swiss tournament. Absent: the usual number for the entrants.
+    /// Number of rounds of a Swiss tournament. Absent: the usual number of rounds for the number of entrants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
     /// Number of seeds for each pairing.

@@ -38,8 +38,8 @@ pub struct SeatView {
 pub struct PictureView {
     /// SVG document. Clickable elements carry `data-cell`.
     pub svg: String,
-    /// For the seat to move: the sequence of cells that a person clicks to play each legal action, by action id.
-    /// Actions without cells are omitted.
+    /// Sequence of cells that a person clicks to play each legal action of the seat to move, by action id. Actions
+    /// without cells are omitted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub gestures: BTreeMap<String, Vec<String>>,
 }
