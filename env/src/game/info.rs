@@ -102,8 +102,8 @@ pub struct GameInfo {
     pub ladder: &'static [(u32, u32, &'static str)],
     /// The unit of play in which agents of the ladder are compared. Default: one episode.
     pub unit: Unit,
-    /// Documentation of the marks that [`GameMarks`](super::GameMarks) emits, printed on the game's page under `##
-    /// Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
+    /// Documentation of the marks that [`GameMarks`](super::GameMarks) emits, printed on the game's page under
+    /// `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
     /// automatically. Default: none.
     pub marks: &'static [MarkDoc],
     /// True if the marks contain the score of every hand of an episode as `hand_score`. The metric `wall_points` then
