@@ -202,8 +202,8 @@ impl ConnectFour {
         lines
     }
 
-    /// Returns the line score of `seat` minus the opponent's, scaled into (-1, 1). A line with stones of one side only
-    /// scores the square of their number for that side.
+    /// Returns the line score of `seat` minus the opponent's, scaled into (-1, 1). If a line holds stones of only one
+    /// side, that side scores the square of their number.
     fn open_lines(&self, s: &State, seat: Seat) -> f64 {
         let (mine, theirs) = (s.stones[seat], s.stones[1 - seat]);
         let worth = |b: u64| i64::from(b.count_ones().pow(2));
@@ -352,7 +352,7 @@ impl GameText for ConnectFour {
         format!("{}{a}", NAMES[seat & 1])
     }
 
-    /// Also accepts a column number, from 0.
+    /// In addition to the action text, accepts a column number, counted from 0.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let named = |&a: &Action| self.action_text(view, seat, a).eq_ignore_ascii_case(text);

@@ -435,8 +435,8 @@ impl GameObservation for FightTheLandlord {
         self.write(s, who, out);
     }
 
-    /// Writes OpenSpiel's array. Each rank has a block of five cells. The block after the small joker starts only two
-    /// cells later, so the cells of the big joker overlap that block.
+    /// Writes OpenSpiel's array. Each rank has a block of five cells, but the array has room for only two cells per
+    /// joker. The cells of the big joker therefore overlap the part of the array that follows.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
         if s.phase == Phase::Deal {

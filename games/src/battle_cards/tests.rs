@@ -261,8 +261,8 @@ fn stone_warrior_leaves_rock_beetle() {
     assert_eq!(summary, json!({ "attacks": 2, "survivors": [["RockBeetle", 2, 10]] }));
 }
 
-/// Both neighbors of a gold trainer gain 2 attack. Two other allies give the rock +6 health, a gold rock +12. A gold
-/// treant gives all allies +6/+6.
+/// Both neighbors of a gold trainer gain 2 attack. With two other allies, a rock gains 6 health, and a gold rock 12. A
+/// gold treant gives all allies +6/+6.
 #[test]
 fn start_effects_strengthen_allies() {
     begins("FireLizard", "Sapling EliteSoldier* King", r#"["buff","d1","d0",2,0,1] ["buff","d1","d2",2,0,1]"#);

@@ -177,7 +177,7 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns true if a legal move exists. Castling need not be checked: the rook can then move too.
+    /// Returns true if a legal move exists. Castling need not be checked: if it is legal, a rook move is legal too.
     pub(super) fn any(&self) -> bool {
         self.each(|_| ControlFlow::Break(())).is_break()
     }

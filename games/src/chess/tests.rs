@@ -257,7 +257,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     assert!(white > -1.0 && white < 1.0 && game.evaluate(s, 0) == Some(-white));
 }
 
-/// Plays and explains any id in range in any position, even impossible ones.
+/// Plays and explains random ids, legal or not. The resulting positions may be impossible in a real game.
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });

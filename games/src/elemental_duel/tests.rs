@@ -302,8 +302,8 @@ fn final_announcment_deals_more_with_lost_health() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
 }
 
-/// The user pays 20 % of 100 HP, later of 80. The target loses twice that, past sanctuary, shield and armor. The losses
-/// of 40 and 32 are stored: 80 % of 72 is 57.6.
+/// The user pays 20 % of 100 HP, then of 80. The target loses twice that amount despite sanctuary, shield and armor.
+/// The target's losses of 40 and 32 count for core rebound, which then deals 80 % of 72, or 57.6.
 #[test]
 fn void_assimilation_ignores_protection() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
@@ -483,7 +483,7 @@ fn damage_is_rounded_after_all_factors() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
 }
 
-/// Only the first living character of each side acts, but every character ends each round.
+/// Only the first living character of each side acts, but the end of a round takes effect for every character.
 #[test]
 fn only_first_living_characters_act_in_gauntlet() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";

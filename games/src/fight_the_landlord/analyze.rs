@@ -30,7 +30,7 @@ impl FightTheLandlord {
     }
 }
 
-/// Returns a set of cards with these rank counts.
+/// Returns a set of cards that has the given rank counts.
 fn any(counts: Counts) -> Cards {
     cards::lowest(cards::DECK, counts)
 }

@@ -12,8 +12,8 @@ use crate::picture::cards::{SIZE, Suit, back, card};
 const WIDE: i32 = 660;
 const SEAT: i32 = 118;
 
-/// Draws the card with this number. Numbers go by rank, within a rank hearts, diamonds, spades, clubs, and end with the
-/// two jokers.
+/// Draws the card with this number. Cards are numbered by rank, and within a rank in the order hearts, diamonds,
+/// spades, clubs. The two jokers come last.
 fn one(sketch: &mut Sketch, at: [i32; 2], number: u8) {
     match number {
         52 => card(sketch, at, "JK", None),

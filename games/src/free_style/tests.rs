@@ -17,7 +17,7 @@ use super::rules::Rules;
 use super::validate;
 use super::{board, words};
 
-/// Names of the tests for each rule of the semantics (Qi Town, section 6.2) and for its special cases.
+/// The rules of the semantics (Qi Town, section 6.2) and their special cases, each with the names of its tests.
 const BULLETS: [(&str, &[&str]); 16] = [
     (
         "order",

@@ -30,7 +30,7 @@ pub enum Phase {
     Over,
 }
 
-/// The information of one seat, or of the public.
+/// The information available to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -48,7 +48,7 @@ pub struct View {
     pub summary: Option<String>,
     /// True if the seats agreed on the rules in the negotiation.
     pub agreed: bool,
-    /// The seat that wrote the rules, or that acts as their author.
+    /// The seat that wrote the rules, or seat 0 if neither seat wrote them.
     pub author: u8,
     /// The seat that moves first; absent until that seat is known.
     pub first: Option<u8>,

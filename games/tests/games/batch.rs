@@ -61,7 +61,7 @@ struct Answer {
     last: Last,
 }
 
-/// Final data of the episodes that the same step has reset.
+/// Final data of the episodes that ended in this step and were reset in it.
 #[derive(Debug, Default)]
 struct Last {
     at: Vec<u32>,
