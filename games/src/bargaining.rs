@@ -643,7 +643,7 @@ impl GameText for Bargaining {
         if a == AGREE {
             return "there is no offer to accept yet".to_owned();
         }
-        format!("offer: expected at most the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
+        format!("expected an offer within the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

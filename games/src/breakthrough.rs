@@ -258,7 +258,7 @@ impl Game for Breakthrough {
         in_range(&params)?;
         let Params { rows, columns } = params;
         if rows * columns > SQUARES {
-            let allowed = format!("rows * columns at most {SQUARES}, columns = {columns}");
+            let allowed = format!("rows * columns of at most {SQUARES}, with columns = {columns}");
             return Err(ParamError::value("rows", rows, allowed));
         }
         let row = |r: u32| ((1u128 << columns) - 1) << (r * columns);
@@ -440,7 +440,7 @@ impl GameText for Breakthrough {
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("{there} is occupied by an own man")
+            format!("{there} is occupied by another man of {}", NAMES[seat])
         } else if m.way == STRAIGHT {
             let taken = if s.men[1 - seat] & to != 0 { format!("{there} is occupied; ") } else { String::new() };
             format!("{taken}a man captures only diagonally")

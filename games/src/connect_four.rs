@@ -252,7 +252,7 @@ impl Game for ConnectFour {
             return Err(ParamError::value(
                 "rows",
                 rows,
-                format!("rows * (columns + 1) at most 64, columns = {columns}"),
+                format!("rows * (columns + 1) of at most 64, with columns = {columns}"),
             ));
         }
         let shape = Shape::new(rows, columns, x_in_row);

@@ -124,7 +124,10 @@ impl FightTheLandlord {
             format!("{} ({})", self.name(a), self.plays.kind(play).name())
         };
         if self.plays.is_forbidden(hand, play) {
-            return Some(format!("{}: a chain must not start with a rank of four cards in hand", what(a, play)));
+            return Some(format!(
+                "{}: a chain must not start with a rank of which the hand has four cards",
+                what(a, play)
+            ));
         }
         let top = self.top(s).filter(|top| !self.plays.beats(play, top))?;
         let on = what(Action::from(s.top), top);

@@ -163,7 +163,7 @@ fn automatic_draws_end_game() {
 }
 
 #[test]
-fn presets_and_parameters_apply() {
+fn presets_and_parameters_take_effect() {
     let spec = |text: &str| load(text).unwrap().spec().clone();
     assert_eq!(spec("chess").max_length, 17_695);
     assert_eq!(spec("chess(preset=qitown)").max_length, 300);
@@ -310,8 +310,8 @@ fn illegal_moves_are_explained() {
         (&start, white("e7", "e5"), "no piece of yours on e7: the pawn there is Black's"),
         (&start, white("a1", "a2"), "your own pawn is on a2"),
         (&start, white("a1", "a5"), "the way from a1 to a5 is blocked on a2"),
-        (&start, white("b1", "b4"), "a knight does not move from b1 to b4"),
-        (&start, white("e2", "e5"), "a pawn does not move from e2 to e5"),
+        (&start, white("b1", "b4"), "a knight cannot move from b1 to b4"),
+        (&start, white("e2", "e5"), "a pawn cannot move from e2 to e5"),
         (&start, white("e2", "d3"), "no piece to capture on d3"),
         (&start, 0, "leaves the board"),
         (&start, SHORT, "a piece is on f1"),
@@ -363,7 +363,7 @@ fn view_text_and_event_text_show_position_and_move() {
 }
 
 #[test]
-fn hash_includes_plies_left_before_near_limit() {
+fn hash_includes_remaining_plies_only_near_draw_limit() {
     let game = game(Params { repetition: 0, ..Params::default() });
     let a = play(&game, "Nf3 Nf6 Nc3 Nc6");
     let b = play(&game, "Nc3 Nc6 Nf3 Nf6");
