@@ -51,7 +51,7 @@ fn is(invaders: &str, defenders: &str, expected: &str) {
 }
 
 #[test]
-fn growth_taunt_and_element_apply() {
+fn growth_taunt_and_element_bonus_affect_battle() {
     is(
         "FireLizard WaterElemental",
         "Sapling RockBeetle",
@@ -63,7 +63,7 @@ fn growth_taunt_and_element_apply() {
 }
 
 #[test]
-fn shield_excess_and_death_damage_apply() {
+fn shield_excess_damage_and_death_damage_affect_battle() {
     is(
         "BanditLeader MoltenHound",
         "EliteSoldier StoneWarrior VineProtector",
@@ -75,7 +75,7 @@ fn shield_excess_and_death_damage_apply() {
 }
 
 #[test]
-fn double_attack_priority_revival_and_summon_apply() {
+fn double_attack_priority_revival_and_summoning_affect_battle() {
     is(
         "TideGuardian Phoenix | Paladin",
         "King Paladin",

@@ -95,7 +95,7 @@ fn two(hp: [u32; 2], invader: &str, defender: &str) -> Vec<Value> {
 const USUAL: [u32; 2] = [100, 160];
 
 #[test]
-fn elements_and_emblem_apply() {
+fn element_factors_and_emblem_affect_battle() {
     let log = fight(
         [20, 20],
         "Fire magma_eruption flame_splash flame_splash; Water stream_pierce whirlpool_strangle stream_pierce; \
@@ -113,7 +113,7 @@ fn elements_and_emblem_apply() {
 }
 
 #[test]
-fn vulnerability_shield_poison_and_burning_apply() {
+fn vulnerability_shield_poison_and_burning_affect_battle() {
     let log = fight(
         [20, 45],
         "Fire flame_splash x3; Dark night_ambush x3; Water stream_pierce x3",
@@ -134,7 +134,7 @@ fn vulnerability_shield_poison_and_burning_apply() {
 }
 
 #[test]
-fn quicksand_seed_link_and_heal_from_zero_apply() {
+fn quicksand_seed_link_and_healing_from_zero_hp_affect_battle() {
     let log = fight(
         [25, 40],
         "Dark shadow_claw x3; Fire flame_splash x3; Water stream_pierce x3",
@@ -564,7 +564,7 @@ fn random_teams_match_measured_rates() {
 }
 
 #[test]
-fn skill_descriptions_use_table_names() {
+fn skill_description_contains_name_and_cost() {
     let game = crate::load("elemental_duel").unwrap();
     let mut s = game.start();
     let view = |s: &dyn ludex_env::DynState| s.view(ludex_env::Viewer::Seat(1));

@@ -323,7 +323,7 @@ fn client_can_choose_chance_outcomes() {
 }
 
 #[test]
-fn masks_support_three_encodings_or_none() {
+fn mask_encoding_follows_configuration() {
     let shown = |mask| {
         let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
@@ -358,7 +358,7 @@ fn step_limit_truncates_unless_rules_terminate() {
 }
 
 #[test]
-fn joint_steps_use_columns_of_acting_seats() {
+fn joint_steps_read_only_columns_of_acting_seats() {
     let mut b =
         open(&load("iterated_prisoners_dilemma(num_repetitions=5)"), BatchConfig { count: 2, ..Default::default() });
     reset(&mut *b, 0);

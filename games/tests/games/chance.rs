@@ -173,7 +173,7 @@ impl Playing {
 }
 
 #[test]
-fn interleaved_episodes_draw_same_outcomes() {
+fn interleaving_episodes_does_not_change_their_draws() {
     for game in games_of_chance() {
         let fresh = |episode| Playing::new(&game, Draw::new(game.id(), 7, episode));
         let mut alone = Vec::new();

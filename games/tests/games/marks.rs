@@ -106,7 +106,7 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
 
 /// A mark has the same value if it is requested alone and if all marks are requested.
 #[test]
-fn mark_values_do_not_depend_on_requested_marks() {
+fn mark_values_do_not_depend_on_which_marks_are_requested() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {
         let game = load(id).unwrap();
         steps(&game, |before, joint, after| {
