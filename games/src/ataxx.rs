@@ -494,7 +494,7 @@ impl GameText for Ataxx {
         from.map(name).unwrap_or_default() + &name(to)
     }
 
-    /// Accepts `b6` or `a7b6` for a clone (from any adjacent own piece), `a7c5` for a jump, and the action id.
+    /// Accepts `b6` or `a7b6` for a clone (from any adjacent piece of the mover), `a7c5` for a jump, and the action id.
     /// Punctuation and spaces in the cells are ignored.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();

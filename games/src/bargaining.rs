@@ -39,17 +39,18 @@ pub struct Bargaining {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Maximum number of offers, 1 to 40; without agreement both seats get 0. The last offer cannot be accepted.
+    /// Maximum number of offers, 1 to 40. The last offer cannot be accepted, because the game ends with it. Without
+    /// agreement both seats get 0.
     #[schemars(range(min = 1, max = 40))]
     pub max_turns: u32,
     /// Factor by which each offer after the first reduces the returns, above 0 and at most 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub discount: f64,
-    /// Probability that the game ends without agreement after an offer, at least 0 and below 1. Applies from the second
-    /// offer on.
+    /// Probability that the game ends without agreement after an offer, at least 0 and below 1. Applies to the second
+    /// and later offers.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub prob_end: f64,
-    /// Formula of a seat's return.
+    /// Formula for a seat's return.
     pub reward: Reward,
     /// Names of the items.
     pub items: Items,
@@ -59,7 +60,7 @@ pub struct Params {
     /// draws one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// OpenSpiel's parameter; must be empty, as instances are drawn.
+    /// OpenSpiel's parameter. Must be empty, because chance draws the instances.
     #[serde(skip_serializing)]
     pub instances_file: String,
     /// OpenSpiel's parameter, without effect: chance draws from all possible instances.
@@ -67,7 +68,7 @@ pub struct Params {
     pub max_num_instances: u32,
 }
 
-/// Formula of a seat's return.
+/// Formula for a seat's return.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reward {
@@ -633,8 +634,8 @@ impl GameText for Bargaining {
         self.move_text(a)
     }
 
-    /// In addition to the offer's text, accepts the numbers before the names (`1 hats 2 balls 0 apples`), three numbers
-    /// in item order, `deal`, and the action id.
+    /// In addition to the offer's text, accepts three numbers in item order, numbers before the item names (`1 hats 2
+    /// balls 0 apples`), `deal`, and the action id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.short(text).filter(|a| legal.contains(a))
     }

@@ -14,7 +14,8 @@ const VALUE: [i32; 6] = [1, 3, 3, 5, 9, 10];
 /// Moves, each with a score for ordering.
 type Gains = SmallVec<[(i32, Action); 32]>;
 
-/// Lists all legal moves, winning captures and queen promotions first, and returns how many of these there are.
+/// Lists all legal moves, winning captures and queen promotions first. Returns the number of these captures and
+/// promotions.
 pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return 0 };

@@ -54,7 +54,7 @@ fn perft(game: &Chess, s: &State, depth: u32) -> u64 {
     legal(game, s).into_iter().fold(0, count)
 }
 
-/// Counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
+/// Node counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
 /// OpenSpiel's.
 const PERFT: [(&str, &str, &[u64]); 6] = [
     ("initial", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", &[20, 400, 8902, 197_281]),

@@ -70,7 +70,7 @@ pub enum Skill {
     Poisons(u32),
     /// A shield that damages each attacker of the user.
     Armors(u32),
-    /// A trap on the target: a part of its next hits is delayed, and each of these hits damages it.
+    /// A trap on the target: a part of the target's next hits is delayed, and each of these hits damages the target.
     Traps,
     /// A permanent shield, in proportion to the lost tenths of the user's HP.
     Pulses(u32),

@@ -48,7 +48,7 @@ fn follow(log: &[Value], from: usize, expected: &str) {
     }
 }
 
-/// Asserts the events between the skill of `who` in `round` and the next skill or the end of the round.
+/// Asserts which events occur between the skill of `who` in `round` and the next skill or the end of the round.
 #[track_caller]
 fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -247,7 +247,8 @@ fn abyss_resonance_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",3,0,157] ["shield","i0",6,3]"#);
 }
 
-/// The claw deals 14 * 1.5 = 21 to light, and heals 30 % of that, 6. The sword deals 20 * 1.5 to the user of the claw.
+/// The claw deals 14 * 1.5 = 21 to light, and heals its user by 6 (30 % of that). The sword deals 20 * 1.5 to the user
+/// of the claw.
 #[test]
 fn shadow_claw_heals_and_divine_sword_raises_next_hit() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
@@ -327,7 +328,7 @@ fn bud_healing_heals_for_three_rounds() {
 }
 
 /// The hit deals 10. Each hit of the seeded attacker deals 5 to the attacker, even with two seeds. A skill without a
-/// hit deals no damage to it.
+/// hit does not damage the attacker.
 #[test]
 fn parasitic_seed_damages_attacker() {
     let log = two(USUAL, "Water stream_pierce stream_pierce water_barrier", "Wood parasitic_seed x3");

@@ -63,7 +63,7 @@ fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     numbers && (!s.is_known_to(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
-/// Returns the cells to which a piece on `from` may move by one move action.
+/// Returns the cells to which a piece on `from` may move by the given move action.
 fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize) -> u32 {
     let mut out = 0;
     for ray in &action.rays[seat][from] {

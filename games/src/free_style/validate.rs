@@ -266,8 +266,8 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Adds an issue for each kind whose supply does not fit on the board, in its range of numbers or in its `sum_max`, and
-/// for each `supply_out` condition that cannot apply.
+/// Adds an issue for each kind whose supply does not fit on the board, in its range of numbers or in its `sum_max`.
+/// Also adds an issue for each `supply_out` condition that cannot apply.
 fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {

@@ -128,10 +128,10 @@ pub struct PlyView {
     /// The action id; absent if the observer does not know all parts of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// Index of the placed kind, if only a part of a placement is visible.
+    /// Index of the placed kind, if the observer sees only a part of the placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<u8>,
-    /// The cell of the placement, if only a part of it is visible.
+    /// The cell of the placement, if the observer sees only a part of the placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u8>,
     /// True if the placement failed because of a hidden piece on the cell.

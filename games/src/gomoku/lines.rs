@@ -83,7 +83,7 @@ impl Lines {
     }
 
     /// Calls `each` for every axis with the difference of the ids of neighbors and a list. Entry `j` of the list holds
-    /// the first points of the lines that contain `j + 1` stones of `side` and no stone of the opponent.
+    /// the first points of the lines with `j + 1` stones of `side` and no stone of the opponent.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // `at_least[j]`: starting points of the lines that hold more than j stones of this side.
@@ -166,7 +166,7 @@ pub(super) struct Shape {
     pub worth: f64,
     /// Points at which a stone completes a line.
     pub wins: Points,
-    /// Points at which a stone leaves some line one stone short.
+    /// Points at which a stone creates a line that needs only one more stone.
     pub threats: Points,
     /// Points at which a stone creates a line that can be completed at both ends.
     pub opening: Points,

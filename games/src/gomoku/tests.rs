@@ -4,7 +4,7 @@ fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
     Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
 }
 
-/// Plays these moves of Black and returns the position. White replies far apart in the last two rows.
+/// Plays these moves of Black and returns the position. White's replies are far apart in the last two rows.
 fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();

@@ -64,7 +64,7 @@ fn collect_marks(
     out.take()
 }
 
-/// Games tested with other parameters, because a default game is too long or has fewer marks.
+/// Games tested with other parameters, because the default game is too long or has fewer marks.
 const OTHERS: &[(&str, &str)] = &[
     ("undercover", "undercover(preset=llmarena_guess)"),
     ("go", "go(board_size=3)"),

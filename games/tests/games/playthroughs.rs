@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ludex_env::playthrough::{example, playthrough};
 
-/// Maximum number of steps. Games that are longer under random play are cut here.
+/// Maximum number of steps. Games that are longer under random play are cut off here.
 const MOST: usize = 40;
 /// Seed under which the games contain typical situations.
 const SEED: u64 = 7;
