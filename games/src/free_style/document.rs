@@ -351,7 +351,8 @@ pub enum Cells {
     /// Opposing pieces in an unbroken row between the piece that acted and another piece of the same owner, along rows
     /// and columns.
     Sandwich4,
-    /// The other pieces of each unbroken row of three or more pieces of the seat that contains the piece that acted.
+    /// The other pieces of each unbroken row that contains the piece that acted and has three or more pieces of the
+    /// same owner.
     LineRest,
 }
 
