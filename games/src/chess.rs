@@ -79,7 +79,8 @@ const ZEROING: u32 = 118;
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the remaining plies before the two draw limits, each capped at [`NEAR`], as one number.
+    /// Returns the numbers of remaining plies before the two draw limits, each capped at [`NEAR`], combined into one
+    /// number.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());

@@ -113,12 +113,12 @@ impl Shape {
         1 << (row * self.stride + column)
     }
 
-    /// Returns the lowest empty cell of every column. `all` are the stones of both sides.
+    /// Returns the lowest empty cell of every column. `all` is the set of both sides' stones.
     fn free(&self, all: u64) -> u64 {
         (all << self.stride | self.bottom) & !all & self.board
     }
 
-    /// Returns the columns with an empty cell, as bits. `all` are the stones of both sides.
+    /// Returns the columns with an empty cell, as bits. `all` is the set of both sides' stones.
     fn open(&self, all: u64) -> u64 {
         !(all >> ((self.rows - 1) * self.stride)) & self.bottom
     }

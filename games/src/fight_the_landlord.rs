@@ -117,7 +117,7 @@ impl FightTheLandlord {
         })
     }
 
-    /// Returns the reason why `a` is illegal although the hand contains its cards, or `None` if there is no reason.
+    /// Returns the reason why `a` is illegal although the hand contains its cards, or `None` if `a` is legal.
     fn why_unfit(&self, s: &State, hand: Cards, a: Action) -> Option<String> {
         let play = self.plays.get(a)?;
         let what = |a: Action, play: &combinations::Combination| {

@@ -329,7 +329,7 @@ impl GameMoves for FirstSealedAuction {
         rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
     }
 
-    /// Lists the possible values of the item to the next bidder. After the bids, lists the highest bidders, of which
+    /// Lists the values that the item can have for the next bidder. After the bids, lists the highest bidders, of which
     /// chance draws the winner even if there is only one.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {

@@ -463,8 +463,8 @@ impl<const W: usize> GameDisplay for Go<W> {
 }
 
 impl<const W: usize> GameSearch for Go<W> {
-    /// Assigns each empty point to the nearest stones, and returns lead / (|lead| + number of points), with komi and
-    /// handicap in the lead.
+    /// Assigns each empty point to the nearest stones, and returns lead / (|lead| + number of points). The lead
+    /// includes komi and handicap.
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
         let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.white_bonus();
         let black = lead / (lead.abs() + self.pass() as f64);

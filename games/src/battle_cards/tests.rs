@@ -111,7 +111,8 @@ fn water_elemental_grows_with_attacks() {
     );
 }
 
-/// Poison kills the attacker and the target, but not through a shield. A giant that dies does not weaken its attacker.
+/// A poisonous card kills its target or its attacker, unless a shield absorbs the damage. A giant that dies does not
+/// weaken its attacker.
 #[test]
 fn poison_kills_unless_shielded() {
     is(
@@ -177,8 +178,8 @@ fn card_with_zero_attack_still_takes_turns() {
     );
 }
 
-/// Excess damage goes to the card to the right of the target, or to the left of the last card. Taunt is attacked first.
-/// The seer makes the sapling 3/4.
+/// Excess damage goes to the card on the target's right or, if the target is the last card, on its left. Cards with
+/// taunt are attacked first. The seer makes the sapling 3/4.
 #[test]
 fn bandit_leader_carries_excess_damage() {
     is(

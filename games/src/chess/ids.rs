@@ -18,7 +18,7 @@ pub const SHORT: Action = 4673;
 
 /// Number of ids per source square.
 pub(super) const PER_SQUARE: u32 = 73;
-/// Offset of a square's ordinary moves, which follow its underpromotions.
+/// Offset of the ordinary moves among the ids of a square. The underpromotions come first.
 pub(super) const PLAIN: u32 = 9;
 
 const KNIGHT: [(i32, i32); 8] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)];

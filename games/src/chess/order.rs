@@ -41,7 +41,7 @@ pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     true
 }
 
-/// Returns queen promotions and captures among `legal`, by the most valuable victim, then by the least valuable
+/// Returns queen promotions and captures among `legal`, ordered by the most valuable victim, then by the least valuable
 /// attacker. Excludes captures of a less valuable piece on a defended square.
 fn gains(s: &State, legal: &[Action]) -> Gains {
     let (turn, board) = (s.pos.turn(), s.pos.board());

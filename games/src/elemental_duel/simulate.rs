@@ -239,7 +239,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies the end of a round to one character: damage over time, healing, and durations.
+    /// Applies the end-of-round effects to one character: damage over time, healing, and durations.
     fn close(&mut self, who: Who) {
         for n in 0..self.all[who].statuses.len() {
             let Status { is, value, rounds, .. } = self.all[who].statuses[n];

@@ -89,7 +89,7 @@ static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
     (schema, validator)
 });
 
-/// Compiles a document from another party without playing random games; `None` if it cannot be compiled.
+/// Compiles a document from an untrusted source without playing random games; `None` if it cannot be compiled.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
     SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))

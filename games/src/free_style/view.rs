@@ -64,7 +64,7 @@ pub struct View {
     pub captured: [u16; 2],
     /// Number of plies so far.
     pub ply: u8,
-    /// All plies so far, with the parts that the observer can see.
+    /// All plies so far, limited to the parts that the observer can see.
     pub plies: Vec<PlyView>,
     /// The seats to move.
     pub to_move: Vec<u8>,
@@ -118,7 +118,7 @@ pub struct Piece {
     pub unknown: bool,
 }
 
-/// An action of a seat in a ply, with the parts that the observer can see.
+/// An action of a seat in a ply, limited to the parts that the observer can see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlyView {
     /// Number of the ply.
@@ -156,7 +156,7 @@ pub struct Outcome {
     pub points: Option<[i32; 2]>,
 }
 
-/// Returns an action of `seat` in the position `before`, with the parts that `viewer` can see.
+/// Returns an action of `seat` in the position `before`, limited to the parts that `viewer` can see.
 pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
@@ -188,7 +188,7 @@ pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action
     seen
 }
 
-/// Returns all plies of a game, with the parts that `viewer` can see.
+/// Returns all plies of a game, limited to the parts that `viewer` can see.
 pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Vec<PlyView> {
     let mut s = BoardState::start(rules, now.first.into());
     let mut out = Vec::new();

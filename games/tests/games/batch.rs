@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::offers::offers;
 
-/// A policy that chooses by the legal actions and the turn number, and records the seat and turn of each move request.
+/// A policy that chooses from the legal actions by turn number, and records the seat and turn of each move request.
 struct Play {
     choose: fn(&[Action], u32) -> Action,
     asked: Mutex<Vec<(usize, u32)>>,

@@ -104,7 +104,7 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
     }
 }
 
-/// A mark has the same value if it is requested alone and if all marks are requested.
+/// The value of a mark is the same whether the mark is requested alone or together with all others.
 #[test]
 fn mark_values_do_not_depend_on_which_marks_are_requested() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {

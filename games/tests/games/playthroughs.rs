@@ -67,7 +67,7 @@ fn mahjong_playthrough_contains_whole_hand() {
     }
 }
 
-/// The text contains every field, with the events as each viewer sees them.
+/// The text shows each event as each viewer sees it.
 #[test]
 fn playthrough_shows_hidden_cards_per_viewer() {
     let text = playthrough(&*ludex_games::load("kuhn_poker").unwrap(), SEED, MOST);
