@@ -17,7 +17,7 @@ mod picture;
 #[cfg(test)]
 mod tests;
 
-/// The game with its parameters. Bit `row * 7 + column` of a set is a cell; row 0 is the top row.
+/// The game with its parameters. In a set of cells, bit `row * 7 + column` stands for one cell; row 0 is the top row.
 pub struct Ataxx {
     params: Params,
 }
@@ -73,9 +73,9 @@ pub struct State {
     pieces: [u64; 2],
     plies: u16,
     end: Option<End>,
-    /// Boards since the last clone (or the start): one after the clone, and one after each later jump. Each board is
-    /// stored before the move flips pieces. Empty if repetition is allowed. A clone adds a piece, so no older board can
-    /// recur.
+    /// Boards stored at the last clone (or at the start, if there was none) and at each jump since then. Each board is
+    /// stored before the move flips pieces. Empty if repetition is allowed. A clone adds a piece, so no board from
+    /// before it can recur.
     steps: Vec<[u64; 2]>,
 }
 
@@ -101,15 +101,15 @@ pub struct View {
     pub to_move: Option<String>,
     /// Number of moves so far.
     pub plies: u32,
-    /// Boards since the last clone (or the start): one after the clone, and one after each later jump, before the
-    /// pieces are flipped. Each board lists its rows from the top, separated by `/`. Empty if repetition is allowed.
+    /// Boards stored at the last clone (or at the start, if there was none) and at each jump since then, before the
+    /// move flips pieces. Each board lists its rows from the top, separated by `/`. Empty if repetition is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
     /// Reason for the end: `no_move`, `plies` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Final scores of `x` and `o`: their pieces, plus the empty cells that they own. Absent if the cells are not
-    /// counted.
+    /// Final scores of `x` and `o`: their pieces, plus the empty cells that they own. Absent before the end and after a
+    /// loss by repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<[u32; 2]>,
 }
@@ -122,12 +122,12 @@ const JUMPS: usize = 480;
 const ACTIONS: u32 = (CELLS + JUMPS) as u32;
 const FULL: u64 = (1 << CELLS) - 1;
 const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
-/// The left and the right column.
+/// Bit set of the cells in the left column; `RIGHT` is that of the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
-/// Number of moves at the front of the list that search treats as ordered.
+/// Maximum number of moves at the front of the search order that search examines in exactly this order.
 const FRONT: usize = 6;
-/// Cap on the remaining plies that enter the hash.
+/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
 const NEAR_END: u32 = 20;
 
 /// Returns the Chebyshev distance of two cells.
@@ -295,7 +295,7 @@ impl Ataxx {
         format!("{state}; move {} of {}; x has {}, o has {}\n", view.plies, self.params.max_plies, pieces[0], pieces[1])
     }
 
-    /// Returns the reason for the end of the game, or `None`. Repetition is checked elsewhere.
+    /// Returns the reason for the end of the game, or `None`. Does not check for a repetition.
     #[inline]
     fn judge(&self, s: &State) -> Option<End> {
         if !s.can_move(0) || !s.can_move(1) {
@@ -494,7 +494,7 @@ impl GameText for Ataxx {
         from.map(name).unwrap_or_default() + &name(to)
     }
 
-    /// Accepts `b6` or `a7b6` for a clone (from any adjacent own piece), `a7c5` for a jump, and the action id.
+    /// Accepts `b6` or `a7b6` for a clone (from any adjacent piece of the mover), `a7c5` for a jump, and the action id.
     /// Punctuation and spaces in the cells are ignored.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
@@ -572,8 +572,8 @@ impl GameDisplay for Ataxx {
 }
 
 impl GameSearch for Ataxx {
-    /// Returns twice the piece lead plus the best gain of the side to move, scaled. The gain counts half because the
-    /// opponent usually wins part of it back.
+    /// Returns the scaled piece lead of `seat`, adjusted by half of the best gain of the side to move. Only half of the
+    /// gain counts because the opponent usually wins part of it back.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         let [mine, theirs] = [me, 1 - me].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
@@ -583,7 +583,8 @@ impl GameSearch for Ataxx {
         Some((2.0 * (mine - theirs) + gain) / 120.0)
     }
 
-    /// Orders moves by the number of flipped pieces. Jumps that flip no piece are listed only if no clone is legal.
+    /// Orders moves mainly by the number of pieces that they flip, highest first. Jumps that flip no piece are listed
+    /// only if no clone is legal.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if !self.acts(s, seat) {
             return 0;
@@ -606,7 +607,8 @@ impl GameSearch for Ataxx {
         (out.len() - from).min(FRONT)
     }
 
-    /// Hashes pieces, side to move, and the remaining plies (up to 20). The history of repeated boards is not included.
+    /// Hashes the pieces, the side to move, and the number of remaining plies (capped at 20). The history of repeated
+    /// boards is not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let left = self.params.max_plies.saturating_sub(s.plies.into()).min(NEAR_END);
         let rest = u64::from(left) << 1 | s.mover() as u64;

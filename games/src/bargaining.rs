@@ -31,7 +31,7 @@ pub struct Bargaining {
     pools: Vec<Pool>,
     /// Number of each item that the proposer would keep, by offer id.
     offers: Vec<PerItem>,
-    /// First position with a seat to move, if the parameters fix the instance.
+    /// Position after all chance draws, if the parameters fix the instance.
     given: Option<State>,
 }
 
@@ -39,17 +39,18 @@ pub struct Bargaining {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Maximum number of offers, 1 to 40; without agreement both seats get 0. The last offer cannot be accepted.
+    /// Maximum number of offers, 1 to 40. The last offer cannot be accepted, because the game ends with it. Without
+    /// agreement both seats get 0.
     #[schemars(range(min = 1, max = 40))]
     pub max_turns: u32,
-    /// Factor on the returns for each offer after the first, above 0 and at most 1.
+    /// Factor by which each offer after the first reduces the returns, above 0 and at most 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub discount: f64,
-    /// Probability that the game ends without agreement after an offer, at least 0 and below 1. Applies from the second
-    /// offer on.
+    /// Probability that the game ends without agreement after an offer, at least 0 and below 1. Applies to the second
+    /// and later offers.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub prob_end: f64,
-    /// Formula of a seat's return.
+    /// Formula for a seat's return.
     pub reward: Reward,
     /// Names of the items.
     pub items: Items,
@@ -59,7 +60,7 @@ pub struct Params {
     /// draws one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// OpenSpiel's parameter; must be empty, as instances are drawn.
+    /// OpenSpiel's parameter. Must be empty, because chance draws the instances.
     #[serde(skip_serializing)]
     pub instances_file: String,
     /// OpenSpiel's parameter, without effect: chance draws from all possible instances.
@@ -67,7 +68,7 @@ pub struct Params {
     pub max_num_instances: u32,
 }
 
-/// Formula of a seat's return.
+/// Formula for a seat's return.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reward {
@@ -152,7 +153,7 @@ pub enum Phase {
 pub struct State {
     pool: PerItem,
     values: [PerItem; 2],
-    /// The offers so far, by id.
+    /// Action ids of the offers so far, in order.
     offers: [u8; MOST_TURNS],
     made: u8,
     phase: Phase,
@@ -181,7 +182,7 @@ pub struct Words {
     pub text: String,
 }
 
-/// The information of one seat, or of the public.
+/// The information available to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -218,7 +219,8 @@ fn threes(most: u8) -> impl Iterator<Item = PerItem> {
     each().flat_map(move |c| each().flat_map(move |b| each().map(move |a| [a, b, c])))
 }
 
-/// Returns true if two value lists are compatible: every item has a value for some seat, and some item for both seats.
+/// Returns true if two value lists are compatible: each item has a value for at least one seat, and at least one item
+/// has a value for both seats.
 fn compatible(a: &PerItem, b: &PerItem) -> bool {
     let mut pairs = a.iter().zip(b);
     pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0)
@@ -306,7 +308,7 @@ impl Bargaining {
         if a >= AGREE { "Agree".to_owned() } else { format!("Offer: {}", self.list(&self.offer(a))) }
     }
 
-    /// Returns the layout of an array that contains the named offers.
+    /// Returns the layout of an observation array in which `shown` are the names of the offer slots.
     fn parts(&self, shown: &[String]) -> TensorSpec {
         let numbers = 3 * (u32::from(MOST_ITEMS) + 1);
         let mut parts =
@@ -320,8 +322,8 @@ impl Bargaining {
         (1..=self.params.max_turns).map(|k| format!("offer_{k}")).collect()
     }
 
-    /// Writes OpenSpiel's array, with all offers if `all` is true and otherwise with the last one. Chance nodes give
-    /// zeros.
+    /// Writes OpenSpiel's array. The array contains all offers if `all` is true, and only the last one otherwise. At
+    /// chance nodes, all cells are zero.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, all: bool, out: &mut [T]) {
         out.fill(T::from(0));
         if self.to_move(s) == ToMove::Chance {
@@ -632,8 +634,8 @@ impl GameText for Bargaining {
         self.move_text(a)
     }
 
-    /// Also accepts the numbers before the names (`1 hats 2 balls 0 apples`), three numbers in order, `deal`, and the
-    /// action id.
+    /// In addition to the offer's text, accepts three numbers in item order, numbers before the item names (`1 hats 2
+    /// balls 0 apples`), `deal`, and the action id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.short(text).filter(|a| legal.contains(a))
     }
@@ -642,7 +644,7 @@ impl GameText for Bargaining {
         if a == AGREE {
             return "there is no offer to accept yet".to_owned();
         }
-        format!("offer: expected at most the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
+        format!("expected an offer within the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

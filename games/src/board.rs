@@ -102,7 +102,7 @@ pub(crate) fn described(
     picture::sides(names, [of(0), of(1)])
 }
 
-/// Returns the line under a picture: the side to move, or the result. For games without chance.
+/// Returns the line under a picture: the side to move, or the result. The game must have no chance nodes.
 pub(crate) fn status<G: CompleteGame>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
     if let Some(name) = to_move {
         return format!("{name} to move");
@@ -158,7 +158,7 @@ pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<I
 pub const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// Parses the name of a square, such as `c2`, and returns its column and its row, both from 0. The letter is an entry
-/// of `letters`, in any case. The number counts rows from the bottom, from 1 to `rows`.
+/// of `letters`, in lowercase or uppercase. The number counts rows from the bottom, from 1 to `rows`.
 pub fn square(name: &str, letters: &str, rows: u32) -> Option<[u32; 2]> {
     let mut rest = name.chars();
     let letter = rest.next()?.to_ascii_lowercase();

@@ -19,7 +19,8 @@ use crate::board::{self, LETTERS};
 
 /// The game on a board of the configured size.
 ///
-/// Squares are bits `row * columns + column`, row 0 on top. The men of a side are thus one plane of the observation.
+/// In a set of squares, bit `row * columns + column` stands for one square; row 0 is the top row. The bits of a side's
+/// men are thus in the order of an observation plane.
 pub struct Breakthrough {
     params: Params,
     rows: u32,
@@ -36,7 +37,7 @@ pub struct Breakthrough {
     inside: [u128; 3],
     /// Change of the square index by one step, by seat and direction.
     step: [[i32; 3]; 2],
-    /// Rows with the value of one man in each, by seat; used by the evaluation.
+    /// For each seat, the rows of the board with the value of a man on each row. Used by the evaluation.
     worth: [Vec<(u128, i64)>; 2],
     /// Upper bound on the total value of one side's men.
     bound: f64,
@@ -136,8 +137,8 @@ impl Move {
 }
 
 impl Breakthrough {
-    /// Returns the squares from which `seat` can move, one set for each direction without and with a capture, in id
-    /// order.
+    /// Returns the squares from which `seat` can move: one set for each direction without a capture and one with a
+    /// capture, in the order of action ids.
     #[inline]
     fn moves(&self, s: &State, seat: Seat) -> [u128; PER_SEAT] {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
@@ -257,7 +258,7 @@ impl Game for Breakthrough {
         in_range(&params)?;
         let Params { rows, columns } = params;
         if rows * columns > SQUARES {
-            let allowed = format!("rows * columns at most {SQUARES}, columns = {columns}");
+            let allowed = format!("rows * columns of at most {SQUARES}, with columns = {columns}");
             return Err(ParamError::value("rows", rows, allowed));
         }
         let row = |r: u32| ((1u128 << columns) - 1) << (r * columns);
@@ -439,7 +440,7 @@ impl GameText for Breakthrough {
         } else if to == 0 {
             "the step leaves the board".to_owned()
         } else if s.men[seat] & to != 0 {
-            format!("{there} is occupied by an own man")
+            format!("{there} is occupied by another man of {}", NAMES[seat])
         } else if m.way == STRAIGHT {
             let taken = if s.men[1 - seat] & to != 0 { format!("{there} is occupied; ") } else { String::new() };
             format!("{taken}a man captures only diagonally")
@@ -474,7 +475,7 @@ impl GameObservation for Breakthrough {
 }
 
 impl GameDisplay for Breakthrough {
-    /// Draws the board from the observer's side: seat 0's men start at the top, so its drawing is rotated.
+    /// Draws the board from the observer's side. Seat 0's men start at the top, so seat 0 sees a rotated board.
     fn drawing(&self, view: &View, from: Viewer) -> String {
         let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
         let mut columns = board::letters(&LETTERS[..self.columns as usize]);
@@ -499,9 +500,9 @@ impl GameDisplay for Breakthrough {
 }
 
 impl GameSearch for Breakthrough {
-    /// Returns a near win for the side to move if it has a man one step from the goal, and a near loss if the opponent
-    /// has such a man that cannot be captured. Otherwise compares the values of the men, scaled. A man counts twice its
-    /// row value, plus the number of rows if another man protects it.
+    /// Returns a near win for the side to move if one of its men is one step from the goal. Returns a near loss if an
+    /// opposing man is one step from its goal and cannot be captured. Otherwise compares the values of the men, scaled.
+    /// A man counts twice its row value, plus the number of rows if another man protects it.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat & 1;
         if s.won {

@@ -8,7 +8,8 @@ pub mod strength;
 pub use equity::Equity;
 pub use strength::{CATEGORIES, Hand};
 
-/// A card, 0 to 51.
+/// A card as a number from 0 to 51: the index of its rank in [`RANKS`], times 4, plus the index of its suit in
+/// [`SUITS`].
 pub type Card = u8;
 
 /// Number of cards in the deck.

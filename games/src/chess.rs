@@ -75,11 +75,12 @@ const LONGEST: u32 = 17_695;
 /// Maximum number of captures and pawn moves in a game: 96 pawn moves plus 30 captures, minus 8 pawn captures that are
 /// counted in both.
 const ZEROING: u32 = 118;
-/// Cap on the remaining plies before a draw limit that enter the hash.
+/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Returns the remaining plies before the two draw limits, each capped at [`NEAR`], as one number.
+    /// Returns the numbers of remaining plies before the two draw limits, each capped at [`NEAR`], combined into one
+    /// number.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());
@@ -335,8 +336,8 @@ impl GameSearch for Chess {
         order::noisy(s, out)
     }
 
-    /// Hashes pieces, side to move, castling rights, en passant, the repetition count, and the plies left before each
-    /// draw limit (up to 20). Earlier positions that may recur are not included.
+    /// Hashes the pieces, side to move, castling rights, en passant square, repetition count, and number of plies left
+    /// before each draw limit (capped at 20). Earlier positions that may recur are not included.
     fn hash(&self, s: &State) -> Option<u64> {
         let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
         Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))

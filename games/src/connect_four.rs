@@ -113,12 +113,12 @@ impl Shape {
         1 << (row * self.stride + column)
     }
 
-    /// Returns the lowest empty cell of every column. `all` are the stones of both sides.
+    /// Returns the lowest empty cell of every column. `all` is the set of both sides' stones.
     fn free(&self, all: u64) -> u64 {
         (all << self.stride | self.bottom) & !all & self.board
     }
 
-    /// Returns the columns with an empty cell, as bits. `all` are the stones of both sides.
+    /// Returns the columns with an empty cell, as bits. `all` is the set of both sides' stones.
     fn open(&self, all: u64) -> u64 {
         !(all >> ((self.rows - 1) * self.stride)) & self.bottom
     }
@@ -202,8 +202,8 @@ impl ConnectFour {
         lines
     }
 
-    /// Returns the line score of `seat` minus the opponent's, scaled into (-1, 1). A line with stones of one side only
-    /// scores the square of their number for that side.
+    /// Returns the line score of `seat` minus the opponent's, scaled into (-1, 1). If a line holds stones of only one
+    /// side, that side scores the square of their number.
     fn open_lines(&self, s: &State, seat: Seat) -> f64 {
         let (mine, theirs) = (s.stones[seat], s.stones[1 - seat]);
         let worth = |b: u64| i64::from(b.count_ones().pow(2));
@@ -252,7 +252,7 @@ impl Game for ConnectFour {
             return Err(ParamError::value(
                 "rows",
                 rows,
-                format!("rows * (columns + 1) at most 64, columns = {columns}"),
+                format!("rows * (columns + 1) of at most 64, with columns = {columns}"),
             ));
         }
         let shape = Shape::new(rows, columns, x_in_row);
@@ -352,7 +352,7 @@ impl GameText for ConnectFour {
         format!("{}{a}", NAMES[seat & 1])
     }
 
-    /// Also accepts a column number, from 0.
+    /// In addition to the action text, accepts a column number, counted from 0.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let named = |&a: &Action| self.action_text(view, seat, a).eq_ignore_ascii_case(text);

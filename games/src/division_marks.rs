@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn efficient_agreement_gets_full_marks() {
+    fn efficient_agreement_has_best_mark_values() {
         // Seat 0 gets a: values 4 and 10, the greatest sum, 14. A quarter of all items is worth 1.5 and 2.5.
         let of = |seat, own, other| {
             [
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn inefficient_agreement_is_marked() {
+    fn marks_reveal_inefficient_agreement() {
         // Seat 0 gets one b, seat 1 the rest: values 1 and 5. With a for seat 0 they would be 5 and 5.
         let found = marks(Some(&[0, 1]));
         let of = |seat: usize, name: &str| found.iter().find(|m| (m.0, m.1) == (seat, name)).unwrap().2;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_negotiation_has_only_agreed_mark() {
+    fn failed_negotiation_emits_only_mark_agreed() {
         assert_eq!(marks(None), [(0, "agreed", 0.0), (1, "agreed", 0.0)]);
     }
 }

@@ -117,14 +117,17 @@ impl FightTheLandlord {
         })
     }
 
-    /// Returns the reason why `a` is illegal although the hand contains its cards, or `None` if there is no reason.
+    /// Returns the reason why `a` is illegal although the hand contains its cards, or `None` if `a` is legal.
     fn why_unfit(&self, s: &State, hand: Cards, a: Action) -> Option<String> {
         let play = self.plays.get(a)?;
         let what = |a: Action, play: &combinations::Combination| {
             format!("{} ({})", self.name(a), self.plays.kind(play).name())
         };
         if self.plays.is_forbidden(hand, play) {
-            return Some(format!("{}: a chain must not start with a rank of four cards in hand", what(a, play)));
+            return Some(format!(
+                "{}: a chain must not start with a rank of which the hand has four cards",
+                what(a, play)
+            ));
         }
         let top = self.top(s).filter(|top| !self.plays.beats(play, top))?;
         let on = what(Action::from(s.top), top);
@@ -435,8 +438,8 @@ impl GameObservation for FightTheLandlord {
         self.write(s, who, out);
     }
 
-    /// Writes OpenSpiel's array. Each rank has a block of five cells. The block after the small joker starts only two
-    /// cells later, so the cells of the big joker overlap that block.
+    /// Writes OpenSpiel's array. Each rank has a block of five cells, but the array has room for only two cells per
+    /// joker. The cells of the big joker therefore overlap the part of the array that follows.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
         if s.phase == Phase::Deal {

@@ -22,7 +22,7 @@ pub struct FirstSealedAuction {
     params: Params,
     /// Number of seats that bid.
     n: usize,
-    /// The highest possible value, in the smallest coin.
+    /// The highest possible value, in units of the smallest coin.
     steps: u16,
 }
 
@@ -52,7 +52,7 @@ const MOST: usize = 10;
 const MOST_STEPS: u32 = 1000;
 const CENTS: u32 = 100;
 
-/// A position of the auction; amounts are in the smallest coin.
+/// A position of the auction. Amounts are in units of the smallest coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     values: [u16; MOST],
@@ -64,7 +64,7 @@ pub struct State {
     winner: Option<u8>,
 }
 
-/// The information of one seat, or of the public; amounts are in the smallest coin.
+/// The information available to one seat, or to the public. Amounts are in units of the smallest coin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -116,7 +116,7 @@ impl FirstSealedAuction {
         self.open(self.steps)
     }
 
-    /// Returns the number of coins that make one unit of return.
+    /// Returns the number of coins that correspond to a return of 1.
     fn unit(&self) -> u32 {
         if self.params.cents { CENTS } else { 1 }
     }
@@ -288,8 +288,8 @@ impl Game for FirstSealedAuction {
         }
     }
 
-    /// Samples each unknown value uniformly among those consistent with the known bids, then each unknown bid uniformly
-    /// among those legal at the value.
+    /// Samples each unknown value uniformly among those consistent with the known bids. Then samples each unknown bid
+    /// uniformly among those legal at the bidder's value.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let n = self.n as u8;
@@ -329,7 +329,8 @@ impl GameMoves for FirstSealedAuction {
         rng.below(s.values.get(seat).map_or(0, |&value| self.open(value))) as Action
     }
 
-    /// Draws the values first. At the end, draws the winner among the highest bidders, even if there is only one.
+    /// Lists the values that the item can have for the next bidder. After the bids, lists the highest bidders, of which
+    /// chance draws the winner even if there is only one.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {
             out.uniform(1..u32::from(self.steps) + 1);
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_parameters_are_named() {
+    fn error_names_the_invalid_parameter() {
         for params in ["players=11", "max_value=0", "max_value=1001", "max_value=11,cents=true"] {
             let error = crate::load(&format!("first_sealed_auction({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

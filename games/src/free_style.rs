@@ -406,7 +406,7 @@ impl GameText for FreeStyle {
         }
     }
 
-    /// Also accepts `counter F1`, extra spaces, and any letter case.
+    /// In addition to the action text, accepts `counter F1`, extra spaces, and any letter case.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word = text.trim().to_ascii_lowercase();
         let found = match view.phase {

@@ -47,7 +47,7 @@ pub struct Params {
     /// Number of rows and of columns, 2 to 19.
     #[schemars(range(min = 2, max = 19))]
     pub board_size: u32,
-    /// Points added to White's score. With an integer, a game can be a draw.
+    /// Points added to White's score. If komi is an integer, a game can be a draw.
     #[schemars(range(min = -400, max = 400))]
     pub komi: f64,
     /// Number of black handicap stones, 2 to 9, on 19x19 only; White then moves first. With 0 or 1, no stones are set
@@ -69,7 +69,8 @@ pub enum Superko {
     Draw,
     /// The move is not legal.
     Forbidden,
-    /// The mover loses. Botzone's rule: passes count as repetitions too, and so do positions with exchanged colors.
+    /// The mover loses. This is Botzone's rule: passes count as repetitions too, and so do positions with exchanged
+    /// colors.
     Loses,
 }
 
@@ -109,7 +110,7 @@ pub struct State<const W: usize> {
 /// Mask of the bits of a record entry that hold the action id, 0 to 361.
 const MOVE: u64 = 0x1ff;
 
-/// Cap on the remaining plies that enter the hash.
+/// Upper limit on the number of remaining plies in the hash; larger numbers are hashed like this one.
 const NEAR: usize = 20;
 
 // `clone_from` is implemented to reuse the record: search copies states very often.
@@ -184,12 +185,12 @@ impl<const W: usize> Go<W> {
         self.to_move(s) == ToMove::Seat(seat)
     }
 
-    /// Returns Black's lead: Black's area minus White's area, komi and handicap.
+    /// Returns Black's lead: Black's area, minus White's area, minus White's komi and handicap points.
     fn lead(&self, s: &State<W>) -> f64 {
         f64::from(s.board.area(&self.grid)) - self.white_bonus()
     }
 
-    /// Returns the points that White gets in addition to its area: komi and handicap.
+    /// Returns the points that White gets in addition to its area, from komi and handicap.
     fn white_bonus(&self) -> f64 {
         let stones = if self.params.handicap >= 2 { self.params.handicap } else { 0 };
         self.params.komi + f64::from(stones)
@@ -462,16 +463,16 @@ impl<const W: usize> GameDisplay for Go<W> {
 }
 
 impl<const W: usize> GameSearch for Go<W> {
-    /// Assigns each empty point to the nearest stones, and returns lead / (|lead| + number of points), with komi and
-    /// handicap in the lead.
+    /// Assigns each empty point to the nearest stones, and returns lead / (|lead| + number of points). The lead
+    /// includes komi and handicap.
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
         let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.white_bonus();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
     }
 
-    /// Hashes stones, ko, side to move, a pass as the last move, and the remaining plies (up to 20). Earlier positions
-    /// that superko may forbid are not included.
+    /// Hashes the stones, ko, side to move, whether the last move was a pass, and number of remaining plies (capped at
+    /// 20). Earlier positions that superko may forbid are not included.
     fn hash(&self, s: &State<W>) -> Option<u64> {
         let left = self.longest.saturating_sub(s.record.len()).min(NEAR) as u64;
         let ko = s.board.ko.map_or(MOVE, u64::from);

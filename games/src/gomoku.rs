@@ -270,8 +270,8 @@ impl GameMoves for Gomoku {
 }
 
 impl GameText for Gomoku {
-    /// Returns the board under the letter of the side with the next turn. As in OpenSpiel, the letter is present at the
-    /// end too.
+    /// Returns the board, after a first line with the letter of the side to move. As in OpenSpiel, this line is present
+    /// at the end of the game too.
     fn text(&self, view: &View) -> String {
         let stones = view.board.iter().flat_map(|row| row.chars()).filter(|&c| c != '.').count();
         let mut out = String::from(if stones.is_multiple_of(2) { "B\n" } else { "W\n" });

@@ -216,7 +216,7 @@ fn repetition_loses_if_configured() {
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 1);
 }
 
-/// Each stored board is the one before the move flips pieces.
+/// Each board in the view is stored before the move flips pieces.
 #[test]
 fn view_steps_show_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];

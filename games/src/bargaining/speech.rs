@@ -119,8 +119,8 @@ impl Bargaining {
         }
         let (a, say) = match document {
             Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
-                let allowed =
-                    format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
+                let names = self.names().join(", ");
+                let allowed = format!("`player_{seat}:`, then `Deal` or a number before each of {names}");
                 vec![Issue::unparsed(document, allowed, "the text contains neither an offer nor a deal")]
             })?,
             other => self.decode(other)?,

@@ -42,7 +42,7 @@ pub enum Ability {
     Tires(i32),
     /// Excess damage of an attack carries over to the card next to the target.
     Carries,
-    /// Makes each attacker burn: this damage at the start of the attacker's turns.
+    /// Each attacker burns: it takes this damage at the start of each of its turns.
     Burns(i32),
     /// Attacks twice per turn.
     Twice,

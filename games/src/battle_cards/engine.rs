@@ -11,7 +11,8 @@ use super::team::{self, MOST, Piece, Team};
 use super::{BattleCardsEngine, Params, Rules};
 use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPiece, PlanEngine, Side};
 
-/// First action id of each group; `CARD` comes after the ids below 2.
+/// First action id of the cards. Cards come first, then priorities; `END` is the number of ids. Ids 0 and 1 are those
+/// of every plan game.
 const CARD: Action = 2;
 const PRIORITY: Action = 24;
 const END: Action = 36;

@@ -266,7 +266,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Returns the index of the enemy card that `side` attacks: taunt first, then by priority, then the leftmost.
+    /// Returns the index of the enemy card that `side` attacks. Cards with taunt come first, then cards in order of
+    /// priority, then the leftmost card.
     fn target(&self, side: usize) -> usize {
         let enemies = &self.lines[1 - side];
         if self.rules == Rules::Repo {
@@ -328,7 +329,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Deals damage from one source to a card, and returns the excess over its remaining health.
+    /// Deals damage to a card, and returns the part of the damage that exceeds the card's remaining health.
     fn damage(&mut self, blow: Blow, from: Option<Source>, to: Name, amount: i32) -> i32 {
         let elements = self.rules == Rules::Paper && !matches!(blow, Blow::Excess | Blow::Burn);
         let Some(unit) = self.unit(to).filter(|unit| unit.lives()) else { return 0 };
@@ -361,7 +362,7 @@ impl<L: BattleLog> Field<'_, L> {
         beyond
     }
 
-    /// Applies the effects on allies of a card that lost its shield.
+    /// Raises the attack of the cards that are inspired when another card of their side, `lost`, loses its shield.
     fn inspire(&mut self, lost: Name) {
         for n in 0..self.lines[usize::from(lost.0)].len() {
             let unit = &self.lines[usize::from(lost.0)][n];

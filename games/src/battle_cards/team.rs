@@ -33,7 +33,7 @@ pub fn cost(side: Seat, piece: Piece) -> u32 {
 }
 
 /// Draws a random team without priorities. Cards are drawn uniformly, 15 % of them gold, until one exceeds the budget
-/// or the team has seven. A team is redrawn if it costs less than 17 and leaves more than 3/20 of the budget.
+/// or the team has seven. A team is redrawn if it costs less than 17 and leaves more than 3/20 of the budget unspent.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 17.min(budget * 17 / 20);
     loop {

@@ -51,7 +51,7 @@ fn is(invaders: &str, defenders: &str, expected: &str) {
 }
 
 #[test]
-fn growth_taunt_and_element_apply() {
+fn growth_taunt_and_element_bonus_affect_battle() {
     is(
         "FireLizard WaterElemental",
         "Sapling RockBeetle",
@@ -63,7 +63,7 @@ fn growth_taunt_and_element_apply() {
 }
 
 #[test]
-fn shield_excess_and_death_damage_apply() {
+fn shield_excess_damage_and_death_damage_affect_battle() {
     is(
         "BanditLeader MoltenHound",
         "EliteSoldier StoneWarrior VineProtector",
@@ -75,7 +75,7 @@ fn shield_excess_and_death_damage_apply() {
 }
 
 #[test]
-fn double_attack_priority_revival_and_summon_apply() {
+fn double_attack_priority_revival_and_summoning_affect_battle() {
     is(
         "TideGuardian Phoenix | Paladin",
         "King Paladin",
@@ -111,7 +111,8 @@ fn water_elemental_grows_with_attacks() {
     );
 }
 
-/// Poison kills the attacker and the target, but not through a shield. A giant that dies does not weaken its attacker.
+/// A poisonous card kills its target or its attacker, unless a shield absorbs the damage. A giant that dies does not
+/// weaken its attacker.
 #[test]
 fn poison_kills_unless_shielded() {
     is(
@@ -177,8 +178,8 @@ fn card_with_zero_attack_still_takes_turns() {
     );
 }
 
-/// Excess damage goes to the card to the right of the target, or to the left of the last card. Taunt is attacked first.
-/// The seer makes the sapling 3/4.
+/// Excess damage goes to the card on the target's right or, if the target is the last card, on its left. Cards with
+/// taunt are attacked first. The seer makes the sapling 3/4.
 #[test]
 fn bandit_leader_carries_excess_damage() {
     is(
@@ -261,8 +262,8 @@ fn stone_warrior_leaves_rock_beetle() {
     assert_eq!(summary, json!({ "attacks": 2, "survivors": [["RockBeetle", 2, 10]] }));
 }
 
-/// Both neighbors of a gold trainer gain 2 attack. Two other allies give the rock +6 health, a gold rock +12. A gold
-/// treant gives all allies +6/+6.
+/// Both neighbors of a gold trainer gain 2 attack. With two other allies, a rock gains 6 health, and a gold rock 12. A
+/// gold treant gives all allies +6/+6.
 #[test]
 fn start_effects_strengthen_allies() {
     begins("FireLizard", "Sapling EliteSoldier* King", r#"["buff","d1","d0",2,0,1] ["buff","d1","d2",2,0,1]"#);

@@ -112,7 +112,7 @@ fn column_x_is_not_a_capture_sign() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_explained() {
     let g = game(4, 4);
     let s = board(&g, &["....", "bb..", "bww.", "...."], "b");
     let at = |row: u32, column: u32, direction: u32, capture: u32| ((row * 4 + column) * 6 + direction) * 2 + capture;
@@ -120,7 +120,7 @@ fn refusals_state_reason() {
         (at(0, 0, 1, 0), "b has no man on a4"),
         (at(1, 0, 4, 0), "move down"),
         (at(1, 0, 0, 0), "leaves the board"),
-        (at(1, 0, 1, 0), "a2 is occupied by an own man"),
+        (at(1, 0, 1, 0), "a2 is occupied by another man of b"),
         (at(1, 1, 1, 0), "b2 is occupied; a man captures only diagonally"),
         (at(2, 0, 1, 1), "a man captures only diagonally"),
         (at(1, 0, 2, 0), "b2 is occupied by an enemy man; its capture is action 53"),
@@ -197,7 +197,7 @@ fn random_actions_are_uniform() {
 }
 
 #[test]
-fn seat_zero_sees_board_from_above() {
+fn seat_zero_sees_rotated_board() {
     let g = game(4, 3);
     let view = g.view(&board(&g, &["...", "b..", "..w", "www"], "b"), Viewer::Public);
     assert_eq!(g.text(&view), "4...\n3b..\n2..w\n1www\n abc\n");

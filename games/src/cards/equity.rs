@@ -45,8 +45,8 @@ impl Equity {
         equity
     }
 
-    /// Returns the average share of the pot that `hole` wins against `others` random hands of the same size, on boards
-    /// of `full` cards that start with `board`. Unknown cards are drawn from the rest of `deck`, `samples` times.
+    /// Returns the average share of the pot that `hole` wins against `others` random hands of the same size. Boards
+    /// start with `board` and have `full` cards. Unknown cards are drawn from the rest of `deck`, `samples` times.
     ///
     /// # Panics
     /// Panics if `hole` is empty.

@@ -25,7 +25,7 @@ pub const CATEGORIES: [&str; 9] = [
 
 /// Maximum number of cards in a hand.
 const MOST: usize = 7;
-/// Number of ranks in the low part of the key.
+/// Number of ranks, from the two up, whose counts are in the low part of a hand's key.
 const LOW: usize = 7;
 const LOW_PATTERNS: usize = 5usize.pow(LOW as u32);
 const HIGH_PATTERNS: usize = 5usize.pow(13 - LOW as u32);
@@ -35,7 +35,7 @@ const HIGH_AT: u32 = 20;
 const SUITS_AT: u32 = 40;
 const SIZE_AT: u32 = 56;
 
-/// A set of up to seven cards of one deck. Hands without common cards can be added.
+/// A set of up to seven cards of one deck. Two hands that share no card can be added with `+`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand {
     key: u64,
@@ -112,9 +112,10 @@ pub fn category(strength: u16) -> &'static str {
 }
 
 struct Tables {
-    /// Start of a block in `classes`, by number of cards and counts of the high ranks.
+    /// Start of each block of `classes`. A block holds the hands with one number of cards and one pattern of high-rank
+    /// counts.
     blocks: Vec<u32>,
-    /// Index within a block, by counts of the low ranks.
+    /// Index of a hand within its block, by the counts of the low ranks.
     places: Vec<u16>,
     /// Strengths of hands without a flush, in blocks.
     classes: Vec<u16>,

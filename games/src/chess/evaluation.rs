@@ -14,8 +14,8 @@ use super::state::State;
 const VALUE: [Score; 6] =
     [Score(90, 110), Score(330, 300), Score(345, 315), Score(480, 530), Score(980, 960), Score(0, 0)];
 
-/// Returns the positional value of a piece on a square. `rank` counts from the own back rank, `file` from the a-file,
-/// both from 0.
+/// Returns the positional value of a piece on a square. `rank` counts from the piece's own back rank, `file` from the
+/// a-file, both from 0.
 const fn place(role: usize, rank: i32, file: i32) -> Score {
     // 0 in the four squares of the middle, 3 on the edge.
     let (across, along) = (from_middle(file), from_middle(rank));
@@ -54,7 +54,8 @@ const WORTH: [[Score; 64]; 6] = {
 
 /// Weight of each role in the game phase. The start position has a total of 24.
 const WEIGHT: [i32; 6] = [0, 1, 1, 2, 4, 0];
-/// Mobility of knight, bishop, rook and queen: typical number of reachable squares, and bonus for each square above it.
+/// Mobility of knight, bishop, rook and queen: the typical number of reachable squares, and the bonus for each further
+/// square.
 const MOBILITY: [(i32, Score); 4] = [(4, Score(4, 4)), (6, Score(4, 4)), (7, Score(2, 4)), (13, Score(1, 2))];
 /// Bonus for each attacked square around the enemy king, for a knight, bishop, rook and queen.
 const AIMED: [i32; 4] = [6, 5, 8, 10];
@@ -108,8 +109,8 @@ pub(super) fn centipawns(s: &State) -> i32 {
     (sum.0 * middle + sum.1 * (24 - middle)) / 24
 }
 
-/// Returns material, square, mobility and king attack scores of one color, and adds the phase weights of its pieces to
-/// `middle`.
+/// Returns the sum of the material, square, mobility and king attack scores of one color. Adds the phase weights of the
+/// color's pieces to `middle`.
 fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     let (own, occupied) = (board.by_color(color), board.occupied());
     let flip = color.fold_wb(0, 56);

@@ -11,14 +11,14 @@ use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square, attacks
 
 /// Number of action ids.
 pub const ACTIONS: u32 = 4674;
-/// Castling on the queen's side.
+/// Id of castling on the queen's side.
 pub const LONG: Action = 4672;
-/// Castling on the king's side.
+/// Id of castling on the king's side.
 pub const SHORT: Action = 4673;
 
 /// Number of ids per source square.
 pub(super) const PER_SQUARE: u32 = 73;
-/// Offset of a square's ordinary moves, which follow its underpromotions.
+/// Offset of the ordinary moves among the ids of a square. The underpromotions come first.
 pub(super) const PLAIN: u32 = 9;
 
 const KNIGHT: [(i32, i32); 8] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)];
@@ -135,8 +135,8 @@ pub(super) fn id(turn: Color, m: Move) -> Action {
 }
 
 /// Decodes id `a` into a move that can be played without a panic. Legality is not checked. Returns `None` if the source
-/// holds no own piece, the target holds an own piece or a king, a piece other than a pawn would promote, or castling
-/// lacks its right or free squares.
+/// holds no piece of the mover, or the target holds one of them or a king. Also returns `None` if a piece other than a
+/// pawn would promote, or if castling lacks its right or free squares.
 pub(super) fn read(pos: &Chess, a: Action) -> Option<Move> {
     let (turn, board) = (pos.turn(), pos.board());
     if a >= LONG {

@@ -13,7 +13,7 @@ use shakmaty::{Bitboard, CastlingSide, Chess, Color, Position, Rank, Role, Squar
 
 use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT, squares};
 
-/// Properties of a position that the moves of all its pieces share.
+/// Data about a position that is needed to find the moves of each piece.
 pub(super) struct Scan<'a> {
     pos: &'a Chess,
     king: Square,
@@ -21,8 +21,8 @@ pub(super) struct Scan<'a> {
     pub(super) checkers: Bitboard,
     /// Pieces of either side that are the only piece between an enemy slider and the king.
     pinned: Bitboard,
-    /// Squares to which pieces other than the king may move: squares without an own piece, and in check only squares
-    /// that end the check.
+    /// Squares to which pieces other than the king may move: all squares without a piece of the mover, and in check
+    /// only those that end the check.
     target: Bitboard,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns true if a legal move exists. Castling need not be checked: the rook can then move too.
+    /// Returns true if a legal move exists. Castling need not be checked: if it is legal, a rook move is legal too.
     pub(super) fn any(&self) -> bool {
         self.each(|_| ControlFlow::Break(())).is_break()
     }

@@ -102,8 +102,8 @@ fn from_san(pos: &Chess, text: &str) -> Option<Action> {
     Some(ids::id(pos.turn(), san.to_move(pos).ok()?))
 }
 
-/// Parses loose SAN: ignores `x`, `-`, `=`, `+` and `#`, accepts zeros for castling, and finally ignores case. Returns
-/// a move only if exactly one legal move matches.
+/// Parses loose SAN: ignores `x`, `-`, `=`, `+` and `#`, and accepts zeros for castling. If no move or several moves
+/// match, also ignores case. Returns a move only if exactly one legal move matches.
 fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let bare = |t: &str| t.replace('0', "O").replace(['x', '-', '=', '+', '#', ':'], "");
     let wanted = bare(text.trim_end_matches("e.p").trim_end());

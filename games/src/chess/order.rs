@@ -14,7 +14,8 @@ const VALUE: [i32; 6] = [1, 3, 3, 5, 9, 10];
 /// Moves, each with a score for ordering.
 type Gains = SmallVec<[(i32, Action); 32]>;
 
-/// Lists all legal moves, winning captures and queen promotions first, and returns how many of these there are.
+/// Lists all legal moves, winning captures and queen promotions first. Returns the number of these captures and
+/// promotions.
 pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return 0 };
@@ -40,7 +41,7 @@ pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     true
 }
 
-/// Returns queen promotions and captures among `legal`, by the most valuable victim, then by the least valuable
+/// Returns queen promotions and captures among `legal`, ordered by the most valuable victim, then by the least valuable
 /// attacker. Excludes captures of a less valuable piece on a defended square.
 fn gains(s: &State, legal: &[Action]) -> Gains {
     let (turn, board) = (s.pos.turn(), s.pos.board());

@@ -54,7 +54,7 @@ fn perft(game: &Chess, s: &State, depth: u32) -> u64 {
     legal(game, s).into_iter().fold(0, count)
 }
 
-/// Counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
+/// Node counts and position names from chessprogramming.org, "Perft Results". The counts of the first position are also
 /// OpenSpiel's.
 const PERFT: [(&str, &str, &[u64]); 6] = [
     ("initial", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", &[20, 400, 8902, 197_281]),
@@ -163,7 +163,7 @@ fn automatic_draws_end_game() {
 }
 
 #[test]
-fn presets_and_parameters_apply() {
+fn presets_and_parameters_take_effect() {
     let spec = |text: &str| load(text).unwrap().spec().clone();
     assert_eq!(spec("chess").max_length, 17_695);
     assert_eq!(spec("chess(preset=qitown)").max_length, 300);
@@ -257,7 +257,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     assert!(white > -1.0 && white < 1.0 && game.evaluate(s, 0) == Some(-white));
 }
 
-/// Plays and explains any id in range in any position, even impossible ones.
+/// Plays and explains random ids, legal or not. The resulting positions may be impossible in a real game.
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });
@@ -310,8 +310,8 @@ fn illegal_moves_are_explained() {
         (&start, white("e7", "e5"), "no piece of yours on e7: the pawn there is Black's"),
         (&start, white("a1", "a2"), "your own pawn is on a2"),
         (&start, white("a1", "a5"), "the way from a1 to a5 is blocked on a2"),
-        (&start, white("b1", "b4"), "a knight does not move from b1 to b4"),
-        (&start, white("e2", "e5"), "a pawn does not move from e2 to e5"),
+        (&start, white("b1", "b4"), "a knight cannot move from b1 to b4"),
+        (&start, white("e2", "e5"), "a pawn cannot move from e2 to e5"),
         (&start, white("e2", "d3"), "no piece to capture on d3"),
         (&start, 0, "leaves the board"),
         (&start, SHORT, "a piece is on f1"),
@@ -363,7 +363,7 @@ fn view_text_and_event_text_show_position_and_move() {
 }
 
 #[test]
-fn hash_includes_plies_left_before_near_limit() {
+fn hash_includes_remaining_plies_only_near_draw_limit() {
     let game = game(Params { repetition: 0, ..Params::default() });
     let a = play(&game, "Nf3 Nf6 Nc3 Nc6");
     let b = play(&game, "Nc3 Nc6 Nf3 Nf6");

@@ -81,7 +81,7 @@ fn geometry(pos: &Chess, role: Role, from: Square, to: Square) -> Option<String>
     if role == Role::King && from.rank() == to.rank() && from.distance(to) == 2 {
         return Some(format!("castling has separate ids: {LONG} and {SHORT}"));
     }
-    Some(format!("a {} does not move from {from} to {to}", name(role)))
+    Some(format!("a {} cannot move from {from} to {to}", name(role)))
 }
 
 fn pawn(pos: &Chess, from: Square, to: Square) -> Option<String> {
@@ -95,7 +95,7 @@ fn pawn(pos: &Chess, from: Square, to: Square) -> Option<String> {
     }
     let double = ahead.and_then(|s| s.offset(step)).filter(|_| from.rank() == home);
     if ahead != Some(to) && double != Some(to) {
-        return Some(format!("a pawn does not move from {from} to {to}"));
+        return Some(format!("a pawn cannot move from {from} to {to}"));
     }
     let blocked = [ahead, Some(to)].into_iter().flatten().find(|&s| board.occupied().contains(s));
     blocked.map(|s| format!("the pawn is blocked on {s}"))

@@ -11,7 +11,8 @@ use crate::plan_game::{BattleEnd, BattleLog, EventField, event};
 const CAP: u32 = 50;
 /// Damage per round of one layer of burning.
 const LAYER: u64 = 5;
-/// Damage that curtain, armor, seed, emblem and quicksand deal to an attacker.
+/// Damage that a curtain deals to an attacker. The next four constants are the damage of armor, seed, emblem and
+/// quicksand.
 const CURTAIN: i32 = 30;
 const ARMOR: i32 = 5;
 const SEED: i32 = 5;
@@ -74,7 +75,7 @@ impl Is {
         matches!(self, Is::Burning | Is::Poison | Is::Vulnerable | Is::Seed | Is::Weak | Is::Quicksand)
     }
 
-    /// Returns true if a skill can dispel the status as a buff.
+    /// Returns true if the status is a buff, which a skill can dispel.
     fn buff(self) -> bool {
         matches!(self, Is::Guard | Is::Reflect | Is::Warm)
     }
@@ -238,7 +239,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Applies the end of a round to one character: damage over time, healing, and durations.
+    /// Applies the end-of-round effects to one character: damage over time, healing, and durations.
     fn close(&mut self, who: Who) {
         for n in 0..self.all[who].statuses.len() {
             let Status { is, value, rounds, .. } = self.all[who].statuses[n];
@@ -530,8 +531,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Deducts `part` percent of the user's HP, and twice that amount from the target's HP, past all protection. The HP
-    /// that the user pays does not count for core rebound.
+    /// Deducts `part` percent of the user's HP, and twice that amount from the target's HP, ignoring all protection.
+    /// The HP that the user pays does not count for core rebound.
     fn sacrifice(&mut self, user: Who, target: Who, part: i32) {
         let amount = self.all[user].hp * part / 100;
         if amount == 0 {

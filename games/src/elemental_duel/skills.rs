@@ -52,7 +52,7 @@ pub enum Skill {
     Guards(u32),
     /// A hit with a bonus if the target has less than half its HP.
     Siphons(u32, u32),
-    /// A hit with a bonus for each tenth of its HP that the user has lost.
+    /// A hit with a bonus for each tenth of the user's HP that has been lost.
     Announces(u32, u32),
     /// A percentage of the user's HP that the user pays; the target loses twice as much.
     Sacrifices(u32),
@@ -70,11 +70,11 @@ pub enum Skill {
     Poisons(u32),
     /// A shield that damages each attacker of the user.
     Armors(u32),
-    /// A trap on the target: a part of its next hits is delayed, and each of these hits damages it.
+    /// A trap on the target: a part of the target's next hits is delayed, and each of these hits damages the target.
     Traps,
-    /// A permanent shield, in proportion to the tenths of its HP that the user has lost.
+    /// A permanent shield, in proportion to the lost tenths of the user's HP.
     Pulses(u32),
-    /// A hit with a percentage of the HP that the user has lost since its last use.
+    /// A hit with a percentage of the HP that the user has lost since the last use of this skill.
     Rebounds(u32),
     /// Removal of the oldest negative status of the user, healing of the user, and a hit.
     Glimmers(u32, u32),

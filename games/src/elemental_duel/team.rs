@@ -27,8 +27,8 @@ pub fn cost(side: Seat, team: &Team) -> u32 {
     team.iter().map(cost).sum()
 }
 
-/// Draws a random team with elements in random order and uniformly drawn skills. A team is redrawn until it costs at
-/// most the budget and at least 16 (four fifths of the budget, if that is less than 16).
+/// Draws a random team with elements in random order and uniformly drawn skills. A team is redrawn if it costs more
+/// than the budget, or less than both 16 and four fifths of the budget.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 16.min(budget * 4 / 5);
     loop {

@@ -48,7 +48,7 @@ fn follow(log: &[Value], from: usize, expected: &str) {
     }
 }
 
-/// Asserts the events between the skill of `who` in `round` and the next skill or the end of the round.
+/// Asserts which events occur between the skill of `who` in `round` and the next skill or the end of the round.
 #[track_caller]
 fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -95,7 +95,7 @@ fn two(hp: [u32; 2], invader: &str, defender: &str) -> Vec<Value> {
 const USUAL: [u32; 2] = [100, 160];
 
 #[test]
-fn elements_and_emblem_apply() {
+fn element_factors_and_emblem_affect_battle() {
     let log = fight(
         [20, 20],
         "Fire magma_eruption flame_splash flame_splash; Water stream_pierce whirlpool_strangle stream_pierce; \
@@ -113,7 +113,7 @@ fn elements_and_emblem_apply() {
 }
 
 #[test]
-fn vulnerability_shield_poison_and_burning_apply() {
+fn vulnerability_shield_poison_and_burning_affect_battle() {
     let log = fight(
         [20, 45],
         "Fire flame_splash x3; Dark night_ambush x3; Water stream_pierce x3",
@@ -134,7 +134,7 @@ fn vulnerability_shield_poison_and_burning_apply() {
 }
 
 #[test]
-fn quicksand_seed_link_and_heal_from_zero_apply() {
+fn quicksand_seed_link_and_healing_from_zero_hp_affect_battle() {
     let log = fight(
         [25, 40],
         "Dark shadow_claw x3; Fire flame_splash x3; Water stream_pierce x3",
@@ -247,7 +247,8 @@ fn abyss_resonance_counts_surge_layers() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",3,0,157] ["shield","i0",6,3]"#);
 }
 
-/// The claw deals 14 * 1.5 = 21 to light, and heals 30 % of that, 6. The sword deals 20 * 1.5 to the user of the claw.
+/// The claw deals 14 * 1.5 = 21 to light, and heals its user by 6 (30 % of that). The sword deals 20 * 1.5 to the user
+/// of the claw.
 #[test]
 fn shadow_claw_heals_and_divine_sword_raises_next_hit() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
@@ -302,8 +303,8 @@ fn final_announcment_deals_more_with_lost_health() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
 }
 
-/// The user pays 20 % of 100 HP, later of 80. The target loses twice that, past sanctuary, shield and armor. The losses
-/// of 40 and 32 are stored: 80 % of 72 is 57.6.
+/// The user pays 20 % of 100 HP, then of 80. The target loses twice that amount despite sanctuary, shield and armor.
+/// The target's losses of 40 and 32 count for core rebound, which then deals 80 % of 72, or 57.6.
 #[test]
 fn void_assimilation_ignores_protection() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
@@ -327,7 +328,7 @@ fn bud_healing_heals_for_three_rounds() {
 }
 
 /// The hit deals 10. Each hit of the seeded attacker deals 5 to the attacker, even with two seeds. A skill without a
-/// hit deals no damage to it.
+/// hit does not damage the attacker.
 #[test]
 fn parasitic_seed_damages_attacker() {
     let log = two(USUAL, "Water stream_pierce stream_pierce water_barrier", "Wood parasitic_seed x3");
@@ -483,7 +484,7 @@ fn damage_is_rounded_after_all_factors() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
 }
 
-/// Only the first living character of each side acts, but every character ends each round.
+/// Only the first living character of each side acts, but the end of a round takes effect for every character.
 #[test]
 fn only_first_living_characters_act_in_gauntlet() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
@@ -564,7 +565,7 @@ fn random_teams_match_measured_rates() {
 }
 
 #[test]
-fn skill_descriptions_use_table_names() {
+fn skill_description_contains_name_and_cost() {
     let game = crate::load("elemental_duel").unwrap();
     let mut s = game.start();
     let view = |s: &dyn ludex_env::DynState| s.view(ludex_env::Viewer::Seat(1));

@@ -30,7 +30,7 @@ impl FightTheLandlord {
     }
 }
 
-/// Returns a set of cards with these rank counts.
+/// Returns a set of cards that has the given rank counts.
 fn any(counts: Counts) -> Cards {
     cards::lowest(cards::DECK, counts)
 }
@@ -75,7 +75,9 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
         if n > cards::most(r) {
             let name = game.names()[r];
             let most = cards::most(r);
-            return Err(format!("rank {name}: expected at most {most} in hand and previous play, got {n}"));
+            return Err(format!(
+                "rank {name}: expected at most {most} cards in hand and previous play together, got {n}"
+            ));
         }
     }
     let top = if previous == 0 {

@@ -25,7 +25,7 @@ const CHAINED: usize = 12;
 /// Kind of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A card without further cards.
+    /// A single card.
     Single,
     /// Five or more consecutive ranks, one card each.
     Straight,
@@ -120,7 +120,8 @@ pub struct Combination {
 /// Combinations with the same kind and main part.
 struct Group {
     main: Counts,
-    /// Rank counts. A hand that contains them must not play combinations of this group.
+    /// Cards of each rank that bar the group: a hand that contains all of them must not play a combination of the
+    /// group.
     barred: Counts,
     ids: Range<u16>,
     class: u16,
@@ -133,7 +134,8 @@ struct Class {
     groups: Range<usize>,
 }
 
-/// The wings of a main part: `number` wings of `each` cards, with at most `most` wing cards of one rank.
+/// The wings (cards attached to the main part) of a combination: `number` wings of `each` cards, with at most `most`
+/// wing cards of one rank.
 struct Wings {
     number: usize,
     each: u8,
@@ -234,8 +236,8 @@ impl Plays {
         self.classes.push(Class { kind, length: length as u8, groups: from..self.groups.len() });
     }
 
-    /// Adds all combinations of `main` with `left` more wings of ranks below `below`. They are ordered by the highest
-    /// wing, then by the next, as in OpenSpiel.
+    /// Adds all combinations of `main` with `left` more wings of ranks below `below`. The combinations are ordered by
+    /// the highest wing, then by the next highest, as in OpenSpiel.
     fn wings(&mut self, main: Counts, so_far: Counts, wings: &Wings, left: usize, below: usize) {
         if left == 0 {
             self.plays.push(Combination { counts: so_far, group: self.groups.len() as u16 });

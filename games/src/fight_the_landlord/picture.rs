@@ -12,8 +12,8 @@ use crate::picture::cards::{SIZE, Suit, back, card};
 const WIDE: i32 = 660;
 const SEAT: i32 = 118;
 
-/// Draws the card with this number. Numbers go by rank, within a rank hearts, diamonds, spades, clubs, and end with the
-/// two jokers.
+/// Draws the card with this number. Cards are numbered by rank, and within a rank in the order hearts, diamonds,
+/// spades, clubs. The two jokers come last.
 fn one(sketch: &mut Sketch, at: [i32; 2], number: u8) {
     match number {
         52 => card(sketch, at, "JK", None),
@@ -37,7 +37,8 @@ pub(super) fn gesture(cards: Counts) -> Gesture {
     Gesture::of((0..RANKS).flat_map(|r| std::iter::repeat_n(SHORT[r], count(cards, r).into())))
 }
 
-/// Draws overlapping cards from `at` on within `width`. Returns the horizontal distance between cards.
+/// Draws a row of overlapping cards that starts at `at` and fits into `width`. Returns the horizontal distance between
+/// cards.
 fn fan(sketch: &mut Sketch, at: [i32; 2], width: i32, numbers: &[u8]) -> i32 {
     let step = ((width - SIZE[0]) / (numbers.len().max(2) as i32 - 1)).clamp(12, 58);
     for (k, &number) in numbers.iter().enumerate() {

@@ -209,7 +209,8 @@ impl FightTheLandlord {
         farmers || s.made.get(landlord) == Some(&1)
     }
 
-    /// Returns the stake of a farmer: the bid, doubled for each bomb or rocket, and at the end for a spring.
+    /// Returns the stake of a farmer: the bid, doubled for each bomb or rocket and, at the end of the game, for a
+    /// spring.
     pub(super) fn stake(&self, s: &State) -> u32 {
         let doubled = s.bombs + u8::from(s.winner != NONE && self.spring(s));
         (0..doubled).fold(s.bid.max(1).into(), |stake: u32, _| stake.saturating_mul(2))

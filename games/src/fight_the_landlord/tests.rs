@@ -265,7 +265,7 @@ fn auction_continues_until_two_passes() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_explained() {
     let mut s = dealt("fight_the_landlord");
     assert_eq!(refusal(&*s, "pass"), "the seat that leads a trick must not pass");
     assert_eq!(refusal(&*s, "[]"), "the seat that leads a trick must not pass");
@@ -291,7 +291,10 @@ fn refusals_state_reason() {
 
     let mut s = dealt("dou_dizhu");
     play(&mut *s, "pass pass 3");
-    assert_eq!(refusal(&*s, "34567"), "34567 (a straight): a chain must not start with a rank of four cards in hand");
+    assert_eq!(
+        refusal(&*s, "34567"),
+        "34567 (a straight): a chain must not start with a rank of which the hand has four cards"
+    );
 }
 
 #[test]
@@ -315,7 +318,7 @@ fn invalid_queries_are_refused() {
     assert!(flaw(json!({ "hand": "33333" })).contains("rank 3: expected at most 4 cards, got 5"));
     assert!(
         flaw(json!({ "hand": "333", "previous": "33" }))
-            .contains("rank 3: expected at most 4 in hand and previous play, got 5")
+            .contains("rank 3: expected at most 4 cards in hand and previous play together, got 5")
     );
     assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is not a combination"));
     assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("unknown field \"previus\""));
@@ -350,7 +353,7 @@ fn determinizations_are_uniform() {
 }
 
 #[test]
-fn played_suit_excludes_lower_suits() {
+fn seat_holds_no_lower_suit_of_rank_it_played() {
     let game = rules(Rules::Botzone);
     let mut s = game.start();
     order(HANDS).into_iter().for_each(|number| game.play_unchecked(&mut s, number.into()));

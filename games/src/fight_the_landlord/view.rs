@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cards::{self, DECK, RANKS, count, counts, lowest, ranks_text};
 use super::{FightTheLandlord, NONE, Phase, Rules, SEATS, State, owner, seat_after};
 
-/// The information of one seat, or of the public. Cards are numbered as in Botzone.
+/// The information available to one seat, or to the public. Cards are numbered as in Botzone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.

@@ -9,7 +9,7 @@ use ludex_env::game::{Action, Game};
 use super::cards::{self, Cards, DECK, RANKS};
 use super::{DEALT, FightTheLandlord, NONE, Phase, SEATS, State, View, seat_after};
 
-/// Returns the cards that a seat cannot hold: those with a lower number than a card of the same rank that it has
+/// Returns the cards that a seat cannot hold: those with a lower number than a card of the same rank that the seat has
 /// played.
 fn excluded_cards(played: Cards) -> Cards {
     (0..RANKS).fold(0, |all, r| {

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn regrets_cover_cents_and_more_bidders() {
+    fn regret_supports_cents_and_more_than_two_bidders() {
         // 5.00 for 8.00 against 2.49: 2.50 would suffice.
         assert_eq!(of("preset=llmarena", &[800, 600], &[500, 249], 0, 0), [8.0, 5.0, 0.25, 2.5, 2.5]);
         // With three bidders the equilibrium is two thirds: 6 of 9. The highest of the others is 5.

@@ -209,22 +209,23 @@ fn one() -> u8 {
     1
 }
 
-/// Condition on the cells next to a placement. Ignored while the side that it names has no piece on the board.
+/// Condition on the cells next to a placement. Ignored while the seat whose pieces it is about has no piece on the
+/// board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
     /// No condition on the adjacent cells.
     #[default]
     Any,
-    /// Orthogonally next to an own piece.
+    /// Orthogonally next to a piece of the placing seat.
     Own4,
-    /// Orthogonally or diagonally next to an own piece.
+    /// Orthogonally or diagonally next to a piece of the placing seat.
     Own8,
-    /// Orthogonally next to an opposing piece.
+    /// Orthogonally next to a piece of the opponent.
     Opp4,
-    /// Orthogonally or diagonally next to an opposing piece.
+    /// Orthogonally or diagonally next to a piece of the opponent.
     Opp8,
-    /// Not orthogonally next to an own piece.
+    /// Not orthogonally next to a piece of the placing seat.
     Away4,
 }
 
@@ -344,11 +345,14 @@ pub enum Cells {
     Adj4,
     /// The eight orthogonally and diagonally adjacent cells.
     Adj8,
-    /// Opposing pieces in an unbroken row between the piece that acted and another own piece, in all eight directions.
+    /// Opposing pieces in an unbroken row between the piece that acted and another piece of the same owner, in all
+    /// eight directions.
     Sandwich8,
-    /// Opposing pieces in an unbroken row between the piece that acted and another own piece, along rows and columns.
+    /// Opposing pieces in an unbroken row between the piece that acted and another piece of the same owner, along rows
+    /// and columns.
     Sandwich4,
-    /// The other pieces of each unbroken row of three or more own pieces that contains the piece that acted.
+    /// The other pieces of each unbroken row that contains the piece that acted and has three or more pieces of the
+    /// same owner.
     LineRest,
 }
 
@@ -419,7 +423,7 @@ pub enum Reveal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "if", rename_all = "snake_case", deny_unknown_fields)]
 pub enum End {
-    /// A seat has an unbroken row of own pieces.
+    /// A seat has an unbroken row of its pieces.
     Line {
         /// Number of pieces in the row.
         #[schemars(range(min = 3, max = 5))]
@@ -525,17 +529,17 @@ pub enum StuckThen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "per", rename_all = "snake_case")]
 pub enum Score {
-    /// Points for each own piece on the board.
+    /// Points for each of the seat's pieces on the board.
     Piece(Points),
-    /// Points times the sum of the numbers of own pieces on the board.
+    /// Points times the sum of the numbers of the seat's pieces on the board.
     Value(Points),
-    /// Points for each empty cell of a region that touches own pieces and no opposing piece.
+    /// Points for each empty cell of a region that touches the seat's pieces and no opposing piece.
     Territory4(Points),
-    /// Points for each piece of the largest orthogonally connected group of own pieces.
+    /// Points for each piece of the seat's largest orthogonally connected group.
     LargestGroup4(Points),
     /// Points for each opposing piece that the seat has captured or removed in its own plies.
     Capture(Points),
-    /// Points for each run of `len` own pieces in a straight line.
+    /// Points for each run of `len` pieces of the seat in a straight line.
     Line(Points),
     /// Points for each row in which the numbers of the seat's pieces have a higher sum than those of the opponent.
     RowCompare(Compare),

@@ -47,8 +47,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns the unbroken row of opposing pieces that starts next to `c` in one direction, if an own piece follows
-    /// the row.
+    /// Returns the unbroken row of opposing pieces that starts next to `c` in one direction, if a piece of `seat`
+    /// follows the row.
     fn sandwich(&self, seat: usize, c: usize, direction: (i8, i8)) -> u32 {
         let between = self.run(1 - seat, c, direction);
         let last = (between.count_ones() + 1) as i8;

@@ -7,7 +7,7 @@ use super::document::MOST_KINDS;
 
 /// Accepts the open proposal. Lower ids propose the rules F0, F1 and F2.
 pub(super) const ACCEPT: Action = 3;
-/// Rejects the open proposal without withdrawing any proposal.
+/// Rejects the open proposal. All proposals remain open.
 pub(super) const REJECT: Action = 4;
 /// Passes for one ply. Legal in play only.
 pub(super) const PASS: Action = 5;

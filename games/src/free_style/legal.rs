@@ -63,7 +63,7 @@ fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     numbers && (!s.is_known_to(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
-/// Returns the cells to which a piece on `from` may move by one move action.
+/// Returns the cells to which a piece on `from` may move by the given move action.
 fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize) -> u32 {
     let mut out = 0;
     for ray in &action.rays[seat][from] {
@@ -97,7 +97,8 @@ pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: 
     moves.find(|m| reach(rules, s, seat, m, from) >> to & 1 == 1).map(|m| m.onto)
 }
 
-/// Returns true if a legal capture succeeds. A capture of a piece with an unknown number fails if the comparison fails.
+/// Returns true if a legal capture succeeds. A seat may try to capture a piece whose number it does not know; the
+/// capture fails if the comparison of the numbers fails.
 pub(super) fn wins(s: &BoardState, from: usize, to: usize, onto: Onto) -> bool {
     let numbers = s.number(from).zip(s.number(to));
     !onto.compares() || numbers.is_some_and(|(own, other)| other < own || onto.equal() && other == own)

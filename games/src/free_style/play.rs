@@ -297,7 +297,7 @@ impl BoardState {
         holds.then(|| GameEnd { winner: score::winner(rules, self), why, scored: true })
     }
 
-    /// Returns the first end condition that is met: checks the mover's conditions and those about the whole board in
+    /// Returns the first end condition that is met. Checks the mover's conditions and those about the whole board in
     /// list order, then the opponent's conditions.
     fn ended(&self, rules: &Rules, mover: usize) -> Option<GameEnd> {
         let first =
@@ -305,8 +305,8 @@ impl BoardState {
         first.or_else(|| rules.ends.iter().find_map(|e| self.holds(rules, e, 1 - mover)))
     }
 
-    /// Returns the end condition that is met: checks the conditions of both seats, then those about the whole board. If
-    /// the seats have different winners, the tie-break decides.
+    /// Returns the end condition that is met, if any. Checks the conditions of both seats, then those about the whole
+    /// board. If the conditions of the two seats name different winners, the tie-break decides.
     fn ended_together(&self, rules: &Rules) -> Option<GameEnd> {
         let of = |seat| rules.ends.iter().find_map(|e| self.holds(rules, e, seat));
         match (of(0), of(1)) {

@@ -4,7 +4,7 @@ use super::board::{ALL, CELLS, cells};
 use super::document::{MOST_KINDS, MOST_PLIES};
 use super::rules::Rules;
 
-/// Number of a piece whose kind has no numbers.
+/// Value that stands for the number of a piece whose kind has no numbers.
 pub(super) const NONE: u8 = u8::MAX;
 /// Entry for a seat that does not act in a ply.
 pub(super) const NOTHING: u16 = u16::MAX;
@@ -86,7 +86,7 @@ pub struct BoardState {
     pub acts: u8,
     /// Bit set of the seats that have an action other than a pass.
     pub free: u8,
-    /// By seat: numbers of the moved piece and of the piece on its target, if the last ply revealed them.
+    /// For each seat, the numbers of the moved piece and of the piece on its target, if the last ply revealed them.
     pub contact: [Option<(u8, u8)>; 2],
     /// The result, once the game is over.
     pub over: Option<GameEnd>,
@@ -132,7 +132,7 @@ impl BoardState {
         !rules.document.hidden.pieces || self.over.is_some() || viewer == Some(seat)
     }
 
-    /// Returns the cells that appear empty to `seat`, which may contain hidden pieces.
+    /// Returns the cells that appear empty to `seat`. Some of them may contain hidden pieces.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
         let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.occupied() };

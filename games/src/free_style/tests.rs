@@ -17,13 +17,13 @@ use super::rules::Rules;
 use super::validate;
 use super::{board, words};
 
-/// Names of the tests for each rule of the semantics (Qi Town, section 6.2) and for its special cases.
+/// The rules of the semantics (Qi Town, section 6.2) and their special cases, each with the names of its tests.
 const BULLETS: [(&str, &[&str]); 16] = [
     (
         "order",
         &[
             "end_conditions_are_checked_for_mover_first",
-            "effects_apply_in_order_to_board_before_first_effect",
+            "effects_apply_in_order_to_pieces_selected_before_first_effect",
             "ply_cap_scores_board",
         ],
     ),
@@ -35,17 +35,17 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "supply_counts_placements_only",
         ],
     ),
-    ("near", &["near_is_ignored_for_first_placement", "near_requires_opponent_or_distance"]),
+    ("near", &["near_is_ignored_for_first_placement", "near_can_require_opponent_or_distance_from_own_pieces"]),
     ("sum_max at its limit", &["only_zero_is_legal_when_sum_is_used_up", "setup_pieces_use_up_unique_numbers"]),
     (
         "moving",
         &[
             "slides_stop_before_pieces",
             "leaps_pass_over_pieces_and_repeat_within_range",
-            "first_action_that_permits_move_decides_capture",
+            "first_move_action_that_allows_move_decides_capture",
         ],
     ),
-    ("onto", &["capture_compares_numbers_as_onto_requires", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
+    ("onto", &["onto_decides_which_numbers_can_be_captured", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
     (
         "effects",
         &[
@@ -59,7 +59,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
         "numbers under effects",
         &["changed_numbers_stay_in_range_of_kind", "numbers_stay_used_after_effect_changes_them"],
     ),
-    ("line", &["line_end_respects_exact_and_dirs", "line_completed_by_flip_wins_for_opponent"]),
+    ("line", &["line_condition_respects_exact_length_and_directions", "line_completed_by_flip_wins_for_opponent"]),
     ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
     (
         "other ends",
@@ -69,7 +69,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "neighbors_flip_until_board_is_full_under_f1",
         ],
     ),
-    ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_own_plies_only"]),
+    ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_only_in_own_plies"]),
     ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
     (
         "contact",
@@ -79,7 +79,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "revealed_piece_stays_revealed_after_move",
         ],
     ),
-    ("hidden", &["bump_on_hidden_piece_uses_ply_but_keeps_turn", "hidden_numbers_are_visible_to_owner_only"]),
+    ("hidden", &["bump_on_hidden_piece_is_a_ply_but_seat_moves_again", "hidden_numbers_are_visible_to_owner_only"]),
     (
         "simultaneous",
         &[
@@ -92,7 +92,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
 ];
 
 #[test]
-fn semantics_bullets_have_two_tests_each() {
+fn each_rule_of_semantics_has_at_least_two_tests() {
     let all =
         [include_str!("tests/course.rs"), include_str!("tests/effects.rs"), include_str!("tests/game.rs")].concat();
     for (bullet, tests) in BULLETS {

@@ -89,7 +89,7 @@ static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
     (schema, validator)
 });
 
-/// Compiles a document from another party without playing random games; `None` if it cannot be compiled.
+/// Compiles a document from an untrusted source without playing random games; `None` if it cannot be compiled.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
     SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
@@ -266,7 +266,8 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Adds an issue for each supply that cannot be placed, and for each range of numbers that does not fit its sum.
+/// Adds an issue for each kind whose supply does not fit on the board, in its range of numbers or in its `sum_max`.
+/// Also adds an issue for each `supply_out` condition that cannot apply.
 fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {
@@ -306,7 +307,8 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Adds an issue if the lowest numbers for a full supply of one kind exceed its range or its maximum sum.
+/// Adds an issue if a kind has too few different numbers for `supply` pieces, or if even the lowest numbers exceed the
+/// kind's `sum_max`.
 fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
@@ -420,8 +422,8 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Boar
     s
 }
 
-/// Plays the random games of a verdict; equal rules give equal games. Results are cached, because agents, hosts and pages
-/// validate the same documents again and again.
+/// Plays the random games of a verdict. The same rules always give the same games. Results are cached, because agents,
+/// hosts and pages validate the same documents again and again.
 fn playouts(rules: &Rules) -> Playouts {
     static CACHE: LazyLock<Mutex<LruCache<[u8; 32], Playouts>>> =
         LazyLock::new(|| Mutex::new(LruCache::new(CACHED_VERDICTS)));

@@ -30,7 +30,7 @@ pub enum Phase {
     Over,
 }
 
-/// The information of one seat, or of the public.
+/// The information available to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -48,7 +48,7 @@ pub struct View {
     pub summary: Option<String>,
     /// True if the seats agreed on the rules in the negotiation.
     pub agreed: bool,
-    /// The seat that wrote the rules, or that acts as their author.
+    /// The seat that wrote the rules, or seat 0 if neither seat wrote them.
     pub author: u8,
     /// The seat that moves first; absent until that seat is known.
     pub first: Option<u8>,
@@ -64,7 +64,7 @@ pub struct View {
     pub captured: [u16; 2],
     /// Number of plies so far.
     pub ply: u8,
-    /// All plies so far, with the parts that the observer can see.
+    /// All plies so far, limited to the parts that the observer can see.
     pub plies: Vec<PlyView>,
     /// The seats to move.
     pub to_move: Vec<u8>,
@@ -118,7 +118,7 @@ pub struct Piece {
     pub unknown: bool,
 }
 
-/// An action of a seat in a ply, with the parts that the observer can see.
+/// An action of a seat in a ply, limited to the parts that the observer can see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlyView {
     /// Number of the ply.
@@ -128,10 +128,10 @@ pub struct PlyView {
     /// The action id; absent if the observer does not know all parts of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// Index of the placed kind, if only a part of a placement is visible.
+    /// Index of the placed kind, if the observer sees only a part of the placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<u8>,
-    /// The cell of the placement, if only a part of it is visible.
+    /// The cell of the placement, if the observer sees only a part of the placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u8>,
     /// True if the placement failed because of a hidden piece on the cell.
@@ -156,7 +156,7 @@ pub struct Outcome {
     pub points: Option<[i32; 2]>,
 }
 
-/// Returns an action of `seat` in the position `before`, with the parts that `viewer` can see.
+/// Returns an action of `seat` in the position `before`, limited to the parts that `viewer` can see.
 pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
@@ -188,7 +188,7 @@ pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action
     seen
 }
 
-/// Returns all plies of a game, with the parts that `viewer` can see.
+/// Returns all plies of a game, limited to the parts that `viewer` can see.
 pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Vec<PlyView> {
     let mut s = BoardState::start(rules, now.first.into());
     let mut out = Vec::new();

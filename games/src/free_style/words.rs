@@ -27,7 +27,7 @@ pub(super) fn name(rules: &Rules, a: Action) -> String {
     }
 }
 
-/// Returns the text of a placement with hidden number, and with hidden cell if `cell` is `None`.
+/// Returns the text of a placement with a hidden number. The cell is hidden too if `cell` is `None`.
 pub(super) fn veiled(rules: &Rules, kind: usize, cell: Option<usize>) -> String {
     match cell {
         Some(cell) => format!("{}{}=?", prefix(rules, kind), board::name(cell)),

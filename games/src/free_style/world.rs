@@ -194,7 +194,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Updates `origin`, the index of the ply that placed the piece on each cell.
+/// Updates `origin`, which holds for each cell the index of the ply that placed the piece on it.
 fn trace(
     before: &BoardState,
     after: &BoardState,

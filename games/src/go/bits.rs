@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn set_operations_match_lists() {
+    fn bitset_operations_agree_with_list_implementation() {
         for list in sets() {
             let set: Bits<3> = list.iter().copied().collect();
             assert_eq!(set.points().collect::<Vec<_>>(), list);

@@ -104,9 +104,8 @@ impl<const W: usize> Position<W> {
         !(self.stones[0] | self.stones[1]).has(point)
     }
 
-    /// Returns the legal points of `color`, without regard to superko. A point is legal if it is empty, is not
-    /// forbidden by ko, and is next to an empty point, an own chain with at least two liberties, or an enemy chain in
-    /// atari.
+    /// Returns the legal points of `color`, without regard to superko. A legal point is empty and not forbidden by ko.
+    /// It is next to an empty point, to a chain of `color` with at least two liberties, or to an enemy chain in atari.
     #[inline]
     pub fn legal(&self, grid: &Grid<W>, color: usize) -> Bits<W> {
         let empty = self.empty(grid);
@@ -174,7 +173,7 @@ impl<const W: usize> Position<W> {
         }
     }
 
-    /// Removes the chains of `own` that are next to `points` from the stones in atari.
+    /// Removes from the set of stones in atari the chains of `own` that are next to `points`.
     #[inline]
     fn relieve(&mut self, grid: &Grid<W>, points: Bits<W>, own: Bits<W>) {
         let weak = own & self.atari;
@@ -211,8 +210,8 @@ impl<const W: usize> Position<W> {
     }
 }
 
-/// Returns the chain of `seed` within `stones`, and true if the chain has exactly one liberty. If it has more, the
-/// returned chain may be incomplete.
+/// Returns the chain of `seed` within `stones`, and true if the chain has exactly one liberty. If the chain has more
+/// liberties, the returned chain may be incomplete.
 #[inline(always)]
 fn one_liberty<const W: usize>(grid: &Grid<W>, seed: Bits<W>, stones: Bits<W>, empty: Bits<W>) -> (Bits<W>, bool) {
     let mut chain = seed;

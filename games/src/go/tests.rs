@@ -98,7 +98,8 @@ impl Plain {
     }
 }
 
-/// Plays random games with few passes and compares them with the plain board. Returns how many ended by repetition.
+/// Plays random games with few passes and compares them with the plain board. Returns the number of games that ended by
+/// repetition.
 fn compare(string: &str, games: usize) -> usize {
     let game = load(string).unwrap();
     let params = &game.spec().params;

@@ -24,7 +24,8 @@ pub struct View {
     /// Reason for the end: `passes`, `length` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Black's area minus White's area, komi and handicap; present if the game ended and the area was counted.
+    /// Black's area, minus White's area, minus White's komi and handicap points. Present only if the game ended and the
+    /// area was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<f64>,
 }

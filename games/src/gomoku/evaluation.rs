@@ -8,7 +8,7 @@ use super::{Gomoku, State};
 
 /// Maximum number of candidate moves if no threat forces a move.
 const WIDTH: usize = 20;
-/// Maximum number of leading candidates that search treats as ordered.
+/// Maximum number of candidates at the front of the list that search examines in exactly this order.
 const FRONT: usize = 8;
 /// Weight of the mover's lines relative to the opponent's lines.
 const TEMPO: f64 = 1.5;
@@ -52,7 +52,7 @@ impl Gomoku {
     }
 
     /// Lists candidates by line score: winning points, else points that block a win, else points that create or stop an
-    /// open line, else points near stones. Returns how many candidates at the front are ordered.
+    /// open line, else points near stones. Returns how many candidates search should examine in exactly this order.
     pub(super) fn candidates(&self, s: &State, out: &mut Vec<Action>) -> usize {
         let [mine, theirs] = self.shapes(s);
         let stones = s.stones[0] | s.stones[1];

@@ -12,7 +12,7 @@ pub(super) struct Lines {
     longer: bool,
     /// Difference of the ids of neighbors along each axis.
     steps: [usize; 4],
-    /// Number of points ahead and behind on the board, at most `connect`, by point and axis.
+    /// For each point and axis, the number of further points on the board ahead and behind, each at most `connect`.
     reach: Vec<[[u8; 2]; 4]>,
     /// First points of all lines of `connect` points, by axis.
     begins: [Points; 4],
@@ -65,8 +65,8 @@ impl Lines {
         })
     }
 
-    /// Removes the points at which a stone of `side` does not win. If longer lines are ignored, completing a line may
-    /// not win.
+    /// Removes the points at which a stone of `side` does not win. If longer lines are ignored, a stone that makes a
+    /// line too long does not win.
     pub fn keep_winning(&self, side: &Points, points: &mut Points) {
         if self.longer {
             return;
@@ -82,8 +82,8 @@ impl Lines {
         *points = kept;
     }
 
-    /// Calls `each` for every axis with the id step and a list. Entry `j` holds the first points of the lines that
-    /// contain `j + 1` stones of `side` and no stone of the opponent.
+    /// Calls `each` for every axis with the difference of the ids of neighbors and a list. Entry `j` of the list holds
+    /// the first points of the lines with `j + 1` stones of `side` and no stone of the opponent.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // `at_least[j]`: starting points of the lines that hold more than j stones of this side.
@@ -139,8 +139,8 @@ impl Lines {
         shape
     }
 
-    /// Adds the value of each line that is open to `side` to the scores of all its points. The value is `weight` for
-    /// one stone, and six times as much for each further stone.
+    /// Adds the value of each line that is open to `side` to the scores of all points of the line. The value is
+    /// `weight` for one stone, and is multiplied by six for each further stone.
     pub fn add_scores(&self, side: &Points, other: &Points, weight: u32, scores: &mut [u32]) {
         let length = self.connect as usize;
         self.each_axis(side, other, |step, exactly| {
@@ -161,12 +161,12 @@ impl Lines {
 /// Line statistics of one side.
 #[derive(Default)]
 pub(super) struct Shape {
-    /// Sum of the values of the lines that hold stones of this side only: 1 for one stone, and eight times as much for
-    /// each further stone.
+    /// Sum of the values of the lines that hold stones of this side only. The value of a line is 1 for one stone, and
+    /// is multiplied by eight for each further stone.
     pub worth: f64,
     /// Points at which a stone completes a line.
     pub wins: Points,
-    /// Points at which a stone leaves some line one stone short.
+    /// Points at which a stone creates a line that needs only one more stone.
     pub threats: Points,
     /// Points at which a stone creates a line that can be completed at both ends.
     pub opening: Points,

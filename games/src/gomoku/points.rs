@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_operations_match_lists() {
+    fn bitset_operations_agree_with_list_implementation() {
         let mut rng = Stream::from_text("points");
         for _ in 0..50 {
             let mut wanted: Vec<usize> = (0..100).map(|_| rng.below(ROOM)).collect();

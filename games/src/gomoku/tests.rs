@@ -4,7 +4,7 @@ fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
     Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
 }
 
-/// Plays these moves of Black and returns the position. White replies far apart in the last two rows.
+/// Plays these moves of Black and returns the position. White's replies are far apart in the last two rows.
 fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();
@@ -221,7 +221,7 @@ fn evaluation_favors_side_to_move() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_the_invalid_parameter() {
     let refused = |string: &str| {
         let e = crate::load(string).map(|g| g.spec().string.clone()).unwrap_err();
         (e.name.unwrap_or_default(), e.message)
@@ -248,7 +248,7 @@ fn invalid_parameters_are_named() {
 }
 
 #[test]
-fn openspiel_names_load_same_game() {
+fn openspiel_game_strings_load_gomoku() {
     let string = |s: &str| crate::load(s).unwrap().spec().string.clone();
     assert_eq!(string("mnk(m=5,n=5,k=4)"), "gomoku(size=5,connect=4,overline=wins,dims=2,wrap=false,anti=false)");
     assert_eq!(string("mnk"), string("gomoku"));

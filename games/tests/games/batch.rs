@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::offers::offers;
 
-/// A policy that chooses by the legal actions and the turn number, and records the seat and turn of each move request.
+/// A policy that chooses from the legal actions by turn number, and records the seat and turn of each move request.
 struct Play {
     choose: fn(&[Action], u32) -> Action,
     asked: Mutex<Vec<(usize, u32)>>,
@@ -61,7 +61,7 @@ struct Answer {
     last: Last,
 }
 
-/// Final data of the episodes that the same step has reset.
+/// Final data of the episodes that ended in this step and were reset in it.
 #[derive(Debug, Default)]
 struct Last {
     at: Vec<u32>,
@@ -323,7 +323,7 @@ fn client_can_choose_chance_outcomes() {
 }
 
 #[test]
-fn masks_support_three_encodings_or_none() {
+fn mask_encoding_follows_configuration() {
     let shown = |mask| {
         let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
@@ -358,7 +358,7 @@ fn step_limit_truncates_unless_rules_terminate() {
 }
 
 #[test]
-fn joint_steps_use_columns_of_acting_seats() {
+fn joint_steps_read_only_columns_of_acting_seats() {
     let mut b =
         open(&load("iterated_prisoners_dilemma(num_repetitions=5)"), BatchConfig { count: 2, ..Default::default() });
     reset(&mut *b, 0);

@@ -15,7 +15,7 @@ fn path(game: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/battles")).join(format!("{game}.txt"))
 }
 
-/// Returns true if a new line of the file starts with this event.
+/// Returns true if this event starts a new line in a stored file.
 fn begins(event: &Value, before: Option<&Value>) -> bool {
     match &event[0] {
         Value::Number(tick) => before.is_none_or(|before| before[0].as_i64() != tick.as_i64()),

@@ -25,7 +25,7 @@ fn outcomes(s: &dyn DynState) -> Outcomes {
     out
 }
 
-/// Plays at most `limit` random moves, up to the next chance node. Returns true if there is one.
+/// Plays at most `limit` random moves, up to the next chance node. Returns true if a chance node was reached.
 fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     for _ in 0..limit {
         match s.turn() {
@@ -51,7 +51,7 @@ fn bound(free: usize) -> f64 {
     free as f64 * (1.0 - spread + 4.0 * spread.sqrt()).powi(3)
 }
 
-/// Draws `times` times and compares the frequency of each cell with its probability in `cells` (Pearson's chi-square
+/// Makes `times` draws and compares the frequency of each cell with its probability in `cells` (Pearson's chi-square
 /// test).
 fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     let mut count = vec![0u64; cells.len()];
@@ -62,7 +62,7 @@ fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     assert!(free == 0 || sum < bound(free), "{what}: chi-square {sum} with {free} degrees of freedom: {count:?}");
 }
 
-/// Returns how many draws make the rarest of `cells` occur often enough.
+/// Returns the number of draws after which even the rarest of `cells` is frequent enough for the chi-square test.
 fn enough(cells: &[f64]) -> u64 {
     let least = cells.iter().copied().fold(1.0, f64::min);
     check::scaled(((20.0 / least) as u64).clamp(1_000, 50_000))
@@ -173,7 +173,7 @@ impl Playing {
 }
 
 #[test]
-fn interleaved_episodes_draw_same_outcomes() {
+fn interleaving_episodes_does_not_change_their_draws() {
     for game in games_of_chance() {
         let fresh = |episode| Playing::new(&game, Draw::new(game.id(), 7, episode));
         let mut alone = Vec::new();

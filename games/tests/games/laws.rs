@@ -104,7 +104,7 @@ fn presets_satisfy_all_laws() {
 }
 
 #[test]
-fn further_parameters_satisfy_all_laws() {
+fn additional_game_strings_satisfy_all_laws() {
     MORE.iter().for_each(|string| keeps_the_laws(string));
 }
 
@@ -127,7 +127,7 @@ fn custom_game_loads_like_builtin() {
 }
 
 #[test]
-fn texts_with_offers_satisfy_all_laws() {
+fn bargaining_with_text_moves_satisfies_all_laws() {
     let speak = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
         let legal = s.legal_list(seat);
         let a = *legal.get(rng.below(legal.len()))?;
@@ -160,7 +160,7 @@ fn mutated(good: &Value, rng: &mut Stream) -> Value {
 }
 
 #[test]
-fn mutated_documents_get_verdicts() {
+fn mutated_documents_are_accepted_or_refused_with_issues() {
     let mut slowest = Duration::ZERO;
     let mut heard = [0, 0];
     let load = |text: &str| ludex_games::load(text).unwrap();

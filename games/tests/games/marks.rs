@@ -64,7 +64,7 @@ fn collect_marks(
     out.take()
 }
 
-/// Games tested with other parameters, because a default game is too long or has fewer marks.
+/// Games tested with other parameters, because the default game is too long or has fewer marks.
 const OTHERS: &[(&str, &str)] = &[
     ("undercover", "undercover(preset=llmarena_guess)"),
     ("go", "go(board_size=3)"),
@@ -104,9 +104,9 @@ fn emitted_marks_are_documented_and_documented_marks_occur() {
     }
 }
 
-/// A mark has the same value if it is requested alone and if all marks are requested.
+/// The value of a mark is the same whether the mark is requested alone or together with all others.
 #[test]
-fn mark_values_do_not_depend_on_requested_marks() {
+fn mark_values_do_not_depend_on_which_marks_are_requested() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {
         let game = load(id).unwrap();
         steps(&game, |before, joint, after| {

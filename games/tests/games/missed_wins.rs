@@ -60,7 +60,7 @@ fn nim_marks_missed_blocks() {
 
 /// Games with chance, hidden information or simultaneous moves do not have these marks.
 #[test]
-fn only_deterministic_two_player_games_have_missed_marks() {
+fn only_deterministic_two_player_games_have_missed_win_marks() {
     for game in games() {
         let game = load(game.info.id).unwrap();
         let has = game.marks_docs().iter().any(|doc| doc.name == "missed_win");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ludex_env::playthrough::{example, playthrough};
 
-/// Maximum number of steps. Games that are longer under random play are cut here.
+/// Maximum number of steps. Games that are longer under random play are cut off here.
 const MOST: usize = 40;
 /// Seed under which the games contain typical situations.
 const SEED: u64 = 7;
@@ -67,7 +67,7 @@ fn mahjong_playthrough_contains_whole_hand() {
     }
 }
 
-/// The text contains every field, with the events as each viewer sees them.
+/// The text shows each event as each viewer sees it.
 #[test]
 fn playthrough_shows_hidden_cards_per_viewer() {
     let text = playthrough(&*ludex_games::load("kuhn_poker").unwrap(), SEED, MOST);

@@ -135,7 +135,7 @@ fn near_is_ignored_for_first_placement() {
 }
 
 #[test]
-fn near_requires_opponent_or_distance() {
+fn near_can_require_opponent_or_distance_from_own_pieces() {
     let r = |near: &str| {
         rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }))
     };
@@ -202,7 +202,7 @@ fn leaps_pass_over_pieces_and_repeat_within_range() {
 }
 
 #[test]
-fn capture_compares_numbers_as_onto_requires() {
+fn onto_decides_which_numbers_can_be_captured() {
     let setup = |own: u8, other: u8| {
         json!([{ "owner": 0, "kind": "v", "at": "c3", "value": own }, { "owner": 1, "kind": "v", "at": "c4", "value": other },
             { "owner": 1, "kind": "s", "at": "d3" }])
@@ -228,7 +228,7 @@ fn capture_compares_numbers_as_onto_requires() {
 }
 
 #[test]
-fn first_action_that_permits_move_decides_capture() {
+fn first_move_action_that_allows_move_decides_capture() {
     let two = |first: &str, second: &str| {
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
             "hidden": { "values": true, "reveal": "contact" },
@@ -295,7 +295,7 @@ fn revealed_piece_stays_revealed_after_move() {
 }
 
 #[test]
-fn bump_on_hidden_piece_uses_ply_but_keeps_turn() {
+fn bump_on_hidden_piece_is_a_ply_but_seat_moves_again() {
     let r = rules(json!({ "hidden": { "pieces": true }, "kinds": [{ "id": "s", "supply": 3 }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] }));
     let mut s = after(&r, &["c3"]);
@@ -329,7 +329,7 @@ fn end_conditions_are_checked_for_mover_first() {
 }
 
 #[test]
-fn line_end_respects_exact_and_dirs() {
+fn line_condition_respects_exact_length_and_directions() {
     let r = |end: serde_json::Value| rules(json!({ "end": [end] }));
     let exact = r(json!({ "if": "line", "len": 3, "exact": true, "then": "win" }));
     assert_eq!(winner(&after(&exact, &["a1", "a5", "b1", "b5", "d1", "e5", "c1"])), None, "four in a row");
@@ -471,7 +471,7 @@ fn territory_touches_one_side_only() {
 }
 
 #[test]
-fn captures_count_own_plies_only() {
+fn captures_count_only_in_own_plies() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 1, "kind": "s", "at": "a2" },
         { "owner": 1, "kind": "s", "at": "b3" }, { "owner": 0, "kind": "s", "at": "a3" }, { "owner": 0, "kind": "s", "at": "e1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);

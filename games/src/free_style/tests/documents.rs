@@ -196,7 +196,7 @@ fn all_issues_are_reported_at_once() {
 }
 
 #[test]
-fn warnings_keep_document_valid() {
+fn document_with_warnings_is_valid() {
     // Two of three corners by chance, and the first seat has one more ply.
     let value = f1(json!({ "ply_cap": 3, "effects": [], "end": [] }));
     let verdict = validate::verdict(&value);

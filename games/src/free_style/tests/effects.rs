@@ -91,7 +91,7 @@ fn changed_numbers_stay_in_range_of_kind() {
 }
 
 #[test]
-fn effects_apply_in_order_to_board_before_first_effect() {
+fn effects_apply_in_order_to_pieces_selected_before_first_effect() {
     let setup = stones(&[], &["c2"]);
     let flip = json!({ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" });
     let again = json!({ "on": "place", "cells": "adj8", "who": "opp", "then": "flip" });

@@ -115,7 +115,7 @@ fn agreed_rules_are_played() {
 }
 
 #[test]
-fn chance_draws_rules_without_agreement() {
+fn chance_draws_rules_if_seats_do_not_agree() {
     let game = load("free_style(messages=3)");
     let mut s = game.start();
     [(0, 0), (1, 4), (0, 4)].into_iter().for_each(|(seat, a)| s.play(seat, a).unwrap());
@@ -134,7 +134,7 @@ fn chance_draws_rules_without_agreement() {
 }
 
 #[test]
-fn document_without_text_parses_as_action_id() {
+fn message_without_say_field_parses_as_action_id() {
     let s = load("free_style").start();
     let heard = |v| s.parse_move(0, &Move::Document(v));
     assert_eq!(
@@ -182,7 +182,7 @@ fn hidden_numbers_are_visible_to_owner_only() {
 }
 
 #[test]
-fn invalid_parameters_are_named() {
+fn error_names_the_invalid_parameter() {
     for text in
         ["free_style(rules=F3)", "free_style(messages=1)", "free_style(first=2)", "free_style(rules={\"fsr\":1})"]
     {
