@@ -45,7 +45,7 @@ fn last_proposal_is_followed_by_utterance() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_refused_with_reason() {
     let g = game(GIVEN);
     let mut s = g.start();
     assert!(g.why_not(&s, 0, 216).contains("no proposal to agree to"));
