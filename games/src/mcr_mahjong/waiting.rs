@@ -47,7 +47,7 @@ fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     }
 }
 
-/// Returns true if a rank has more than four tiles; ranks must have at most seven.
+/// Returns true if any rank has more than four tiles. Counts above seven are not supported.
 const fn too_high(heights: Heights) -> bool {
     heights >> 2 & (heights | heights >> 1) & ONES != 0
 }
