@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn last_id_is_never_legal() {
+    fn action_that_takes_nothing_is_never_legal() {
         let g = game(&[1, 3, 5, 7], true);
         assert_eq!(g.facts().actions, 29);
         let mut s = g.start();

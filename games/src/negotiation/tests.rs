@@ -52,7 +52,7 @@ fn illegal_moves_are_refused_with_reason() {
     assert!(g.why_not(&s, 0, 300).contains("not an utterance"));
     let more = Negotiation::number(&[3, 0, 0], BASE, 3).unwrap();
     assert!(!g.is_legal(&s, 0, more));
-    assert_eq!(g.why_not(&s, 0, more), "[3, 0, 0] is more than the pool, [2, 3, 4]");
+    assert_eq!(g.why_not(&s, 0, more), "[3, 0, 0] exceeds the pool, which is [2, 3, 4]");
     assert_eq!(read(&g, &s, "Proposal: [3, 0, 0]"), None);
     assert_eq!(read(&g, &s, "Utterance: [0, 0, 0]"), None);
     play(&g, &mut s, "[0, 0, 0]");
