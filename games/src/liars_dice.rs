@@ -40,11 +40,11 @@ pub struct Params {
     /// Number of sides of a die, at least 2. The number of sides times the total number of dice is at most 256.
     #[schemars(range(min = 2, max = 128))]
     pub dice_sides: u32,
-    /// Order of the bids.
+    /// Rule that determines which bid is higher than another.
     pub bidding_rule: BiddingRule,
 }
 
-/// Order of the bids.
+/// Rule that determines which bid is higher than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BiddingRule {

@@ -207,7 +207,7 @@ fn names(of: Kinds) -> Vec<String> {
     of.iter().map(name).collect()
 }
 
-/// Returns the shanten fields of a reply for a hand of 3n + 1 tiles.
+/// Returns the shanten fields of a reply for a hand without a drawn tile.
 fn distance(hand: &Counts, melds: usize) -> Value {
     let pair = |s: Shanten| json!([s.number, names(s.useful)]);
     let forms: Map<String, Value> =

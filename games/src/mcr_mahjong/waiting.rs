@@ -30,8 +30,8 @@ static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     all
 });
 
-/// Adds the hand `heights` and all hands with up to `more` additional sets. Set numbers start at `set`; 0 to 8 are
-/// pungs, 9 to 15 chows.
+/// Adds to `all` the hand `heights`, and this hand with up to `more` additional sets. Only sets from number `set` on
+/// are added, where 0 to 8 are pungs and 9 to 15 chows.
 fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     let at = index(heights) as usize;
     all[at / 64] |= 1 << (at % 64);

@@ -88,7 +88,8 @@ pub(super) struct Chips {
     before: u32,
     /// The lowest sum to which a raise may go.
     least: u32,
-    /// The greatest bet or raise of this round; its minimum at the start of the round.
+    /// The largest number of chips put in by one move of this round. Starts at the big blind in the first round, and at
+    /// half of it in later rounds.
     put: u32,
     /// Bit set of the positions that folded.
     pub folded: u16,
@@ -349,7 +350,8 @@ impl Chips {
         self.spent[..t.n].iter().fold(0, |sum: u32, &s| sum.saturating_add(s))
     }
 
-    /// Returns the sums to which a call and a raise of half the pot, or of the whole pot, would bring position `p`.
+    /// Returns the chips of position `p` in this hand after a call plus a raise: first for a raise of half the pot,
+    /// then for a raise of the whole pot.
     fn pot_raises(&self, t: &PokerTable, p: usize) -> (u32, u32) {
         let pot = self.pot(t).saturating_add(self.most.saturating_sub(self.spent[p]));
         (self.most.saturating_add(pot.div_ceil(2)), self.most.saturating_add(pot))

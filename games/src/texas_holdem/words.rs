@@ -35,7 +35,7 @@ impl TexasHoldem {
         word.to_owned()
     }
 
-    /// Returns the number in the name of an action id from the range of bets.
+    /// Returns the number in the name of a bet or raise of arbitrary size, given its action id.
     pub(super) fn size(&self, a: Action) -> u32 {
         if self.table.sizes == Abstraction::Botzone { a.saturating_sub(2) } else { a }
     }
@@ -93,7 +93,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Lists the names of legal actions; of a range, only the first and the last name.
+    /// Lists the names of the first six legal actions and of the last one.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =

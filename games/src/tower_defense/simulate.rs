@@ -74,7 +74,7 @@ struct Marcher {
     slow: i32,
     /// Number of the human unit that blocks the demon.
     before: u16,
-    /// True while the demon still has its shield, its body, or its jump.
+    /// True while the demon still has the effect of its trait: the shield, the machine body, or the jump.
     armed: bool,
     /// True if the demon has been damaged.
     awake: bool,

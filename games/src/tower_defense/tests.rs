@@ -164,8 +164,8 @@ fn enhanced_shield_prevents_jump() {
     count(&log, "jump", 1);
 }
 
-/// At 12320 - 254 * 44 = 1144, the next step would enter column 0, so the demon jumps to 0. It can jump over only one
-/// of two units in a row.
+/// At 12320 - 254 * 44 = 1144, the next step would enter column 0, so the demon jumps to 0. Of two adjacent units, it
+/// can jump over only the first.
 #[test]
 fn bouncing_demon_jumps_once() {
     has(&fight("ShieldSoldier 0,4", "BouncingDemon 4"), r#"[254,"jump","d0","h0",0] [254,"breach","d0",4]"#);
@@ -173,8 +173,8 @@ fn bouncing_demon_jumps_once() {
     has(&log, r#"[0,"jump","d0","h0",11200] [1,"stop","d0","h1",11200] [20,"hit","d0","h1",10,140]"#);
 }
 
-/// From tick 20 on, the fire costs two points a second. In tick 20 k, health is 200 - 20 (k - 1) - 10 after the shot,
-/// and 10 less after the fire.
+/// The first shot, in tick 20, takes 10 of the 200 tenths of health. After each further second, the fire of the
+/// previous shot and a new shot take 10 tenths each.
 #[test]
 fn flamethrower_burns_target() {
     let log = fight("FlamethrowerSoldier 0,0", "GreatDemon 0");

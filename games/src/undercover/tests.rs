@@ -98,7 +98,7 @@ fn invalid_pair_line_is_refused_with_reason() {
 }
 
 #[test]
-fn stock_clues_contain_no_list_word() {
+fn stock_clues_contain_no_word_of_any_pair() {
     let all = lexicon();
     assert_eq!(all.clues.len(), STOCK_CLUES);
     for (k, clue) in all.clues.iter().enumerate() {

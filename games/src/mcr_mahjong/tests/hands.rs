@@ -180,7 +180,7 @@ fn distances_match_brute_force_search() {
     }
 }
 
-/// Expands tiles such as `W123 F11`.
+/// Expands groups of tiles such as `W123 F11` into tile names.
 fn short(text: &str) -> Vec<String> {
     let group = |group: &str| {
         let (letter, ranks) = group.split_at(1);
