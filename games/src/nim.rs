@@ -288,7 +288,7 @@ impl GameText for Nim {
 
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         if a as usize + 1 >= self.moves.len() {
-            return format!("{a} takes more objects than any pile had at the start");
+            return format!("action {a} takes more objects than any pile had at the start");
         }
         let pile = a as usize % self.n;
         let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
