@@ -85,7 +85,8 @@ fn batch(c: &mut Criterion) {
     group.finish();
 }
 
-/// Number of episodes per iteration. Every iteration plays the same episodes, so throughput can be counted in moves.
+/// Number of episodes per iteration. All iterations play the same episodes and thus the same number of moves, which is
+/// the unit of throughput.
 const EPISODES: u32 = 16;
 
 fn stream(episode: u32) -> Stream {

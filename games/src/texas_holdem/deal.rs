@@ -36,7 +36,7 @@ pub(super) enum NextStep {
 pub(super) enum ActionEffect {
     Fold,
     Call,
-    /// Raises the position's chips in this hand to this sum.
+    /// A raise that brings the position's chips in this hand to this total.
     Raise(u32),
     AllIn,
 }
@@ -83,10 +83,10 @@ pub(super) struct Chips {
     pub dealt: u8,
     /// Chips that each position has put in during this hand.
     pub spent: [u32; SEATS],
-    /// Highest sum that a position has put in during this hand.
+    /// Highest number of chips that any position has put in during this hand.
     pub most: u32,
     before: u32,
-    /// The lowest sum to which a raise may go.
+    /// Lowest total of chips in this hand to which a position may raise.
     least: u32,
     /// The largest number of chips put in by one move of this round. Starts at the big blind in the first round, and at
     /// half of it in later rounds.
@@ -362,7 +362,8 @@ impl Chips {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
-    /// Returns the lowest and highest sums to which a raise may go; `None` if no raise is possible.
+    /// Returns the lowest and the highest total of chips in this hand to which a raise may go; `None` if no raise is
+    /// possible.
     fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {

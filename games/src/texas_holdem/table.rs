@@ -47,7 +47,7 @@ pub enum Abstraction {
     Fullgame,
     /// Half the pot, the pot, and all-in, computed as in RLCard.
     Rlcard,
-    /// Every amount, given as the chips put in by this move, under Botzone's rules; needs two seats.
+    /// Every amount, given as the chips that the move puts in, under Botzone's rules; requires two seats.
     Botzone,
 }
 
