@@ -23,8 +23,8 @@ fn measured() -> impl Iterator<Item = &'static str> {
     games().iter().map(|entry| entry.info.id).chain(MORE.iter().copied())
 }
 
-/// Draws a random legal action for each environment and seat from the masks of the last reply. Not part of the measured
-/// time.
+/// Draws a random legal action for each environment and seat from the masks of the last reply. Callers exclude this
+/// work from the measured time.
 fn choose(batch: &dyn DynBatch, answer: &Batch, rng: &mut Stream, actions: &mut Vec<i32>) {
     actions.clear();
     let (width, n) = (batch.width(), batch.spec().actions as usize);
@@ -85,7 +85,8 @@ fn batch(c: &mut Criterion) {
     group.finish();
 }
 
-/// Number of episodes per iteration. Every iteration plays the same episodes, so throughput can be counted in moves.
+/// Number of episodes per iteration. All iterations play the same episodes and thus the same number of moves, which is
+/// the unit of throughput.
 const EPISODES: u32 = 16;
 
 fn stream(episode: u32) -> Stream {

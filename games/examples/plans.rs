@@ -61,7 +61,7 @@ fn measure<C: PlanEngine>(
     );
 }
 
-/// Returns the 95 % Wilson interval of a share `p` of `n` trials.
+/// Returns the 95 % Wilson interval for a success rate of `p` in `n` trials.
 fn wilson(p: f64, n: f64) -> [f64; 2] {
     let z = 1.96;
     let middle = p + z * z / (2.0 * n);

@@ -168,7 +168,7 @@ struct PlayedMove {
 
 const NO_MOVE: PlayedMove = PlayedMove { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
 
-/// A position with all of its moves, which every view lists.
+/// A position, including all moves so far, because every view lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     hands: [Hand; MOST_PLAYERS],
@@ -544,7 +544,7 @@ impl Game for Hanabi {
         }
     }
 
-    /// Returns 0 for all seats once the last life is lost.
+    /// Writes the same score for all seats: the number of cards on the fireworks, or 0 once the last life is lost.
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(if s.lives == 0 { 0.0 } else { f64::from(s.score()) });
     }

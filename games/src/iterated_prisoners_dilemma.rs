@@ -78,7 +78,7 @@ impl Default for Params {
 fn four<'de, D: Deserializer<'de>>(d: D) -> Result<[f64; 4], D::Error> {
     let list: Vec<f64> = params::list(d)?;
     list.try_into().map_err(|l: Vec<f64>| {
-        serde::de::Error::custom(format!("four numbers [T, S, R, P] are needed, not {}", l.len()))
+        serde::de::Error::custom(format!("expected four numbers [T, S, R, P], got {}", l.len()))
     })
 }
 
@@ -165,7 +165,8 @@ impl IteratedPrisonersDilemma {
         }
     }
 
-    /// Writes the last rounds, most recent first. Each round has two one-hot pairs: `first`, then the opponent.
+    /// Writes the last rounds, most recent first. Each round has two one-hot pairs: the move of seat `first`, then the
+    /// move of the other seat.
     fn last_rounds<T: From<u8>>(&self, s: &State, first: Seat, out: &mut [T]) {
         for (back, cells) in out.chunks_exact_mut(4).enumerate() {
             let r = s.rounds.checked_sub(back as u32 + 1);
@@ -363,7 +364,7 @@ impl GameText for IteratedPrisonersDilemma {
         [head, line(own, mine), line(other, theirs)].join("\n")
     }
 
-    /// Returns the name of a move. As in OpenSpiel, the name is in capitals if chance ends the game.
+    /// Returns the name of a move. As in OpenSpiel, the name is in capitals if chance decides when the game ends.
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         match (self.stop.is_some(), a & 1) {
             (true, 0) => "COOPERATE",
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn long_histories_stay_exact() {
+    fn returns_of_longest_match_equal_exact_sum() {
         let ipd = game("iterated_prisoners_dilemma(num_repetitions=9999,payoffs=[0.3,-0.1,0.2,0.1])");
         let mut s = ipd.start();
         for r in 0..9_999u32 {

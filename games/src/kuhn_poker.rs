@@ -114,7 +114,7 @@ impl KuhnPoker {
         (0..self.n).filter(|&p| self.stays(s, p)).max_by_key(|&p| s.cards[p]).unwrap_or(0)
     }
 
-    /// Returns true at a showdown: the game has ended with more than one seat in.
+    /// Returns true at a showdown: the game has ended and more than one seat can win the pot.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && (0..self.n).filter(|&p| self.stays(s, p)).count() > 1
     }
@@ -311,7 +311,8 @@ impl GameText for KuhnPoker {
         MOVES[(a & 1) as usize].to_owned()
     }
 
-    /// Accepts the displayed names, `p` and `b`, poker terms (check and fold pass, call bets), and action ids.
+    /// Accepts the displayed names, `p` and `b`, the poker terms `check` and `fold` for a pass and `call` for a bet,
+    /// and action ids.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "pass" | "p" | "check" | "fold" | "0" => 0,

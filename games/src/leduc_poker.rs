@@ -145,7 +145,8 @@ impl LeducPoker {
         if self.params.suit_isomorphism { card } else { card / 2 }
     }
 
-    /// Returns the maximum number of moves in a round: every seat calls, and all other seats reply to each raise.
+    /// Returns the maximum number of moves in a round: a call by every seat, and the replies of all other seats to each
+    /// raise.
     fn most_moves(&self) -> usize {
         3 * self.n - 2
     }
@@ -217,7 +218,7 @@ impl LeducPoker {
         SeatSet(best)
     }
 
-    /// Returns true at a showdown: the game has ended with more than one seat in.
+    /// Returns true at a showdown: the game has ended and more than one seat can win the pot.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && self.count_in(s) > 1
     }

@@ -37,14 +37,14 @@ pub struct Params {
     /// Number of dice per seat, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
     pub numdice: u32,
-    /// Number of sides of a die, at least 2. The product of sides and all dice is at most 256.
+    /// Number of sides of a die, at least 2. The number of sides times the total number of dice is at most 256.
     #[schemars(range(min = 2, max = 128))]
     pub dice_sides: u32,
-    /// Order of the bids.
+    /// Rule that determines which bid is higher than another.
     pub bidding_rule: BiddingRule,
 }
 
-/// Order of the bids.
+/// Rule that determines which bid is higher than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BiddingRule {
@@ -243,7 +243,7 @@ impl Game for LiarsDice {
         let Params { players, numdice, dice_sides, .. } = params;
         let most = MOST_BIDS as u32 / (players * numdice);
         if dice_sides > most {
-            let allowed = format!("2 to {most} (sides times all dice: at most {MOST_BIDS})");
+            let allowed = format!("2 to {most} (at most {MOST_BIDS} divided by the total number of dice)");
             return Err(ParamError::value("dice_sides", dice_sides, allowed));
         }
         Ok(LiarsDice { n: players as usize, each: numdice as usize, sides: dice_sides as usize, params })
@@ -495,7 +495,7 @@ impl GameDisplay for LiarsDice {
         picture::picture(self, view)
     }
 
-    /// Returns a click on the cell of a bid if all bids are drawn.
+    /// Returns a click on the cell of a bid; `None` for the call, and if the picture omits bids.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         (picture::draws_all_bids(self) && (a as usize) < self.bids())
             .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))

@@ -109,7 +109,7 @@ pub struct View {
     pub limit: Option<u8>,
     /// Quantities of the items drawn so far.
     pub pool: Vec<u8>,
-    /// Values of one of each item to the observer, drawn so far.
+    /// Values that one item of each kind has to the observer; includes only values drawn so far.
     pub values: Vec<u8>,
     /// Number of chance draws so far.
     pub drawn: u8,
@@ -591,7 +591,7 @@ impl GameText for Negotiation {
             (false, Some(_)) => "a proposal is due now, not an utterance".to_owned(),
             (false, None) => {
                 let kept = self.quantities(a);
-                format!("{} is more than the pool, {}", Self::list(&kept), Self::list(&s.pool[..self.items]))
+                format!("{} exceeds the pool, which is {}", Self::list(&kept), Self::list(&s.pool[..self.items]))
             }
         }
     }
@@ -640,7 +640,7 @@ impl GameDisplay for Negotiation {
         picture::picture(view)
     }
 
-    /// Returns the share that a seat gets by accepting.
+    /// Returns the share that a seat gets by accepting; empty for other actions.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let Some(kept) =
             view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))

@@ -288,7 +288,7 @@ impl GameText for Nim {
 
     fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
         if a as usize + 1 >= self.moves.len() {
-            return format!("{a} takes more objects than any pile had at the start");
+            return format!("action {a} takes more objects than any pile had at the start");
         }
         let pile = a as usize % self.n;
         let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn last_id_is_never_legal() {
+    fn action_that_takes_nothing_is_never_legal() {
         let g = game(&[1, 3, 5, 7], true);
         assert_eq!(g.facts().actions, 29);
         let mut s = g.start();

@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn nearer_seat_is_evaluated_higher() {
+    fn seat_nearer_to_goal_is_evaluated_higher() {
         let s = played("pig", "");
         assert_eq!([0, 1].map(|seat| s.evaluate(seat)), [Some(0.0); 2]);
         let s = played("pig", "r6r5");

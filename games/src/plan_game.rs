@@ -76,7 +76,7 @@ impl<C: PlanEngine> PlanGame<C> {
         self.budgets
     }
 
-    /// Returns the constant that equals `word`, the reason of a round's result.
+    /// Returns the constant that equals `word`, the reason for the result of a round.
     fn reason(&self, word: &str) -> &'static str {
         const ALL: [&str; 8] =
             ["breach", "cleared", "cap", "wiped_out", "both_empty", "both_out", "forfeit", "both_forfeit"];
@@ -117,7 +117,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s.advance(&self.engine, &self.settings, self.budgets);
     }
 
-    /// Returns the event that all seats except the mover see.
+    /// Returns the event that all seats except the mover see: a text if the move settles the submission of `seat`.
     fn aside(&self, seat: Seat, settles: bool) -> EventView {
         let text = settles.then(|| format!("{} has settled", self.seats()[seat & 1]));
         EventView { action: None, text }

@@ -1,6 +1,6 @@
 //! Quoting of one player's text for other players.
 
-/// Returns a player's text in quotes on a single line, so that it cannot imitate a line of the position.
+/// Returns a player's text in quotes on a single line, so that the text cannot imitate other lines of a view.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -320,7 +320,8 @@ impl GameSearch for Reversi {
         Some(evaluation::lead(s.discs[me], s.discs[1 - me]))
     }
 
-    /// Orders corners first, then moves that leave the opponent few replies.
+    /// Adds the legal moves, with corners first, then moves that leave the opponent few replies. Returns the number of
+    /// moves that search tries in this order.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);

@@ -305,7 +305,7 @@ impl GameText for TexasHoldem {
         self.legal(s, seat, &mut legal);
         match self.id(&legal, text) {
             Some(a) => self.refusal(&s.now, a),
-            None => format!("{text:?} names no action; there are words such as {}", self.words_of(&legal)),
+            None => format!("{text:?} is not an action; expected a name such as {}", self.words_of(&legal)),
         }
     }
 

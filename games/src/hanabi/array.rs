@@ -134,8 +134,8 @@ impl Hanabi {
         }
     }
 
-    /// Writes OpenSpiel's variant of the array. During the first deal, the deck is larger than its part and overflows
-    /// into the parts after it.
+    /// Writes OpenSpiel's variant of the array. While the first hands are dealt, the deck holds more cards than its
+    /// part has cells, so the following parts are overwritten.
     pub(super) fn encode_as_theirs(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode(s, Viewer::Seat(seat), out);
         let deck = self.parts().parts.into_iter().find(|part| part.name == "deck");

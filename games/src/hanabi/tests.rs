@@ -48,7 +48,7 @@ fn array_sizes_match_hanabi_learning_environment() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_refused_with_reason() {
     let g = game(Params::default());
     let mut s = dealt(&g, TEN);
     assert!(why(&g, &s, 0, Move::Discard(0)).contains("all 8 information tokens"));
@@ -234,7 +234,7 @@ fn seer_sees_all_cards() {
 }
 
 #[test]
-fn marks_name_type_and_risk_of_moves() {
+fn marks_record_type_and_risk_of_moves() {
     let g = game(Params::default());
     let mut s = dealt(&g, TEN);
     for (text, word, risk) in

@@ -52,9 +52,9 @@ pub struct Card {
     /// The rank named by a hint; absent without a rank hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
-    /// Colors that the hints leave possible: a part of `RYGWB`.
+    /// Colors that the hints leave possible: some of the letters `RYGWB`.
     pub colors: String,
-    /// Ranks that the hints leave possible: a part of `12345`.
+    /// Ranks that the hints leave possible: some of the digits `12345`.
     pub ranks: String,
 }
 
@@ -79,8 +79,8 @@ pub struct Past {
     pub slots: Vec<u8>,
 }
 
-/// Number of attempts to sample consistent hands before inconsistent ones are accepted. The true state is always
-/// consistent, so only a forged view reaches the limit.
+/// Maximum number of attempts to sample consistent hands before inconsistent ones are accepted. The true state is
+/// always consistent, so only a forged view reaches the limit.
 const TRIES: usize = 1 << 17;
 
 fn colors(bits: u8) -> String {
@@ -183,8 +183,9 @@ impl Hanabi {
         }
     }
 
-    /// Deals the unknown cards slot by slot, starting with the slots that have the fewest candidates. A draw among
-    /// `bound` cards that exceeds the remaining cards restarts the deal, which makes all complete deals equally likely.
+    /// Deals the unknown cards slot by slot, starting with the slots that have the fewest candidates. Each slot draws a
+    /// number below `bound`, an upper bound on its remaining candidates. A number without a candidate restarts the
+    /// deal, so that all complete deals are equally likely.
     fn fill(&self, s: &mut State, rng: &mut Stream) {
         let mut open = Vec::new();
         for (p, hand) in s.hands.iter().enumerate() {

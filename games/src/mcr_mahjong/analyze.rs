@@ -52,7 +52,7 @@ fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
     let Some(value) = q.get(field) else { return Ok(0) };
     let found = value.as_u64().filter(|&n| n <= most.into());
     let wrong = || {
-        let why = format!("expected 0 to {most}, got {}", quote(value));
+        let why = format!("expected an integer from 0 to {most}, got {}", quote(value));
         issue(format!("/{field}"), Some(value), format!("0 to {most}"), why)
     };
     found.map(|n| n as u8).ok_or_else(wrong)
@@ -112,7 +112,8 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
     }
     let least = u64::from(kind != MeldKind::Gang);
     let offer = offer.as_u64().filter(|n| (least..=3).contains(n)).ok_or_else(|| {
-        issue(path(2), Some(offer), format!("{least} to 3"), format!("expected {least} to 3, got {}", quote(offer)))
+        let why = format!("expected {least} to 3 as the third value of the meld, got {}", quote(offer));
+        issue(path(2), Some(offer), format!("{least} to 3"), why)
     })?;
     Ok(Meld { kind: if offer == 0 { MeldKind::Angang } else { kind }, tile })
 }
@@ -162,7 +163,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
     let given = array(q, "hand")?;
     let wanted = 13 - 3 * melds.len();
     if given.len() != wanted {
-        let why = format!("expected {wanted} tiles next to {} melds, got {}", melds.len(), given.len());
+        let why = format!("expected {wanted} tiles in addition to {} melds, got {}", melds.len(), given.len());
         return Err(issue("/hand", None, format!("{wanted} tiles"), why));
     }
     let mut standing: Counts = [0; KINDS];
@@ -188,7 +189,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         None => Edition::Oracle,
         Some(v) => serde_json::from_value(v.clone()).map_err(|_| {
             let allowed = json!(["oracle", "strict98"]);
-            issue("/edition", Some(v), allowed, format!("expected oracle or strict98, got {}", quote(v)))
+            issue("/edition", Some(v), allowed, format!("expected `oracle` or `strict98`, got {}", quote(v)))
         })?,
     };
     Ok(Question { melds, standing, win, flags, edition })
@@ -206,7 +207,7 @@ fn names(of: Kinds) -> Vec<String> {
     of.iter().map(name).collect()
 }
 
-/// Returns the shanten fields of a reply for a hand of 3n + 1 tiles.
+/// Returns the shanten fields of a reply for a hand without a drawn tile.
 fn distance(hand: &Counts, melds: usize) -> Value {
     let pair = |s: Shanten| json!([s.number, names(s.useful)]);
     let forms: Map<String, Value> =
@@ -215,8 +216,8 @@ fn distance(hand: &Counts, melds: usize) -> Value {
     json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
 }
 
-/// Returns the tiles after the discard that leaves the lowest shanten. Among equal discards, the one with the most
-/// useful tiles is chosen.
+/// Returns the tiles left after the best discard: the one that leaves the lowest shanten and, among those, the most
+/// useful tiles.
 fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     let key = |left: &Counts| {
         let s = shanten(left, melds);

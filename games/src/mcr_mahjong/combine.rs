@@ -9,7 +9,7 @@ use super::divide::{CHOWS, HandDivision, Set};
 use super::fans::*;
 use super::tiles::{RANKS, SUITS, Tile, family, rank, suited};
 
-/// Fans of two sets, in counting order.
+/// Fans of two sets. For each division, earlier fans are counted before later ones.
 pub(super) const TWOS: [Fan; 5] =
     [DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS];
 
@@ -149,8 +149,8 @@ fn of_three(sets: [Set; 3]) -> Option<Fan> {
 /// All pairs of indexes of four sets.
 const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)];
 
-/// Returns the number of each fan in [`TWOS`] that joins two groups. `twos` holds the fan of each pair in [`PAIRS`],
-/// and `group` holds the group of each set.
+/// Counts the fans of two sets, as indexed in [`TWOS`]. A fan counts only if its sets are in different groups, which it
+/// then merges. `twos` holds the fan of each pair in [`PAIRS`], and `group` the initial group of each set.
 fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     let mut found = [0; TWOS.len()];
     let there = twos.iter().fold(0, |all, two| all | 1u8 << two);
@@ -166,7 +166,7 @@ fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     found
 }
 
-/// Returns the fans of combined sets that score the most points; `pungs` is the number of pungs among the sets.
+/// Returns the highest-scoring selection of fans of two or more sets; `pungs` is the number of pungs among the sets.
 pub(super) fn combine(reading: HandDivision, pungs: usize) -> Combined {
     let sets = reading.sets();
     if pungs.is_multiple_of(4)

@@ -70,7 +70,8 @@ type Open = [Lanes; 9];
 /// Lookup tables for suits and honors.
 struct Table {
     entries: Vec<DistanceEntry>,
-    /// Index increments by rank, by number of tiles of lower ranks, and by number of tiles of the rank.
+    /// Increments of the index in `entries`. They are indexed by rank, by the number of tiles of lower ranks, and by
+    /// the number of tiles of the rank.
     steps: [[[u32; HEIGHTS]; MOST + 1]; RANKS],
     /// Entries of honors, indexed by [`honors_index`].
     honors: Vec<DistanceEntry>,
@@ -98,7 +99,8 @@ impl Table {
     }
 }
 
-/// Extends all targets by one rank. The first index of the result is that of [`Open`] before the next rank.
+/// Extends all targets by one rank. The result is indexed like [`Open`] before the next rank, and then by the number of
+/// tiles that the target uses of this rank.
 fn targets(rank: usize, open: &Open) -> [Used; 9] {
     // A chow that starts here ends two ranks later.
     let most = |at: usize| if at + 3 <= RANKS { 2 } else { 0 };
@@ -254,8 +256,8 @@ impl Lack {
         Lack { without: turned(self.with), with: turned(self.without) }
     }
 
-    /// Returns true if this group, together with the rest of the hand, is nearer than `distance`. The rest is supplied
-    /// by [`missing`](Lack::missing).
+    /// Returns true if the whole hand is less than `distance` tiles from its target. `missing` holds the distances of
+    /// the other groups, as returned by [`missing`](Lack::missing).
     const fn nearer(self, missing: Lack, distance: u8) -> bool {
         const TOPS: u64 = 0x8080_8080_8080_8080;
         let bar = 0x0101_0101_0101_0101 * (0x80 - distance as u64);

@@ -89,7 +89,8 @@ pub struct Flags {
     pub flowers: u8,
 }
 
-/// A hand: melds, standing tiles, and the winning tile. Standing tiles and winning tile together number 3n + 2.
+/// A hand: melds, standing tiles, and the winning tile. Without melds there are 13 standing tiles; each meld replaces
+/// three.
 ///
 /// ```
 /// use ludex_games::mcr_mahjong::{Edition, Flags, Hand, tiles};

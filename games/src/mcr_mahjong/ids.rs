@@ -10,7 +10,7 @@ pub const ACTIONS: u32 = 108;
 pub const PASS: Action = 0;
 /// First id of the discards, one id per kind.
 pub const PLAY: Action = 1;
-/// First id of the concealed kongs and of the kongs of a discard, one id per kind.
+/// First id of the kongs, both concealed and with a claimed discard; one id per kind.
 pub const GANG: Action = PLAY + KINDS as Action;
 /// First id of the promoted kongs, one id per kind.
 pub const BUGANG: Action = GANG + KINDS as Action;

@@ -26,7 +26,8 @@ const fn bits(fans: &[Fan]) -> Fans {
     all
 }
 
-/// Fans of two sets. A fan of three or four sets does not exclude them, because combining accounts for its sets.
+/// Fans of two sets. Fans of three or four sets do not exclude them, because [`combine`] already avoids counting a set
+/// twice.
 const OF_TWO: Fans = bits(&[DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS]);
 /// Fans of three or four sets.
 const OF_MORE: Fans = bits(&[
@@ -64,7 +65,7 @@ static EXCLUDED: [[Fans; ROWS]; 2] = {
     table
 };
 
-/// Fans of hands in which all tiles belong to certain kinds, with these kinds.
+/// Fans that allow only certain kinds of tiles, each with its allowed kinds.
 const MADE_OF: &[(Fan, Kinds)] = &[
     (ALL_GREEN, Kinds::of(&[19, 20, 21, 23, 25, 32])),
     (ALL_TERMINALS, TERMINALS),
@@ -154,7 +155,7 @@ struct Tally {
     more: u64,
 }
 
-/// First repeatable fan. All repeatable fans are within [`COUNTED`] numbers of it.
+/// First repeatable fan. The numbers of all repeatable fans are in a range of [`COUNTED`] numbers that starts here.
 const FIRST_COUNTED: Fan = DRAGON_PUNG;
 const COUNTED: usize = 16;
 
@@ -487,7 +488,8 @@ impl Hand {
         self.best(edition, &EXCLUDED[usize::from(edition == Edition::Strict98)])
     }
 
-    /// Returns the score of the best division under the exclusions of each fan.
+    /// Returns the score of the best division after the exclusions in `excluded`, which holds the fans that each fan
+    /// excludes.
     fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
         let melds = self.melds.len();
         let standing: u32 = self.standing.iter().map(|&n| u32::from(n)).sum();

@@ -70,8 +70,7 @@ pub(super) struct TableMeld {
     pub from: u8,
     /// Index of the claimed discard among all discards of the hand.
     pub discard: u8,
-    /// CHI of the next seat that this claim overrode, as an offset from the first CHI id; `NONE` if no CHI was
-    /// overridden.
+    /// The CHI that this claim overrode, as an offset from the first CHI id; `NONE` if the next seat did not claim.
     pub overrode: u8,
 }
 
@@ -90,7 +89,7 @@ pub struct FinishedHand {
     pub(super) fans: Vec<(Fan, u8)>,
     pub(super) points: u32,
     pub(super) scores: [i16; SEATS],
-    /// Claims on the last offer that another seat's claim overrode, by seat; `NONE` for a seat without such a claim.
+    /// Overridden claims on the last offer, by seat; `NONE` for a seat without an overridden claim.
     pub(super) overridden: [u8; SEATS],
     /// The number of the last offer.
     pub(super) offer: u16,
@@ -599,7 +598,7 @@ fn wins(tiles: &Counts, melds: usize) -> bool {
     FORMS.into_iter().any(|form| form.open_to(melds) && likely(tiles, form) && form.distance(tiles, melds) == 0)
 }
 
-/// Returns true if the tiles meet a quick necessary condition for a form.
+/// Returns true if the tiles meet a necessary condition for a form, which is faster to check than the form.
 fn likely(tiles: &Counts, form: Form) -> bool {
     match form {
         Form::KnittedStraight => tiles.iter().filter(|n| **n > 0).count() >= 10,

@@ -26,8 +26,8 @@ fn deal(game: &McrMahjong, s: &mut State, draw: &mut Draw) {
     }
 }
 
-/// Returns a position with these walls and east as the prevalent wind. Each wall lists its tiles in the order of draws,
-/// starting with the first hand. Tiles that the lists omit are filled from the remaining tiles.
+/// Returns a position with the walls `named` and east as the prevalent wind. Each wall lists its tiles in the order of
+/// draws, starting with the first hand. Incomplete walls are filled with the remaining tiles.
 fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
     let named = named.map(|text| text.split_whitespace().map(|t| tiles::read(t).unwrap()).collect::<Vec<Tile>>());
     let mut left = [COPIES; KINDS];

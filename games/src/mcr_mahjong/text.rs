@@ -13,9 +13,9 @@ use super::{McrMahjong, WINDS};
 
 /// Reason why a text is not a legal action.
 pub(super) enum ParseFailure {
-    /// The text denotes this illegal action.
+    /// The text names this action, which is not legal.
     Illegal(Action),
-    /// The text denotes no action, for this reason.
+    /// The text names no action. Contains the reason as a message.
     Words(String),
 }
 

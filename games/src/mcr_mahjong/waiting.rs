@@ -30,8 +30,8 @@ static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     all
 });
 
-/// Adds the hand `heights` and all hands with up to `more` additional sets. Set numbers start at `set`; 0 to 8 are
-/// pungs, 9 to 15 chows.
+/// Adds to `all` the hand `heights`, and this hand with up to `more` additional sets. Only sets from number `set` on
+/// are added, where 0 to 8 are pungs and 9 to 15 chows.
 fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     let at = index(heights) as usize;
     all[at / 64] |= 1 << (at % 64);
@@ -47,7 +47,7 @@ fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     }
 }
 
-/// Returns true if a rank has more than four tiles; ranks must have at most seven.
+/// Returns true if any rank has more than four tiles. Counts above seven are not supported.
 const fn too_high(heights: Heights) -> bool {
     heights >> 2 & (heights | heights >> 1) & ONES != 0
 }

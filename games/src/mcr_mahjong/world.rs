@@ -195,7 +195,8 @@ impl McrMahjong {
         }
     }
 
-    /// Fills the walls. Tiles left to draw are random; tiles already drawn have no effect.
+    /// Fills the walls. Tiles that are still to be drawn are random. Drawn tiles are left at 0, because they no longer
+    /// matter.
     fn wall_again(&self, view: &View, s: &mut State, unseen: &mut Vec<Tile>) {
         s.dealt = self.tiles() as u8;
         s.wall[..self.tiles()].fill(0);

@@ -45,14 +45,14 @@ fn last_proposal_is_followed_by_utterance() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_refused_with_reason() {
     let g = game(GIVEN);
     let mut s = g.start();
     assert!(g.why_not(&s, 0, 216).contains("no proposal to agree to"));
     assert!(g.why_not(&s, 0, 300).contains("not an utterance"));
     let more = Negotiation::number(&[3, 0, 0], BASE, 3).unwrap();
     assert!(!g.is_legal(&s, 0, more));
-    assert_eq!(g.why_not(&s, 0, more), "[3, 0, 0] is more than the pool, [2, 3, 4]");
+    assert_eq!(g.why_not(&s, 0, more), "[3, 0, 0] exceeds the pool, which is [2, 3, 4]");
     assert_eq!(read(&g, &s, "Proposal: [3, 0, 0]"), None);
     assert_eq!(read(&g, &s, "Utterance: [0, 0, 0]"), None);
     play(&g, &mut s, "[0, 0, 0]");

@@ -68,7 +68,8 @@ impl BattleLog for SummaryLog {
 /// A log that stores all events and the summary.
 #[derive(Debug, Default)]
 pub struct FullLog {
-    /// Fields of all events in one list. A separate list for each event would take longer than the battle.
+    /// Fields of all events in one list. Allocating a separate list for each event would take longer than simulating
+    /// the battle.
     words: Vec<EventField>,
     /// End index of each event in `words`.
     ends: Vec<usize>,

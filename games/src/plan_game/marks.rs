@@ -170,8 +170,8 @@ impl<C: PlanEngine> PlanGame<C> {
 mod tests {
     use super::*;
 
-    /// Structural: two of three pieces are equal, so 2 of 4 match. Semantic: costs 3 and 1 against 3 and 2, the second
-    /// of another kind, give 9 / (sqrt 10 * sqrt 13).
+    /// Structural: the plans share two of three pieces, which are 2 of 4 pieces in the union. Semantic: the costs by
+    /// kind are (3, 1, 0) and (3, 0, 2), with the cosine 9 / (sqrt 10 * sqrt 13).
     #[test]
     fn similarities_match_hand_computed_values() {
         let piece = |kind, place, cost, roles| PlanPiece { kind, place, cost, roles };

@@ -14,7 +14,7 @@ const PIECE: [i32; 2] = [132, 64];
 /// Maximum number of pieces drawn for each plan, and of rounds drawn.
 const MOST: usize = 18;
 const ROUNDS: usize = 10;
-/// Rows and columns of a field whose pieces have a row `y`.
+/// Rows and columns of the field that is drawn for pieces with a row `y`.
 const FIELD: [i32; 2] = [5, 12];
 const PAINTS: [Paint; 2] = [Paint::Red, Paint::Blue];
 
@@ -132,7 +132,8 @@ pub(super) fn picture<C: PlanEngine>(view: &View, budgets: [u32; 2]) -> Picture 
     sketch.finish(&format!("{}: {status}", C::INFO.title), &desc.join(". "))
 }
 
-/// Returns the side of a seat, if the view reveals it.
+/// Returns the side of a seat: the current side if the observer has one, otherwise the side in the last round. Before
+/// the first round, the side has the same number as the seat.
 fn side_of<C: PlanEngine>(view: &View, seat: usize) -> usize {
     let own = view.side.as_ref().filter(|_| view.seat.is_some()).map(|side| side_named::<C>(side));
     let last = view.history.last().map(|round| side_named::<C>(&round.sides[seat]));

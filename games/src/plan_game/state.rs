@@ -41,7 +41,8 @@ impl Phase {
         matches!(self, Phase::Revision | Phase::RevisionOther)
     }
 
-    /// Returns the side that `seat` submits for, if sides are fixed or this phase determines the side.
+    /// Returns the side that `seat` submits for in this phase. At the end of a match, the phase does not determine the
+    /// side; see [`State::side`].
     pub fn side(self, seat: Seat) -> Side {
         match self {
             Phase::InitialOther | Phase::RevisionOther => 1 - seat,
@@ -70,7 +71,7 @@ pub struct Flawed {
     pub violations: Vec<&'static str>,
 }
 
-/// Current strategy of a seat for one side, and its use in the next round.
+/// Current strategy of a seat for one side, with a flag for a forfeit of the next round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stand<P> {
     /// The latest strategy; `None` before the first submission.
@@ -114,7 +115,7 @@ pub struct Round<P> {
     pub strategies: [Option<Strategy<P>>; 2],
     /// Seat that won; `None` if both seats lost.
     pub winner: Option<Seat>,
-    /// Reason of the result, as one word.
+    /// Reason for the result, as one word.
     pub reason: &'static str,
 }
 

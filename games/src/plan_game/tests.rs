@@ -134,8 +134,8 @@ fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value
     marks.map(|mark| json!([mark.name, mark.value])).collect()
 }
 
-/// Round 1: Phoenix (5/5) kills Sapling (2/2) and keeps 3 of 5 health. Round 2 adds FireLizard: one of two pieces is
-/// equal, 25 / (5 * sqrt 26), two of three roles. In round 3 the other seat keeps its plan.
+/// Round 1: Phoenix (5/5) kills Sapling (2/2) and keeps 3 of 5 health. Round 2 adds FireLizard. The similarities are
+/// then 1 / 2 by pieces, 25 / (5 * sqrt 26) by costs, and 2 / 3 by roles. In round 3 the other seat keeps its plan.
 #[test]
 fn marks_match_hand_computed_values() {
     let mut s = start("battle_cards(format=match,rounds=3)");
@@ -333,9 +333,9 @@ fn each_violation_is_reported() {
     assert_eq!(judged("elemental_duel", 0, other), json!(["skills"]));
 }
 
-/// Violations are reported in pairs, in the order of the page, and on both sides at once.
+/// Two violations are reported in the order of the documentation page, also if both sides violate rules.
 #[test]
-fn violations_are_reported_in_page_order() {
+fn violations_are_reported_in_documented_order() {
     let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
     let flaws: [(&str, Value); 4] = [
         ("unknown_name", unit("Sunflower", 1, 0)),
@@ -493,7 +493,7 @@ fn document_replaces_pieces_chosen_by_ids() {
 
 /// The initial view is the same for `first=0` and `first=1`.
 #[test]
-fn initial_view_does_not_depend_on_first() {
+fn initial_view_does_not_depend_on_first_revising_seat() {
     let text = |game: &str, seat| start(game).view(Viewer::Seat(seat)).text();
     for seat in 0..2 {
         let [a, b] = [0, 1].map(|first| text(&format!("battle_cards(format=match,first={first})"), seat));
@@ -663,9 +663,9 @@ fn mutated_documents_get_verdicts() {
     }
 }
 
-/// Each game's documentation page contains every figure of its tables.
+/// Each game's documentation page contains every value of the tables in the code.
 #[test]
-fn pages_contain_all_table_figures() {
+fn documentation_pages_contain_all_table_values() {
     use crate::{battle_cards, elemental_duel, tower_defense};
     let mut rows: Vec<(&str, String)> = Vec::new();
     for unit in &tower_defense::HUMANS {

@@ -105,7 +105,7 @@ pub struct RoundView {
     pub violations: [Vec<String>; 2],
     /// Seat that won; null if both lost.
     pub winner: Option<u8>,
-    /// Reason of the result, as one word.
+    /// Reason for the result, as one word.
     pub reason: String,
     /// Summary of the battle; only with `feedback=verbose`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use super::engine::{PlanEngine, Side};
 use super::state::Phase;
 use super::view::{RoundView, View};
 
-/// Returns the explanation of a round's reason; an unknown reason is returned unchanged.
+/// Returns the explanation of the reason for a round's result; an unknown reason is returned unchanged.
 pub(super) fn why(reason: &str) -> &str {
     match reason {
         "wiped_out" => "nothing was left of the other side",

@@ -63,8 +63,8 @@ pub(super) fn lead(mine: u64, theirs: u64) -> f64 {
     f64::from(lead.clamp(1 - BOUND, BOUND - 1)) / f64::from(BOUND)
 }
 
-/// Returns the penalty of a move to `square` that leaves these discs. Mobility and corner captures of the opponent
-/// increase the penalty; taking a corner decreases it.
+/// Returns the penalty of a move to `square`, given the discs of both sides after the move. Mobility and corner
+/// captures of the opponent increase the penalty; taking a corner decreases it.
 pub(super) fn unpromising(square: u64, mine: u64, theirs: u64) -> i32 {
     let corner = if square & CORNERS != 0 { -20 } else { 0 };
     let offered = if square & X_SQUARES & widen(!(mine | theirs) & CORNERS) != 0 { 8 } else { 0 };

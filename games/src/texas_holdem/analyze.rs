@@ -16,7 +16,7 @@ const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
 /// may set `samples` and `seed`.
 ///
 /// # Errors
-/// Returns the first problem of the query, with the name of its field.
+/// Returns the first problem in the query, with the name of the field.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let q = question
         .as_object()

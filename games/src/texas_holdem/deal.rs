@@ -36,7 +36,7 @@ pub(super) enum NextStep {
 pub(super) enum ActionEffect {
     Fold,
     Call,
-    /// Raises the position's chips in this hand to this sum.
+    /// A raise that brings the position's chips in this hand to this total.
     Raise(u32),
     AllIn,
 }
@@ -83,12 +83,13 @@ pub(super) struct Chips {
     pub dealt: u8,
     /// Chips that each position has put in during this hand.
     pub spent: [u32; SEATS],
-    /// Highest sum that a position has put in during this hand.
+    /// Highest number of chips that any position has put in during this hand.
     pub most: u32,
     before: u32,
-    /// The lowest sum to which a raise may go.
+    /// Lowest total of chips in this hand to which a position may raise.
     least: u32,
-    /// The greatest bet or raise of this round; its minimum at the start of the round.
+    /// The largest number of chips put in by one move of this round. Starts at the big blind in the first round, and at
+    /// half of it in later rounds.
     put: u32,
     /// Bit set of the positions that folded.
     pub folded: u16,
@@ -349,7 +350,8 @@ impl Chips {
         self.spent[..t.n].iter().fold(0, |sum: u32, &s| sum.saturating_add(s))
     }
 
-    /// Returns the sums to which a call and a raise of half the pot, or of the whole pot, would bring position `p`.
+    /// Returns the chips of position `p` in this hand after a call plus a raise: first for a raise of half the pot,
+    /// then for a raise of the whole pot.
     fn pot_raises(&self, t: &PokerTable, p: usize) -> (u32, u32) {
         let pot = self.pot(t).saturating_add(self.most.saturating_sub(self.spent[p]));
         (self.most.saturating_add(pot.div_ceil(2)), self.most.saturating_add(pot))
@@ -360,7 +362,8 @@ impl Chips {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
-    /// Returns the lowest and highest sums to which a raise may go; `None` if no raise is possible.
+    /// Returns the lowest and the highest total of chips in this hand to which a raise may go; `None` if no raise is
+    /// possible.
     fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {

@@ -47,7 +47,7 @@ pub enum Abstraction {
     Fullgame,
     /// Half the pot, the pot, and all-in, computed as in RLCard.
     Rlcard,
-    /// Every amount, given as the chips put in by this move, under Botzone's rules; needs two seats.
+    /// Every amount, given as the chips that the move puts in, under Botzone's rules; requires two seats.
     Botzone,
 }
 
@@ -273,7 +273,7 @@ impl PokerTable {
         }
         let (deck, holes) = (p.num_suits * p.num_ranks, p.num_players * p.num_hole_cards);
         if holes + board > deck {
-            let why = format!("a deck of at least {} cards, got {deck}", holes + board);
+            let why = format!("enough ranks for a deck of {} cards (the deck has {deck})", holes + board);
             return Err(ParamError::value("numRanks", p.num_ranks, why));
         }
         let mut cards = holes;
@@ -338,9 +338,9 @@ impl PokerTable {
         (0..self.n).map(|p| self.most(p)).max().unwrap_or(1).max(1)
     }
 
-    /// Returns an upper bound on the moves and deals of a hand. For OpenSpiel's games, this is OpenSpiel's bound, which
-    /// sets the lengths of its arrays: one for the end, all cards, a check of every seat in every round, and the bets
-    /// that stacks allow.
+    /// Returns an upper bound on the moves and deals of a hand. For OpenSpiel's games, this is OpenSpiel's own bound,
+    /// on which the lengths of its arrays depend. The bound is the sum of all cards, one check per seat and round, all
+    /// bets that the stacks allow, and one for the end.
     pub fn length(&self) -> u32 {
         let most_moves = (ROUND_MOVES * self.rounds) as u32;
         let most = if self.limit { NO_END } else { (0..self.n).map(|p| self.stacks[p]).max().unwrap_or(0) };

@@ -99,7 +99,7 @@ fn error_names_invalid_parameter() {
 }
 
 #[test]
-fn refusals_state_raise_bounds() {
+fn illegal_raises_are_refused_with_bounds() {
     let s = played("preset=hunl_fullgame", "", &[]);
     let ToMove::Seat(1) = s.turn() else { panic!("the button acts first") };
     assert!(s.view(Viewer::Seat(1)).text().ends_with("p1 is to move. A call costs 50. Raises go from 200 to 20000."));
@@ -346,7 +346,7 @@ fn equity(cards: &str, moves: &[&str]) -> f64 {
 }
 
 #[test]
-fn decision_marks_state_type_of_move() {
+fn decision_marks_record_type_of_move() {
     let word = |params: &str, moves: &[&str]| {
         let all = last_marks(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         all.into_iter().find(|m| m.1 == "action").unwrap().2
@@ -387,7 +387,7 @@ fn finished_hands_are_marked() {
 
 /// Seats get two cards each, p0 first. p1 has the small blind and acts first before the flop; p0 acts first after it.
 #[test]
-fn equities_match_hand_computation() {
+fn equities_match_manual_computation() {
     let at_river = &["Call"; 7];
     // Four aces: only a straight flush is better, and this board allows none.
     assert_eq!(equity("As Ah 7c 2d Ad Ac 9s 5h 3d", at_river), 1.0);

@@ -56,7 +56,8 @@ pub struct HandView {
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The lowest and the highest raise, in the numbers of action names; absent unless every size has an action.
+    /// The lowest and the highest legal raise, as the numbers in their action names. Absent if no raise is legal, and
+    /// if only some sizes have an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raise: Option<[u32; 2]>,
     /// The hole cards revealed at a showdown, by seat; null for a seat that folded.

@@ -35,7 +35,7 @@ impl TexasHoldem {
         word.to_owned()
     }
 
-    /// Returns the number in the name of an action id from the range of bets.
+    /// Returns the number in the name of a bet or raise of arbitrary size, given its action id.
     pub(super) fn size(&self, a: Action) -> u32 {
         if self.table.sizes == Abstraction::Botzone { a.saturating_sub(2) } else { a }
     }
@@ -93,7 +93,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Lists the names of legal actions; of a range, only the first and the last name.
+    /// Lists the names of the first six legal actions and of the last one.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =
@@ -112,7 +112,7 @@ impl TexasHoldem {
         let (fold, call, all) = if botzone { ("-1", "0", "-2") } else { ("Fold", "Call", "AllIn") };
         let bets = options.range.is_some() || options.few.iter().any(|&o| o > if botzone { 2 } else { CALL });
         match d.does(t, a) {
-            ActionEffect::Fold => format!("{fold}: no bet to call; {call} checks"),
+            ActionEffect::Fold => format!("{fold}: there is no bet to call; {call} is a check"),
             ActionEffect::Call => {
                 format!("{call}: after an all-in, only fold ({fold}) and all-in ({all}) are legal")
             }

@@ -33,8 +33,8 @@ pub fn cost(side: Seat, kind: u8, rules: Rules) -> u32 {
     if side == 0 { human_cost(kind, rules) } else { DEMONS[usize::from(kind)].cost }
 }
 
-/// Draws a random plan. Random kinds, places and times (in the first ten seconds) are added until a unit exceeds the
-/// budget.
+/// Draws a random plan. Units of random kind, place and time (in the first ten seconds) are added until the next one
+/// would exceed the budget.
 pub fn random(side: Seat, budget: u32, rules: Rules, rng: &mut Stream) -> Vec<Piece> {
     let mut plan = Vec::new();
     fill(side, budget, rules, &mut plan, rng);

@@ -74,7 +74,7 @@ struct Marcher {
     slow: i32,
     /// Number of the human unit that blocks the demon.
     before: u16,
-    /// True while the demon still has its shield, its body, or its jump.
+    /// True while the demon still has the effect of its trait: the shield, the machine body, or the jump.
     armed: bool,
     /// True if the demon has been damaged.
     awake: bool,
@@ -261,7 +261,7 @@ impl<L: BattleLog> Field<'_, L> {
         number
     }
 
-    /// Returns true if a shadow demon shelters this demon.
+    /// Returns true if another demon, which is a shadow demon, shelters `demon`.
     fn sheltered(&self, demon: &Marcher) -> bool {
         self.shadows[usize::from(demon.row)] > u8::from(demon.is(Trait::Shadow))
     }

@@ -155,8 +155,9 @@ fn shield_breaker_damages_shields_more() {
     has(&fight("LightMage 10,0", "ShieldBreakerDemon 0"), r#"[20,"hit","d0","h0",10,10]"#);
 }
 
-/// The demon cannot jump over the enhanced shield, whose 30 points last until tick 600, but it keeps its jump. It moves
-/// again in tick 601. After 26 steps it meets the shield in column 9 at 11200 and jumps over it to 10080.
+/// The demon cannot jump over the enhanced shield, but keeps its jump while it destroys the 30 points of that shield.
+/// It moves again in tick 601. After 26 steps it meets the next shield, in column 9 at 11200, and jumps over it to
+/// 10080.
 #[test]
 fn enhanced_shield_prevents_jump() {
     let log = fight("EnhancedShieldSoldier 10,0; ShieldSoldier 9,0", "BouncingDemon 0");
@@ -164,8 +165,8 @@ fn enhanced_shield_prevents_jump() {
     count(&log, "jump", 1);
 }
 
-/// At 12320 - 254 * 44 = 1144, the next step would enter column 0, so the demon jumps to 0. It can jump over only one
-/// of two units in a row.
+/// At 12320 - 254 * 44 = 1144, the next step would enter column 0, so the demon jumps to 0. Of two adjacent units, it
+/// can jump over only the first.
 #[test]
 fn bouncing_demon_jumps_once() {
     has(&fight("ShieldSoldier 0,4", "BouncingDemon 4"), r#"[254,"jump","d0","h0",0] [254,"breach","d0",4]"#);
@@ -173,8 +174,8 @@ fn bouncing_demon_jumps_once() {
     has(&log, r#"[0,"jump","d0","h0",11200] [1,"stop","d0","h1",11200] [20,"hit","d0","h1",10,140]"#);
 }
 
-/// From tick 20 on, the fire costs two points a second. In tick 20 k, health is 200 - 20 (k - 1) - 10 after the shot,
-/// and 10 less after the fire.
+/// The first shot, in tick 20, takes 10 of the 200 tenths of health. After each further second, the fire of the
+/// previous shot and a new shot take 10 tenths each.
 #[test]
 fn flamethrower_burns_target() {
     let log = fight("FlamethrowerSoldier 0,0", "GreatDemon 0");
@@ -202,8 +203,8 @@ fn fire_demon_ignores_fire() {
     has(&log, r#"[20,"shot","h0","d0",30,70]"#);
 }
 
-/// The king makes 20 steps of 44, and then steps of 22. Since 11440 - 469 * 22 = 1122, it meets the soldier in tick 20
-/// + 469 and kills it.
+/// The king makes 20 steps of 44 to 11440, and then steps of 22. After 469 of them, in tick 489, it is at 1122, where
+/// it meets the soldier and kills it.
 #[test]
 fn ice_slows_demon_king() {
     let log = fight("IceSoldier 0,0", "DemonKing 0");
@@ -213,8 +214,8 @@ fn ice_slows_demon_king() {
     has(&log, r#"[480,"slow","d0",520] [530,"breach","d0",0]"#);
 }
 
-/// Ice neither damages nor slows the demon. Since 11440 - 234 * 44 = 1144, the demon meets the soldier in tick 254.
-/// Fire burns it like other demons.
+/// Ice neither damages nor slows the demon. After 254 steps of 44, in tick 254, the demon is at 1144, where it meets
+/// the soldier. Fire burns the demon like any other.
 #[test]
 fn frost_demon_ignores_ice() {
     let log = fight("IceSoldier 0,0", "FrostDemon 0");
@@ -278,8 +279,8 @@ fn linear_explosion_hits_own_row() {
     count(&fight("LinearExplosion 0,1", "ShadowDemon 1; ShadowDemon 1"), "blast", 0);
 }
 
-/// The pulse comes in tick 40. Before it, the shield lets through three tenths of a shot and the body half of a shot.
-/// After it, both take full shots.
+/// Before the pulse in tick 40, a shield reduces the damage of a shot to three tenths, and a machine body to half.
+/// After the pulse, both demons take full damage.
 #[test]
 fn magnetic_pulse_removes_defenses() {
     let log = fight("MagneticSoldier 0,0; HandgunSoldier 1,0", "ShieldDemon 0");
@@ -298,8 +299,8 @@ fn magnetic_pulse_removes_defenses() {
     has(&fight("FlamethrowerSoldier 0,0", "ShieldDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
 
-/// The demon is at 11440 in tick 20 and then moves 66 a tick. Since 11440 - 156 * 66 = 1144, it meets the soldier in
-/// tick 176 and kills it with 3 points of damage. From 1120, 17 steps remain.
+/// From tick 20 on, the demon moves from 11440 in steps of 66. After 156 of them, in tick 176, it is at 1144, where it
+/// meets the soldier and kills it with 3 points of damage. The way from 1120 to the edge takes 17 more steps.
 #[test]
 fn damaged_machine_demon_speeds_up() {
     let log = fight("HandgunSoldier 0,0", "MachineDemon 0");

@@ -79,7 +79,7 @@ impl Undercover {
             }
         }
     }
-    /// Emits the number of refused attempts at a clue by reason of the refusal.
+    /// Emits two numbers of refused clues: those that contained the word, and those that repeated another clue.
     pub(super) fn count_refusals(s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if s.phase == Phase::Clue {
             for (name, code) in [("clue_contains_word", "contains_word"), ("repeated", "repeated")] {

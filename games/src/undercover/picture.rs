@@ -69,7 +69,7 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
     let status = match view.phase {
         Phase::Clue => format!("round {round}: clues"),
         Phase::Vote => format!("round {round}: all vote"),
-        Phase::Tie => format!("round {round}: the lot decides"),
+        Phase::Tie => format!("round {round}: tie, broken by chance"),
         Phase::Over => "over".to_owned(),
         _ => "the words are drawn".to_owned(),
     };

@@ -80,9 +80,9 @@ fn invalid_pair_line_is_refused_with_reason() {
         ("sun\tmoon", "fields"),
         ("sun\tmoon\tsky\tmore", "fields"),
         ("sun\tmoon\t ", "category"),
-        ("\tmoon\tsky", "parts"),
-        ("one two three four\tmoon\tsky", "parts"),
-        ("a word that has far too many characters\tmoon\tsky", "parts"),
+        ("\tmoon\tsky", "1 to 3 words"),
+        ("one two three four\tmoon\tsky", "1 to 3 words"),
+        ("a word that has far too many characters\tmoon\tsky", "1 to 3 words"),
         ("Donaudampfschifffahrtsgesellschaft\tmoon\tsky", "characters"),
         ("grape\tgrapefruit\tfruit", "contains"),
         ("suns\tsun\tsky", "contains"),
@@ -98,7 +98,7 @@ fn invalid_pair_line_is_refused_with_reason() {
 }
 
 #[test]
-fn stock_clues_contain_no_list_word() {
+fn stock_clues_contain_no_word_of_any_pair() {
     let all = lexicon();
     assert_eq!(all.clues.len(), STOCK_CLUES);
     for (k, clue) in all.clues.iter().enumerate() {

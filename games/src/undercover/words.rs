@@ -41,7 +41,7 @@ pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     for word in [a, b] {
         let n = tokens(word).len();
         if !(1..=3).contains(&n) {
-            return Err(format!("expected 1 to 3 parts in {word:?}, got {n}"));
+            return Err(format!("expected 1 to 3 words in {word:?}, got {n}"));
         }
         let length = word.chars().count();
         if length > 30 {

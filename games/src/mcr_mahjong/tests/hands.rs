@@ -95,9 +95,9 @@ fn invalid_queries_are_refused_with_path() {
         (with("win", json!("H1")), "/win", "not a tile"),
         (with("win", json!(7)), "/win", "7 is not a tile"),
         (with("self_drawn", json!("yes")), "/self_drawn", "expected true or false"),
-        (with("flowers", json!(9)), "/flowers", "expected 0 to 8"),
-        (with("seat_wind", json!(4)), "/seat_wind", "expected 0 to 3"),
-        (with("edition", json!("1998")), "/edition", "expected oracle or strict98"),
+        (with("flowers", json!(9)), "/flowers", "expected an integer from 0 to 8"),
+        (with("seat_wind", json!(4)), "/seat_wind", "expected an integer from 0 to 3"),
+        (with("edition", json!("1998")), "/edition", "expected `oracle` or `strict98`"),
         (with("selfdrawn", json!(true)), "/selfdrawn", "did you mean self_drawn"),
         (meld(json!(["CHI", "F2", 1])), "/pack/0/1", "not the middle tile"),
         (meld(json!(["CHI", "W9", 1])), "/pack/0/1", "not the middle tile"),
@@ -114,7 +114,7 @@ fn invalid_queries_are_refused_with_path() {
 }
 
 #[test]
-fn combined_fans_add_up_after_exclusions() {
+fn total_points_depend_on_exclusions_and_edition() {
     let total = |hand: &str, win: &str, more: Value| {
         let mut question = json!({ "hand": tiles_of(hand), "win": win });
         for (name, value) in more.as_object().unwrap() {
@@ -180,7 +180,7 @@ fn distances_match_brute_force_search() {
     }
 }
 
-/// Expands tiles such as `W123 F11`.
+/// Expands groups of tiles such as `W123 F11` into tile names.
 fn short(text: &str) -> Vec<String> {
     let group = |group: &str| {
         let (letter, ranks) = group.split_at(1);

@@ -263,7 +263,7 @@ fn empty_wall_ends_hand() {
 }
 
 #[test]
-fn refusals_state_reason() {
+fn illegal_moves_are_refused_with_reason() {
     let game = rules("mcr_mahjong");
     let mut s = walls(&game, CLAIMS);
     let why = |s: &State, seat: Seat, text: &str| game.why_not_text(s, seat, text);

@@ -4,7 +4,7 @@
 //! winning tile, and flags: `d` drawn, `4` fourth tile, `k` about a kong, `l` last tile, `f2` flowers, `s1` seat wind,
 //! `p1` prevalent wind.
 
-/// Rows of a fan, a hand with the fan, and a hand that misses the fan.
+/// Table with a row for each fan: its name, a hand with the fan, and a similar hand without the fan.
 pub(super) const FANS: &[(&str, &str, &str)] = &[
     ("Big Four Winds", "F111 F222 F333 F44 W55 | F4", "F111 F222 F333 F44 W55 | W5"),
     ("Big Three Dragons", "J111 J222 J33 W123 B55 | J3", "J111 J222 J33 W123 B55 | B5"),
