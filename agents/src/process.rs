@@ -149,8 +149,8 @@ fn spawn(command: Command) -> std::io::Result<Child> {
 pub struct ChildProcess {
     program: ProgramConfig,
     child: Child,
-    /// Sender to the thread that writes the program's input, so that a program that does not read cannot block the
-    /// host; `None` once the input is closed.
+    /// Sender to the thread that writes the program's input; `None` once the input is closed. Because a thread writes,
+    /// a program that does not read its input cannot block the host.
     input: Option<Sender<String>>,
     output: Arc<Pipe>,
     errors: Arc<Pipe>,
@@ -343,8 +343,8 @@ impl ChildProcess {
         (!answered && begun.elapsed() > budget.wall).then_some(ProcessFault::Wall { limit: budget.wall })
     }
 
-    /// Returns the fault of a program whose output has ended: its exit status, or [`ProcessFault::Closed`] if it still
-    /// runs.
+    /// Returns the fault of a program whose output has ended: its exit status, or [`ProcessFault::Closed`] if it is
+    /// still running.
     fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
@@ -413,7 +413,7 @@ fn writer(mut pipe: ChildStdin) -> Sender<String> {
 #[derive(Default)]
 struct Pipe {
     inner: Mutex<Inner>,
-    /// Condition that bytes arrived, bytes were taken, or the output ended.
+    /// Condition variable, notified when bytes have arrived, bytes have been taken, or the output has ended.
     news: Condvar,
 }
 

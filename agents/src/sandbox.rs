@@ -74,7 +74,7 @@ pub fn set_helper(path: impl Into<PathBuf>) {
     let _ = HELPER.set(path.into());
 }
 
-/// Replaces the helper process by the program. Returns only on failure, with the reason.
+/// Replaces the helper process with the program. Returns only on failure, with the reason.
 #[cfg(target_os = "linux")]
 fn become_program(orders: &str, argv: &[String]) -> String {
     match (serde_json::from_str(orders), argv) {

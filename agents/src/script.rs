@@ -19,7 +19,7 @@ pub(crate) const ENTRY: AgentEntry =
         .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
             .required()]);
 
-/// Moves by turn of the seat, each with a list of attempts.
+/// Moves of the script: for each turn of the seat, one move per attempt.
 struct Script {
     turns: Vec<Vec<Move>>,
 }

@@ -62,7 +62,7 @@ impl Agent for RuleMaker {
     }
 }
 
-/// Accepts fair rules; otherwise proposes a built-in document while that is legal.
+/// Accepts fair rules. Otherwise proposes a built-in document or, if no proposal is legal, rejects the rules.
 fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
     if legal.contains(&ACCEPT) && share(view, seat, rng) >= FAIR {
         return ACCEPT;

@@ -196,7 +196,8 @@ impl Negotiator {
     }
 }
 
-/// Share of the maximum gain that the Bayesian negotiator has conceded at the end; `LATE` is its exponent of time.
+/// Share of the maximum gain that the Bayesian negotiator has conceded at the end. `LATE` is the exponent of time in
+/// its concessions.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
 /// Share of the maximum gain that the Bayesian negotiator demands while the opponent keeps conceding.

@@ -201,7 +201,8 @@ impl Failure {
     }
 }
 
-/// Reply of the program, with the process if it keeps running, and its last standard error output if a log is written.
+/// Reply of the program. Includes the process if it keeps running, and the last standard error output if a log is
+/// written.
 struct TurnResponse {
     reply: ProgramReply,
     program: Option<ChildProcess>,
@@ -339,7 +340,7 @@ impl TurnLimits {
     }
 }
 
-/// Reads the reply of a newly started program, and returns true with it if the program keeps running.
+/// Reads the reply of a newly started program. Returns the reply, and true if the program keeps running.
 fn first_reply(
     form: MessageFormat,
     program: &mut ChildProcess,

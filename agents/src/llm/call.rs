@@ -115,8 +115,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(letter)
     }
 
-    /// Takes the call from the journal or, if it is missing, makes and stores it. `judge` returns the verdict on the
-    /// reply, the text read as the move, and the parsed value.
+    /// Returns a call from the journal or, if the journal does not contain it, makes the call and stores it. `judge`
+    /// returns the verdict on the reply, the text parsed as the move, and the parsed value.
     fn call_or_replay<T>(
         &mut self,
         purpose: &str,
@@ -188,8 +188,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint. Requests JSON if the endpoint may support schemas; otherwise, or if it refuses the schema,
-    /// text.
+    /// Calls the endpoint. Requests JSON if the endpoint may support schemas. Otherwise, or if the endpoint refuses the
+    /// schema, requests text.
     fn send_call(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {

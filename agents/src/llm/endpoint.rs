@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
     pub(super) compares: bool,
 }
 
-/// Reply, with the duration and number of tries.
+/// Reply, with the duration of its call and the number of failed calls before it.
 pub(super) struct EndpointReply {
     pub(super) reply: ChatReply,
     /// Duration of the successful call in milliseconds.

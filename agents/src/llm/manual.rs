@@ -26,8 +26,8 @@ pub(super) struct PlayerManual {
 }
 
 impl PlayerManual {
-    /// Renders the manual for requests of documents of the kind `asked`. If `asked` is empty, includes the parts for
-    /// all kinds.
+    /// Renders the manual for prompts that request a document of the kind `asked`. If `asked` is empty, includes the
+    /// parts for all kinds.
     ///
     /// # Errors
     /// A template error, or a parameter that the game does not have.

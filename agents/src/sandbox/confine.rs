@@ -20,7 +20,7 @@ const CPU: u64 = 24 * 3600;
 const FILES: u64 = 256;
 
 const LEAST: ABI = ABI::V1;
-/// Newest Landlock version in use. Features that the kernel lacks are skipped.
+/// Newest Landlock version that the sandbox uses. Features that the kernel lacks are skipped.
 const MOST: ABI = ABI::V6;
 
 /// Checks that the kernel supports the sandbox.

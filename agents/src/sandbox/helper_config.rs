@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Remedy at the end of every error about a missing sandbox.
 pub(super) const UNSANDBOXED_HINT: &str = "sandbox=false runs a trusted program without protection";
 
-/// Configuration of the helper. In the argument list, the program's command line follows it.
+/// Configuration of the helper, passed as an argument before the command line of the program.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HelperConfig {
     /// Path of the control group to enter, if there is one.

@@ -177,8 +177,8 @@ struct Slot {
 const EMPTY: Slot = Slot { hash: 0, value: 0.0, best: 0, depth: 0, bound: Bound::Empty };
 /// Number of nodes between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
-/// Maximum depth of the quiescence search in plies; `NOISY_NODES` is its approximate maximum of nodes per horizon
-/// position.
+/// Maximum depth of the quiescence search in plies. `NOISY_NODES` is the approximate maximum number of nodes that the
+/// quiescence search visits per horizon position.
 const NOISY_PLIES: usize = 12;
 const NOISY_NODES: u64 = 200;
 /// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth for
@@ -197,7 +197,7 @@ struct AlphaBetaSearch<'a> {
     table: Vec<Slot>,
     /// Cutoff counts of the history heuristic, by seat and action.
     history: [Vec<u32>; 2],
-    /// Minimum and maximum of evaluations, chosen so that only terminal positions count as won or lost.
+    /// Bounds to which evaluations are clamped, so that only terminal positions count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,

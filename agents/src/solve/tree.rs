@@ -96,8 +96,8 @@ pub struct NodeCounts {
 pub struct Response {
     /// Expected return of the seat.
     pub value: f64,
-    /// Policy of all seats, in which each information set of the responding seat has a single action. Sets that the
-    /// other seats' policies never reach have their first action.
+    /// Policy of all seats, in which each information set of the responding seat has a single action. In sets that the
+    /// other seats' policies never reach, this is the first action.
     pub policy: Vec<f64>,
 }
 
@@ -208,7 +208,7 @@ impl GameTree {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Turns `node` into a choice of `seat` in its information set, and returns the legal actions.
+    /// Turns `node` into a choice of `seat`, registers the information set if it is new, and returns the legal actions.
     fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
         let legal = state.legal_list(seat);
         if legal.is_empty() {

@@ -109,7 +109,7 @@ fn ties_are_broken_by_key() {
     }
 }
 
-/// Returns the reply in the position of game `name` after these plies.
+/// Returns the reply of the agent `spec` in game `name` after these plies.
 fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);

@@ -327,8 +327,8 @@ fn negotiator_states_its_true_values() {
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
 }
 
-/// Returns the share of games that `bot` wins as the undercover player, the last seat in LLMArena's preset, among
-/// `others`.
+/// Returns the share of games that `bot` wins as the undercover player against four `others`. In LLMArena's preset, the
+/// undercover player has the last seat.
 fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
     let g = game("undercover(preset=llmarena)");
     let agents = seats(&g, &[others, others, others, others, bot]);

@@ -13,7 +13,7 @@ use crate::common::game;
 
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
-/// Plays this many random moves, and chance events until a seat is to move. Returns the position and its history.
+/// Plays this many random moves, and then any chance events up to the next move. Returns the position and its history.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }

@@ -17,7 +17,8 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
     codec(&spec, &load(game).unwrap()).map_err(|e| e.message)
 }
 
-/// Plays `episodes` at random, and calls `test` with every move request, the codec, the messages and a random number.
+/// Plays `episodes` random episodes. Calls `test` for every move request, with the request, the codec and the messages
+/// so far.
 fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &TurnLog)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
