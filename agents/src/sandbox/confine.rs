@@ -27,8 +27,9 @@ const MOST: ABI = ABI::V6;
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
-    made.map(drop)
-        .map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {UNSANDBOXED_HINT}"))
+    made.map(drop).map_err(|_| {
+        format!("the sandbox needs Landlock (Linux 5.13 or later), which this kernel lacks; {UNSANDBOXED_HINT}")
+    })
 }
 
 /// Restricts this process and executes the program. Returns only on failure, with the reason.

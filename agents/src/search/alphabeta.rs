@@ -116,7 +116,7 @@ impl Agent for AlphaBeta {
         let mut order: Vec<Choice> =
             actions.into_iter().map(|action| Choice { action, error: error(), value: 0.0 }).collect();
         let Some(mut choice) = order.first().copied() else {
-            return Err(AgentError::failed("alphabeta: the game's search moves are empty"));
+            return Err(AgentError::failed("alphabeta: expected at least one search move, got none"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
         let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, ask.budget());

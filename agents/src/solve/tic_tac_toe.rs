@@ -40,7 +40,7 @@ impl Solution for TicTacToe {
             next.copy_from(&*state);
             next.play_unchecked(a);
             let value = next.hash().and_then(|hash| TABLE.get(&hash));
-            let value = -value.ok_or_else(|| AgentError::failed("solver: no position of tic_tac_toe"))?;
+            let value = -value.ok_or_else(|| AgentError::failed("solver: expected a position of tic_tac_toe"))?;
             if value > best.0 {
                 best = (value, Vec::new());
             }

@@ -38,7 +38,7 @@ impl Codec {
         let mut names = asked.keys().chain(own.keys()).filter(|n| !self.free.contains(&n.as_str()));
         let name = names.find(|n| asked.get(*n) != own.get(*n))?;
         Some(match asked.get(name) {
-            Some(value) => format!("Botzone does not have {name}={value}"),
+            Some(value) => format!("Botzone does not support {name}={value}"),
             None => format!("Botzone has a {name}"),
         })
     }
