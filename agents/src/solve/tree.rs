@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn best_response_value_matches_value_of_its_policy() {
+    fn best_response_policy_achieves_reported_value() {
         for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
             let (_, tree) = tree(game);
             let uniform = tree.uniform();

@@ -137,7 +137,7 @@ fn node_limit_is_respected_and_reproducible() {
 }
 
 #[test]
-fn small_noise_varies_play_but_takes_wins() {
+fn small_noise_varies_moves_but_misses_no_win() {
     let g = game("connect_four");
     let many = |spec: &str, plies: &[u32]| {
         let (agent, state) = (build(spec, &g).unwrap(), after(&g, plies));

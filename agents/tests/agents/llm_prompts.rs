@@ -349,7 +349,7 @@ fn manual_depends_on_parameters() {
 }
 
 #[test]
-fn swapped_board_is_distinguished_from_usual_drawing() {
+fn prompt_explains_swapped_board() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);
