@@ -102,8 +102,8 @@ pub trait Agent: Send + Sync {
         false
     }
 
-    /// Notifies the agent that a match starts. A host either never calls this method, or calls it once for each of the
-    /// agent's seats and calls [`Agent::leave`] equally often when the match ends.
+    /// Notifies the agent that a match starts. Not every host calls this method. A host that does calls it once for
+    /// each of the agent's seats, and calls [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
     /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once there have been as many calls

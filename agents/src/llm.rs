@@ -63,9 +63,9 @@ pub const CALLS_DIGEST_NOTE: &str = "calls_sha256";
 pub const PROMPT_VERSION: u32 = 2;
 
 /// Builds an agent that replays the moves of the model of `spec` from a journal. The agent reads the stored calls,
-/// never calls the endpoint and needs no key. A move request fails with kind `Failed` if a call is missing, has a
-/// different prompt, or contains data that does not follow from the prompt and the reply. Prompts are not compared if
-/// `wording` differs from [`PROMPT_VERSION`].
+/// never calls the endpoint and needs no key. A move request fails with kind `Failed` if a call is missing or has a
+/// different prompt. It also fails if a call contains data that does not follow from the prompt and the reply. Prompts
+/// are not compared if `wording` differs from [`PROMPT_VERSION`].
 ///
 /// # Errors
 /// A spec of another agent, or a game that the agent does not support.

@@ -12,7 +12,8 @@ use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Entry of the agent. Servers offer it only if the operator allows it, since it reads a file of the host.
+/// Entry of the agent. Servers offer the agent only if the operator allows it, since the agent reads a file on the
+/// host.
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)

@@ -28,7 +28,7 @@ const ACCEPT: Action = 3;
 const REJECT: Action = 4;
 /// Number of random games played to judge a proposal.
 const PLAYOUTS: u32 = 200;
-/// Minimum score in the random games, from 0 to 1, at which a proposal counts as fair; a draw scores 0.5.
+/// Minimum mean score in the random games at which a proposal counts as fair. A loss scores 0, a draw 0.5 and a win 1.
 const FAIR: f64 = 0.35;
 /// Maximum number of moves and chance outcomes in a random game.
 const LONG: usize = 1_000;

@@ -353,8 +353,8 @@ fn first_reply(
 
 /// Reads the reply of a persistent program.
 ///
-/// Only some programs print the keep-running line in every turn. A JSON reply is a single line, so the keep-running
-/// line is not awaited after it but skipped before the next reply.
+/// Only some programs print the keep-running line in every turn. A JSON reply is a single line, so this function does
+/// not wait for the keep-running line after it. Instead, the line is skipped before the next reply.
 fn later_reply(form: MessageFormat, program: &mut ChildProcess, time: TurnLimits) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {

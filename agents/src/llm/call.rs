@@ -143,7 +143,7 @@ impl<'a> MoveAttempt<'a> {
             Some(_) if offline => {
                 return Err(AgentError::failed(format!("the prompt of call {key} does not match this position")));
             }
-            None if offline => return Err(AgentError::failed(format!("model call {key} is missing in the journal"))),
+            None if offline => return Err(AgentError::failed(format!("model call {key} is missing from the journal"))),
             _ => None,
         };
         let fresh = kept.is_none();

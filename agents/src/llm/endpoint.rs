@@ -269,8 +269,8 @@ impl From<SendError> for AgentError {
     }
 }
 
-/// Returns the delay before a retry: at most 0.5 s, doubled with every retry up to 30 s. `unit`, from 0 to 1, adds
-/// jitter: at 0 the delay is halved.
+/// Returns the delay before the next retry. The maximum delay is 0.5 s at first, and doubles with every retry up to 30
+/// s. `unit`, from 0 to 1, adds jitter: the delay is half the maximum at 0 and the maximum at 1.
 fn backoff(retries: u64, unit: f64) -> Duration {
     let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
     Duration::from_secs_f64(most * (0.5 + unit / 2.0))

@@ -19,7 +19,7 @@ pub(super) struct HelperConfig {
     pub folder: PathBuf,
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// Readable paths in addition to the system's.
+    /// Readable paths in addition to the system paths.
     pub read: Vec<PathBuf>,
     /// Maximum size of the data segment in bytes, including memory that is reserved but not used.
     pub data: u64,

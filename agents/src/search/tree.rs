@@ -451,9 +451,9 @@ impl SearchTree {
             .unwrap_or(last)
     }
 
-    /// Updates the regrets after the joint move `code` at `path[i]`. To each arm that its seat did not play, adds the
-    /// gain that the arm would have brought if the other seats had played the same moves. Gains are estimated by the
-    /// means of visited positions.
+    /// Updates the regrets after the joint move `code` at `path[i]`. The regret of an arm that its seat did not play
+    /// increases by the gain that the arm would have brought against the same moves of the other seats. Gains are
+    /// estimated by the means of visited positions.
     fn regret(&mut self, i: usize, code: u128) {
         let at = self.path[i];
         let all = self.nodes[at as usize].children();

@@ -239,7 +239,7 @@ impl HanabiTable {
         self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
-    /// Returns, for each of the seat's own cards, the probability that the card's kind is in `good`.
+    /// Returns, for each of the viewing seat's own cards, the probability that the card's kind is in `good`.
     pub fn chances(&self, good: KindSet) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: KindSet| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };

@@ -14,8 +14,8 @@ use crate::process::ChildProcess;
 
 /// Maximum number of matches with stored data.
 const MATCHES: usize = 64;
-/// Maximum number of idle programs. The program of an ended match is dropped when its slot is needed, when the host
-/// reports that all matches have ended, or when the agent is dropped.
+/// Maximum number of idle programs. The program of an ended match is dropped when another program needs its place, when
+/// all matches have ended, or when the agent is dropped.
 const PROGRAMS: usize = 16;
 
 /// Cache key: all requests and actions of one seat up to a point of a match.

@@ -33,7 +33,8 @@ pub(super) struct BatchCollector {
     batch_of: HashMap<String, String>,
     /// Directories whose batch log has been read.
     log_dirs: HashSet<PathBuf>,
-    /// True while the provider's queue limit pauses submission; a batch that ends lifts the pause.
+    /// True while submission is paused because the provider's queue limit was reached. The pause ends when a batch
+    /// ends.
     is_backlogged: bool,
     next_poll: Instant,
 }
