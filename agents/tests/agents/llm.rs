@@ -333,7 +333,7 @@ fn reply_without_legal_move_is_submitted_and_refused() {
 }
 
 #[test]
-fn next_attempt_contains_refusal_reason() {
+fn prompt_of_next_attempt_contains_refusal_reason() {
     let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let attempts = [PriorAttempt {
