@@ -106,8 +106,8 @@ pub trait Agent: Send + Sync {
     /// each of the agent's seats, and calls [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
-    /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once there have been as many calls
-    /// as of [`Agent::enter`], no match is running, and the agent may drop its cached state.
+    /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once this method has been called
+    /// as often as [`Agent::enter`], no match is running, and the agent may drop its cached state.
     fn leave(&self) {}
 }
 

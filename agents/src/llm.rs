@@ -62,7 +62,7 @@ pub const CALLS_DIGEST_NOTE: &str = "calls_sha256";
 /// version, so that prompts of an older version are not reported as forged.
 pub const PROMPT_VERSION: u32 = 2;
 
-/// Builds an agent that replays the moves of the model of `spec` from a journal. The agent reads the stored calls,
+/// Builds an agent that replays the stored calls of a model from a journal. `spec` is the spec of the model. The agent
 /// never calls the endpoint and needs no key. A move request fails with kind `Failed` if a call is missing or has a
 /// different prompt. It also fails if a call contains data that does not follow from the prompt and the reply. Prompts
 /// are not compared if `wording` differs from [`PROMPT_VERSION`].

@@ -212,8 +212,8 @@ impl ChildProcess {
         })
     }
 
-    /// Reads all remaining output, without the last line ending. For programs that reply once and exit. A nonzero exit
-    /// code or a signal is a fault, even if there is output.
+    /// Reads all remaining output, without the last line ending. Use this method for programs that reply once and exit.
+    /// A nonzero exit code or a signal is a fault, even if there is output.
     ///
     /// # Errors
     /// Those of [`read_line`](ChildProcess::read_line).
@@ -312,8 +312,8 @@ impl ChildProcess {
         }
     }
 
-    /// Returns the fault for an exceeded limit, if any. If the program has replied, charges its CPU time and does not
-    /// apply the wall-clock limit.
+    /// Returns the fault for an exceeded limit, if any. If the program has replied, charges its CPU time to the reply
+    /// and ignores the wall-clock limit.
     fn over(&mut self, budget: &TimeBudget, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {

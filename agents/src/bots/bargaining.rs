@@ -19,7 +19,7 @@ const WORTH: u8 = 10;
 
 pub(super) struct BargainingRules {
     params: Params,
-    /// Offers in the order of their action ids. Each offer lists the item kinds in reverse.
+    /// Offers in the order of their action ids. Each offer lists the item kinds in reverse order.
     offers: Vec<ItemCounts>,
 }
 

@@ -131,8 +131,8 @@ impl LandlordBot {
         legal.iter().copied().find(same)
     }
 
-    /// Returns the play with the lowest main part and, among plays with equal main parts, the most cards. Passes if
-    /// only bombs are playable.
+    /// Returns the play with the lowest main part. If several plays have it, returns the one with the most cards.
+    /// Passes if only bombs are playable.
     fn smallest(&self, legal: &[Action]) -> Option<Action> {
         let key = |a: Action| {
             let combo = self.combo(a)?;

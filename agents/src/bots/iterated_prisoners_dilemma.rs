@@ -83,7 +83,8 @@ enum Classic {
     SuspiciousTitForTat,
     /// Tit for tat that defects only after two defections in a row (Axelrod 1984).
     TitForTwoTats,
-    /// Punishment of the n-th defection by n defections and two cooperations (Beaufils, Delahaye and Mathieu 1996).
+    /// Strategy that answers the opponent's n-th defection with n defections and two cooperations (Beaufils, Delahaye
+    /// and Mathieu 1996).
     Gradual,
 }
 
@@ -235,8 +236,8 @@ impl Responder {
         PLANS.iter().map(worth).fold(f64::NEG_INFINITY, |best, w| if w > best { w } else { best })
     }
 
-    /// Returns the expected payoff of a plan against an opponent with strategy `who`. If the opponent moves at random,
-    /// later rounds assume that it made its more likely move.
+    /// Returns the expected payoff of a plan against an opponent with strategy `who`. After a round in which the
+    /// opponent's move is uncertain, assumes the more likely move.
     fn plan(&self, plan: Classic, who: Option<Classic>, mine: &[bool], theirs: &[bool]) -> f64 {
         let (mut mine, mut theirs) = (mine.to_vec(), theirs.to_vec());
         let (mut worth, mut reached) = (0.0, 1.0);

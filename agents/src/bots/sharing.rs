@@ -261,8 +261,9 @@ impl Beliefs {
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
-    /// Returns the probability that the opponent accepts these items as the final offer. The probability is 1 for items
-    /// that the opponent values at least as much as its own demands; otherwise it increases with their value.
+    /// Returns the probability that the opponent accepts these items as the final offer. The probability is 1 if the
+    /// opponent values these items at least as much as one of its own demands. Otherwise it increases with the value of
+    /// the items.
     fn accepts(&self, deal: &SharedPool, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));

@@ -99,8 +99,8 @@ impl HoldemBot {
     }
 }
 
-/// Chooses by the estimated probability of beating all opponents on the current board. Makes a minimum raise above 0.8,
-/// folds below 0.5, and otherwise calls.
+/// Chooses by the estimated probability of beating all opponents on the current board. Raises by the minimum if the
+/// probability exceeds 0.8, folds if it is below 0.5, and otherwise calls.
 fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     let beaten = hand_equity::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);

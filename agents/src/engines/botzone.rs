@@ -282,7 +282,8 @@ impl Botzone {
         drop(oldest);
     }
 
-    /// Converts a failed turn to a reply with Botzone's fallback action, if it applies, or to an error.
+    /// Converts a failed turn to a reply or an error. The reply is Botzone's fallback action, if the game has one and
+    /// the failure has a verdict on Botzone. A missed deadline is always an error.
     fn reply_to_failure(&self, failed: &FailedTurn) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));

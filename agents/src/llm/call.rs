@@ -77,8 +77,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(call.answer.trim().to_owned())
     }
 
-    /// Requests `votes` votes on the candidates from the model. Returns the index of the candidate with most votes; the
-    /// first wins a tie.
+    /// Asks the model for `votes` votes on the candidates. Returns the index of the candidate with the most votes; a
+    /// tie goes to the first candidate.
     pub(super) fn request_vote(
         &mut self,
         kind: &str,

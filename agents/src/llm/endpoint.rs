@@ -16,7 +16,7 @@ use crate::error::AgentError;
 
 /// Maximum `Retry-After` delay. An endpoint that requests a longer delay counts as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
-/// Parts of the messages, in lower case, by which endpoints report that a prompt is too long.
+/// Lower-case parts of the messages with which endpoints report that a prompt is too long.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context_length",

@@ -148,7 +148,8 @@ mod tests {
         }
     }
 
-    /// Checks that manuals contain no facts for programs, no rules of other games and no unfilled placeholders.
+    /// Checks that manuals contain no facts that only programs need, no rules of other games and no unfilled
+    /// placeholders.
     #[test]
     fn manual_mentions_only_its_own_parameters() {
         for game in games() {

@@ -14,7 +14,8 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::helper_config::{HelperConfig, UNSANDBOXED_HINT};
 use super::{allowed_paths, group, syscalls};
 
-/// CPU time limit in seconds, for programs that outlive their host's monitoring; far above the host's own limits.
+/// CPU time limit in seconds, for programs that their host no longer monitors. The limit is far above those that the
+/// host enforces.
 const CPU: u64 = 24 * 3600;
 /// Maximum number of open files.
 const FILES: u64 = 256;

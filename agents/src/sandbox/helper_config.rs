@@ -25,7 +25,7 @@ pub(super) struct HelperConfig {
     pub data: u64,
     /// Maximum size of a file in bytes.
     pub file: u64,
-    /// Maximum Landlock version, by which tests simulate older kernels; `None` for the newest supported version.
+    /// Maximum Landlock version, with which tests simulate older kernels; `None` for the newest supported version.
     #[serde(default)]
     pub landlock: Option<i32>,
     /// True if the program may start other programs, as compilers do. In that case only file access is restricted.

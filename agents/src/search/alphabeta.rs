@@ -52,7 +52,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     .default("0"),
 ]);
 
-/// Maximum search depth, bounded by the stack size.
+/// Maximum search depth in plies. A deeper search could overflow the stack.
 const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -181,8 +181,8 @@ const NODES_PER_LOOK: u64 = 256;
 /// quiescence search visits per horizon position.
 const NOISY_PLIES: usize = 12;
 const NOISY_NODES: u64 = 200;
-/// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth for
-/// reductions.
+/// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth at which
+/// other moves are searched at reduced depth.
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
@@ -337,7 +337,7 @@ impl<'a> AlphaBetaSearch<'a> {
         most
     }
 
-    /// Returns the value of the position at `ply` for `mover`, which is to move, at a depth of at least 1.
+    /// Returns the value of the position at `ply` for `mover`, the seat to move. `depth` must be at least 1.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {

@@ -90,7 +90,7 @@ struct Arm {
     /// Seat that chooses the action.
     by: u8,
     visits: u32,
-    /// Number of visits to the node during which the action was legal.
+    /// Number of visits to the node in which the sampled state allowed the action.
     open: u32,
     /// Sum of the returns of seat `by`.
     total: f64,

@@ -393,8 +393,8 @@ impl GameTree {
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
     }
 
-    /// Returns [`GameTree::nash_conv`] divided by the number of seats. In a two-player zero-sum game, this is how much
-    /// more than the value of the game a best-responding opponent gains, averaged over both seats.
+    /// Returns [`GameTree::nash_conv`] divided by the number of seats. In a two-player zero-sum game, this is the gain
+    /// of a best-responding opponent above the value of the game, averaged over both seats.
     ///
     /// # Panics
     /// If `policy` does not have one number for each action of each information set.

@@ -227,7 +227,8 @@ fn convention_bots_outscore_rule_based_bots() {
     }
 }
 
-/// Returns the moves of `bot` in a game against an opponent that plays the moves `other`, both as letters.
+/// Plays `bot` against an opponent that makes the moves in `other`, and returns the moves of `bot`. Both strings
+/// contain one letter, `C` or `D`, per move.
 fn against(bot: &str, other: &str) -> String {
     let g = game(&format!("iterated_prisoners_dilemma(num_repetitions={})", other.len()));
     let (agent, draw) = (build(bot, &g).unwrap(), Draw::new(g.id(), 0, 0));

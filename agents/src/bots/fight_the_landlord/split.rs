@@ -74,8 +74,8 @@ fn chained(hand: Counts) -> bool {
     })
 }
 
-/// Returns the burden of the cards outside chains. Wings add no burden: up to `slots` single cards and pairs become
-/// wings of planes, and one more becomes the wing of each trio.
+/// Returns the burden of the cards outside chains. Single cards and pairs that serve as wings add no burden: one for
+/// each trio, and up to `slots` for planes.
 fn plain(hand: Counts, slots: usize) -> i32 {
     let mut slots = slots + (0..13).filter(|&r| count(hand, r) == 3).count();
     let rocket = count(hand, 13) + count(hand, 14) == 2;

@@ -81,7 +81,7 @@ pub struct Spot {
     pub board: Vec<Card>,
     /// True if the board is complete.
     pub river: bool,
-    /// Chips that the seat can win if it calls: from each seat, at most as many as the caller has put in.
+    /// Chips that the seat can win if it calls: from each seat, at most as many as the caller itself has put in.
     pub pot: f64,
     /// Price of a call in chips.
     pub owed: f64,
