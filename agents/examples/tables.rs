@@ -20,7 +20,8 @@ use ludex_agents::solve::tree::GameTree;
 /// Table name, path of the stored file, and function that computes the table.
 type Table = (&'static str, &'static str, fn() -> Result<Vec<u8>, Box<dyn Error>>);
 
-/// All tables. The numbers are rounds of CFR+; more rounds would not change the policies after rounding to bytes.
+/// All tables, each with the number of rounds of CFR+ that computes it. More rounds would not change the policies after
+/// rounding to bytes.
 const TABLES: [Table; 4] = [
     ("kuhn_poker", "tables/kuhn_poker.policy", || policy("kuhn_poker", 100_000)),
     ("leduc_poker", "tables/leduc_poker.policy", || policy("leduc_poker", 20_000)),

@@ -17,7 +17,7 @@ pub struct MoveReply {
     /// Chosen move; `None` if the agent resigns.
     pub mv: Option<Move>,
     /// Notes for the record, possibly empty. Agents of this crate add entries such as `sims`, `value`, `nodes`, `depth`
-    /// and `cut` to `more`.
+    /// and `cut` to [`Notes::more`].
     pub notes: Notes,
 }
 
@@ -63,8 +63,9 @@ impl MoveReply {
 /// the clock or on a person. A reply that a deadline cut short has the note `cut: true`.
 pub trait Agent: Send + Sync {
     /// Chooses a move for this request. Returns by the deadline of [`MoveRequest::budget`], if there is one, with a
-    /// reply or an error; only a person may exceed it. A search checks [`Budget::is_spent`](ludex_env::Budget::is_spent) every few milliseconds, so
-    /// that its host can give others a turn or stop it.
+    /// reply or an error; only a person may exceed it. A search checks
+    /// [`Budget::is_spent`](ludex_env::Budget::is_spent) every few milliseconds, so that the host can run other work in
+    /// between or stop the search.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the agent cannot reply: the agent is at fault.
@@ -101,20 +102,20 @@ pub trait Agent: Send + Sync {
         false
     }
 
-    /// Notifies the agent that a match starts. Hosts that call this method call it once for each of the agent's seats.
-    /// They also call [`Agent::leave`] once for each of these seats when the match ends.
+    /// Notifies the agent that a match starts. Not every host calls this method. A host that does calls it once for
+    /// each of the agent's seats, and calls [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
-    /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. When every call has been matched,
-    /// the agent may drop its cached state.
+    /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once this method has been called
+    /// as often as [`Agent::enter`], no match is running, and the agent may drop its cached state.
     fn leave(&self) {}
 }
 
 /// Requests one move outside of a match. `seat` must be to move in `state`.
 ///
-/// The agent's randomness comes from `seed`, as with the spec argument `seed` on the seat's first turn. Pass a
-/// different seed for each later turn of the same episode. Hosts of matches build a [`MoveRequest`] themselves, with
-/// the episode's stream, the turn and the history.
+/// The agent draws its randomness from `seed`, exactly as an agent with the spec argument `seed` does on the first turn
+/// of its seat. Pass a different seed for each later turn of the same episode. Hosts of matches build a [`MoveRequest`]
+/// themselves, with the episode's stream, the turn and the history.
 ///
 /// # Errors
 /// Those of [`Agent::act`].
@@ -123,7 +124,7 @@ pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Re
     agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))))
 }
 
-/// Returns the agent key for a seed: SHA-256 of `ludex.v1:agent-seed:N`.
+/// Returns the agent key for a seed: SHA-256 of `ludex.v1:agent-seed:N`, where N is the seed.
 pub(crate) fn seed_key(seed: u64) -> Key {
     key(&format!("ludex.v1:agent-seed:{seed}"))
 }

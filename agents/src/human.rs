@@ -92,7 +92,7 @@ impl<R: BufRead, W: Write> HumanPlayer<R, W> {
         if ask.legal.len() <= SHOWN {
             say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;
         } else {
-            say(writer, &format!("{me} to move: {} legal moves, ? lists them", ask.legal.len()))?;
+            say(writer, &format!("{me} to move: {} legal moves; enter ? to list them", ask.legal.len()))?;
         }
         loop {
             write!(writer, "{me}> ")?;
@@ -108,7 +108,7 @@ impl<R: BufRead, W: Write> HumanPlayer<R, W> {
                 "quit" => return Ok(None),
                 text => match read(ask, &*view, text) {
                     Ok(mv) => return Ok(Some(mv)),
-                    Err(why) => say(writer, &format!("{why}. ? lists the legal moves, quit resigns."))?,
+                    Err(why) => say(writer, &format!("{why}. Enter ? to list the legal moves, or quit to resign."))?,
                 },
             }
         }

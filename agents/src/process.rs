@@ -149,8 +149,8 @@ fn spawn(command: Command) -> std::io::Result<Child> {
 pub struct ChildProcess {
     program: ProgramConfig,
     child: Child,
-    /// Sender to the thread that writes the program's input, so that a program that does not read cannot block the
-    /// host; `None` once the input is closed.
+    /// Sender to the thread that writes the program's input; `None` once the input is closed. Because a thread writes,
+    /// a program that does not read its input cannot block the host.
     input: Option<Sender<String>>,
     output: Arc<Pipe>,
     errors: Arc<Pipe>,
@@ -212,8 +212,8 @@ impl ChildProcess {
         })
     }
 
-    /// Reads all remaining output, without the last line ending. For programs that reply once and exit. A nonzero exit
-    /// code or a signal is a fault, even if there is output.
+    /// Reads all remaining output, without the last line ending. Use this method for programs that reply once and exit.
+    /// A nonzero exit code or a signal is a fault, even if there is output.
     ///
     /// # Errors
     /// Those of [`read_line`](ChildProcess::read_line).
@@ -312,8 +312,8 @@ impl ChildProcess {
         }
     }
 
-    /// Returns the fault for an exceeded limit, if any. If the program has replied, charges its CPU time and does not
-    /// apply the wall-clock limit.
+    /// Returns the fault for an exceeded limit, if any. If the program has replied, charges its CPU time to the reply
+    /// and ignores the wall-clock limit.
     fn over(&mut self, budget: &TimeBudget, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
@@ -343,8 +343,8 @@ impl ChildProcess {
         (!answered && begun.elapsed() > budget.wall).then_some(ProcessFault::Wall { limit: budget.wall })
     }
 
-    /// Returns the fault of a program whose output has ended: its exit status, or [`ProcessFault::Closed`] if it still
-    /// runs.
+    /// Returns the fault of a program whose output has ended: its exit status, or [`ProcessFault::Closed`] if it is
+    /// still running.
     fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
@@ -413,7 +413,7 @@ fn writer(mut pipe: ChildStdin) -> Sender<String> {
 #[derive(Default)]
 struct Pipe {
     inner: Mutex<Inner>,
-    /// Condition that bytes arrived, bytes were taken, or the output ended.
+    /// Condition variable, notified when bytes have arrived, bytes have been taken, or the output has ended.
     news: Condvar,
 }
 

@@ -13,7 +13,7 @@ const COMPILING: TimeBudget = TimeBudget { cpu: None, wall: Duration::from_secs(
 /// Maximum number of lines of compiler output quoted in an error.
 const FIRST_LINES: usize = 5;
 
-/// Languages of bot sources.
+/// Language of a bot's source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
     Python,

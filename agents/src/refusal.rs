@@ -3,7 +3,7 @@
 use ludex_protocol::error::{did_you_mean, nearest, truncate_text};
 use ludex_protocol::{ErrorCode, Refusal};
 
-/// Creates a refusal of a spec that consists of a message only.
+/// Creates a refusal of a spec, with only a message.
 pub(crate) fn bad_spec(message: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, message)
 }

@@ -26,7 +26,7 @@ struct Remote;
 
 impl Agent for Remote {
     fn act(&self, _ask: &MoveRequest) -> Result<MoveReply, AgentError> {
-        Err(AgentError::failed("remote agents play only on a server; enroll it there"))
+        Err(AgentError::failed("remote agents play only on a server; enroll the agent there"))
     }
 
     fn reproducible(&self) -> bool {

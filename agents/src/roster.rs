@@ -56,8 +56,8 @@ impl Roster {
     /// Parses `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` are escapes.
     ///
     /// # Errors
-    /// Malformed text; an unknown name, with the nearest known one; an argument that is unknown, repeated or missing,
-    /// or an invalid value.
+    /// Malformed text; an unknown name (the refusal suggests the nearest known name); an argument that is unknown,
+    /// repeated or missing, or an invalid value.
     pub fn parse(&self, text: &str) -> Result<AgentSpec, Refusal> {
         let (name, args) = split(text)?;
         let Some(entry) = self.get(name) else {
@@ -77,8 +77,8 @@ impl Roster {
     /// Builds the agent of a spec for `game`.
     ///
     /// # Errors
-    /// A game that the agent does not support, with an alternative; an anchor that does not exist; a missing API key or
-    /// program setting.
+    /// A game that the agent does not support (the refusal names an alternative); an anchor that does not exist; a
+    /// missing API key or program setting.
     pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;

@@ -54,7 +54,7 @@ static READY: AtomicBool = AtomicBool::new(false);
 /// Path of a different executable that can act as the helper.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Executes a sandboxed program and does not return, if this process was started as a helper. Otherwise returns
+/// If this process was started as a helper, executes the sandboxed program and does not return. Otherwise returns
 /// immediately. Call this function first in `main`.
 pub fn run_helper_if_requested() {
     READY.store(true, Ordering::Relaxed);
@@ -74,7 +74,7 @@ pub fn set_helper(path: impl Into<PathBuf>) {
     let _ = HELPER.set(path.into());
 }
 
-/// Replaces the helper process by the program. Returns only on failure, with the reason.
+/// Replaces the helper process with the program. Returns only on failure, with the reason.
 #[cfg(target_os = "linux")]
 fn become_program(orders: &str, argv: &[String]) -> String {
     match (serde_json::from_str(orders), argv) {

@@ -12,14 +12,15 @@ use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Entry of the agent. Servers offer it only if the operator allows it, since it reads a file of the host.
+/// Entry of the agent. Servers offer the agent only if the operator allows it, since the agent reads a file on the
+/// host.
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)
         .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
             .required()]);
 
-/// Moves by turn of the seat, each with a list of attempts.
+/// Moves of the script: for each turn of the seat, one move per attempt.
 struct Script {
     turns: Vec<Vec<Move>>,
 }

@@ -24,7 +24,7 @@ pub enum AgentClass {
     Person,
     /// Agent that starts a program or opens connections. Servers refuse such agents unless the operator offers them.
     External,
-    /// Language model behind an endpoint. Servers apply the rules of `External`.
+    /// Language model behind an endpoint. Servers treat it in the same way as [`AgentClass::External`].
     Model,
     /// Agent outside this process, which connects to a server as a client.
     Remote,

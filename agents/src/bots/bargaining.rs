@@ -19,7 +19,7 @@ const WORTH: u8 = 10;
 
 pub(super) struct BargainingRules {
     params: Params,
-    /// Offers by action id, each in reverse order of item kinds.
+    /// Offers in the order of their action ids. Each offer lists the item kinds in reverse order.
     offers: Vec<ItemCounts>,
 }
 
@@ -30,7 +30,8 @@ impl BargainingRules {
     }
 }
 
-/// Returns the opponent's possible values. If the instance is fixed, returns all values that any instance allows.
+/// Returns the lists of item values that the opponent may have. If the instance is fixed, returns all lists that occur
+/// in any instance.
 fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);

@@ -121,7 +121,8 @@ impl LandlordBot {
         })
     }
 
-    /// Returns the action id of a play or, for `None`, of a pass; `None` if it is not legal.
+    /// Returns the action id of the given play, or of a pass if `combo` is `None`. Returns `None` if the play or pass
+    /// is not legal.
     fn id(&self, combo: Option<Combo>, legal: &[Action]) -> Option<Action> {
         let Some(combo) = combo else { return legal.first().copied().filter(|&a| a == 0) };
         let same = |a: &Action| {
@@ -130,7 +131,8 @@ impl LandlordBot {
         legal.iter().copied().find(same)
     }
 
-    /// Returns the play with the lowest main part, with the most cards among equals. Passes if only bombs are playable.
+    /// Returns the play with the lowest main part. If several plays have it, returns the one with the most cards.
+    /// Passes if only bombs are playable.
     fn smallest(&self, legal: &[Action]) -> Option<Action> {
         let key = |a: Action| {
             let combo = self.combo(a)?;

@@ -28,7 +28,7 @@ const ACCEPT: Action = 3;
 const REJECT: Action = 4;
 /// Number of random games played to judge a proposal.
 const PLAYOUTS: u32 = 200;
-/// Minimum score in the random games, from 0 to 1, at which a proposal counts as fair; a draw scores 0.5.
+/// Minimum mean score in the random games at which a proposal counts as fair. A loss scores 0, a draw 0.5 and a win 1.
 const FAIR: f64 = 0.35;
 /// Maximum number of moves and chance outcomes in a random game.
 const LONG: usize = 1_000;
@@ -62,7 +62,7 @@ impl Agent for RuleMaker {
     }
 }
 
-/// Accepts fair rules; otherwise proposes a built-in document while that is legal.
+/// Accepts fair rules. Otherwise proposes a built-in document or, if no proposal is legal, rejects the rules.
 fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
     if legal.contains(&ACCEPT) && share(view, seat, rng) >= FAIR {
         return ACCEPT;

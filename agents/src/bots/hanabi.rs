@@ -41,7 +41,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 enum Style {
-    /// Player that takes the first rule in the list that applies.
+    /// Player that follows the first applicable rule in the list.
     HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::BotAction>]),
     Conventions,
 }

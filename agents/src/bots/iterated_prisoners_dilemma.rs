@@ -83,7 +83,8 @@ enum Classic {
     SuspiciousTitForTat,
     /// Tit for tat that defects only after two defections in a row (Axelrod 1984).
     TitForTwoTats,
-    /// Punishment of the n-th defection by n defections and two cooperations (Beaufils, Delahaye and Mathieu 1996).
+    /// Strategy that answers the opponent's n-th defection with n defections and two cooperations (Beaufils, Delahaye
+    /// and Mathieu 1996).
     Gradual,
 }
 
@@ -161,7 +162,7 @@ const EXPECTED: &[(Option<Classic>, f64)] = &[
 const SLIP: f64 = 0.01;
 /// Number of rounds searched exhaustively over the moves of both seats.
 const DEPTH: u32 = 3;
-/// Number of rounds after the exhaustive search for which a simple plan is simulated.
+/// Number of rounds for which a simple plan is simulated after the exhaustive search.
 const REACH: u32 = 12;
 const PLANS: &[Classic] = &[Classic::AlwaysCooperate, Classic::AlwaysDefect, Classic::TitForTat];
 /// Number of most recent rounds used to infer the opponent's strategy.
@@ -235,8 +236,8 @@ impl Responder {
         PLANS.iter().map(worth).fold(f64::NEG_INFINITY, |best, w| if w > best { w } else { best })
     }
 
-    /// Returns the expected payoff of a plan against an opponent with strategy `who`. If the opponent's move is random,
-    /// its more likely move is added to the history.
+    /// Returns the expected payoff of a plan against an opponent with strategy `who`. After a round in which the
+    /// opponent's move is uncertain, assumes the more likely move.
     fn plan(&self, plan: Classic, who: Option<Classic>, mine: &[bool], theirs: &[bool]) -> f64 {
         let (mut mine, mut theirs) = (mine.to_vec(), theirs.to_vec());
         let (mut worth, mut reached) = (0.0, 1.0);

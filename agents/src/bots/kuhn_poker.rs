@@ -24,7 +24,8 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest))
 }
 
-/// Bot that bets and calls with a card of the upper half and never bluffs, so its bets reveal its card.
+/// Bot that bets and calls only with a card in the upper half of the deck. It never bluffs, so its bets show that its
+/// card is high.
 struct Honest;
 
 impl Agent for Honest {

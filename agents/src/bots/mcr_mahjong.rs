@@ -82,7 +82,7 @@ struct TurnFacts<'a> {
     seen: &'a View,
 }
 
-/// Evaluation of a discard, lower is better: shanten, reversed number of unseen useful tiles, and discarded tile.
+/// Sort key of a discard, where lower is better: shanten, reversed number of unseen useful tiles, and discarded tile.
 type Best = (i8, Reverse<u32>, Tile);
 
 /// Returns the hand without `n` copies of a tile.
@@ -108,13 +108,14 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// Returns the offered tile if another seat discarded it; `None` without an offer or for a kong tile.
+/// Returns the offered tile if another seat discarded it. Returns `None` if there is no offer or the tile was added to
+/// a kong.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }
 
 impl MahjongBot {
-    /// Returns the discard from a hand of 3n + 2 tiles after which the shanten is lowest.
+    /// Returns the evaluation of the best discard from a hand of 3n + 2 tiles.
     fn best(&self, hand: &Counts, melds: usize, unseen: &Counts) -> Option<Best> {
         let after = |t: Tile| {
             let s = shanten(&without(hand, t, 1), melds);

@@ -12,7 +12,7 @@ use crate::typed_access::{params, view};
 
 pub(super) const GAME: &str = "negotiation";
 
-/// Maximum count of an item, plus one.
+/// Base of the numbers that encode offers as action ids: the maximum count of an item, plus one.
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
 
@@ -37,8 +37,8 @@ impl NegotiationRules {
     }
 }
 
-/// Returns the opponent's possible values, except all zeros. With more than three items, only four values per item are
-/// considered.
+/// Returns the lists of item values that the opponent may have, without the list of zeros. If there are more than three
+/// items, considers only four values per item.
 fn others(deal: &SharedPool) -> Vec<ItemCounts> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])

@@ -37,7 +37,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 const SIMULATIONS: ArgKind = ArgKind::Int { min: 1, max: 1_000_000 };
-/// Divisor of the number of trials that yields the number of random plans tried before hill climbing starts.
+/// Divisor that determines the number of random plans: hill climbing with n trials starts after n / `FRESH` of them.
 const FRESH: u64 = 10;
 
 /// Fixed plan of each side.
@@ -127,15 +127,15 @@ struct Planner<C: PlanEngine> {
 }
 
 impl<C: PlanEngine> Planner<C> {
-    /// Returns the value of plan `own` against plan `other`: true for a win, and the margin.
+    /// Returns true if plan `own` wins against plan `other`, and the margin for `side`.
     fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
         let plans = if side == 0 { [own, other] } else { [other, own] };
         let ended = self.game.engine().simulate(plans, self.game.budgets(), &mut ());
         (ended.winner == side, ended.value[side])
     }
 
-    /// Returns the best of `sims` plans against `other`, starting with `first`. Returns true with it if the time
-    /// cut the search short.
+    /// Returns the best of `sims` plans against `other`, the first of which is `first`. Also returns true if the search
+    /// was cut short by the time limit.
     fn answer(
         &self,
         side: Side,

@@ -40,11 +40,11 @@ pub(super) struct SharedPool {
     pub offers: Vec<ItemCounts>,
     /// Maximum number of offers; the last offer cannot be accepted.
     pub limit: usize,
-    /// Mean discount factor for the returns after each further offer.
+    /// Mean factor by which each further offer reduces the returns.
     pub shrinks: f64,
     /// True if the opponent's gain is subtracted from the seat's own return.
     pub difference: bool,
-    /// Function that lists the opponent's possible values per item.
+    /// Function that returns the lists of item values that the opponent may have.
     pub others: fn(&SharedPool) -> Vec<ItemCounts>,
 }
 

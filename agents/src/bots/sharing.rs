@@ -196,7 +196,8 @@ impl Negotiator {
     }
 }
 
-/// Share of the maximum gain that the Bayesian negotiator has conceded at the end; `LATE` is its exponent of time.
+/// Share of the maximum gain that the Bayesian negotiator has conceded at the end. `LATE` is the exponent of time in
+/// its concessions.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
 /// Share of the maximum gain that the Bayesian negotiator demands while the opponent keeps conceding.
@@ -260,8 +261,9 @@ impl Beliefs {
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
-    /// Returns the probability that the opponent accepts these items as the final offer. The probability is 1 for items
-    /// that the opponent values at least as much as its own demands; otherwise it increases with their value.
+    /// Returns the probability that the opponent accepts these items as the final offer. The probability is 1 if the
+    /// opponent values these items at least as much as one of its own demands. Otherwise it increases with the value of
+    /// the items.
     fn accepts(&self, deal: &SharedPool, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));

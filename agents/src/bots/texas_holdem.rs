@@ -99,8 +99,8 @@ impl HoldemBot {
     }
 }
 
-/// Chooses by the estimated probability of beating all opponents on the current board: a minimum raise above 0.8, a
-/// fold below 0.5, otherwise a call.
+/// Chooses by the estimated probability of beating all opponents on the current board. Raises by the minimum if the
+/// probability exceeds 0.8, folds if it is below 0.5, and otherwise calls.
 fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     let beaten = hand_equity::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
@@ -114,7 +114,7 @@ fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
 /// Number of samples for one equity estimate.
 const SAMPLES: u32 = 600;
 
-/// Chooses by equity against random hands: calls if the expected share of the pot covers the price, and raises more the
+/// Chooses by equity against random hands. Calls if the expected share of the pot covers the price, and raises more the
 /// further the equity exceeds an even share.
 fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let equity =
@@ -134,7 +134,7 @@ fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     raise.map_or(spot.call, |r| r.action)
 }
 
-/// Random error in the value of a raise, as a share of the pot, which varies the play.
+/// Width of the random error in the value of a raise, as a share of the pot. The error makes the bot less predictable.
 const WHIM: f64 = 0.03;
 
 /// Chooses the action with the greatest expected value against the opponents' inferred ranges. A fold is worth 0, and a

@@ -69,7 +69,8 @@ fn fitting(word: &str) -> &'static [Action] {
     of.map_or(&[], |(_, clues)| clues)
 }
 
-/// Returns a score for a clue: 1 for a stock clue that fits, 0 for one that does not, in between for any other text.
+/// Returns a score for a clue: 1 for a stock clue that fits, 0 for one that does not, and a value in between for any
+/// other text.
 fn fit(clue: &Clue, fits: &[Action]) -> f64 {
     match stock_clue(&clue.text) {
         Some(id) if fits.contains(&id) => 1.0,

@@ -201,7 +201,8 @@ impl Failure {
     }
 }
 
-/// Reply of the program, with the process if it keeps running, and its last standard error output if a log is written.
+/// Reply of the program. Includes the process if it keeps running, and the last standard error output if a log is
+/// written.
 struct TurnResponse {
     reply: ProgramReply,
     program: Option<ChildProcess>,
@@ -281,7 +282,8 @@ impl Botzone {
         drop(oldest);
     }
 
-    /// Converts a failed turn to a reply with Botzone's fallback action, if it applies, or to an error.
+    /// Converts a failed turn to a reply or an error. The reply is Botzone's fallback action, if the game has one and
+    /// the failure has a verdict on Botzone. A missed deadline is always an error.
     fn reply_to_failure(&self, failed: &FailedTurn) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
@@ -339,7 +341,7 @@ impl TurnLimits {
     }
 }
 
-/// Reads the reply of a newly started program, and returns true with it if the program keeps running.
+/// Reads the reply of a newly started program. Returns the reply, and true if the program keeps running.
 fn first_reply(
     form: MessageFormat,
     program: &mut ChildProcess,
@@ -352,8 +354,8 @@ fn first_reply(
 
 /// Reads the reply of a persistent program.
 ///
-/// Only some programs print the keep-running line in every turn. A JSON reply is a single line, so the keep-running
-/// line is not awaited after it but skipped before the next reply.
+/// Only some programs print the keep-running line in every turn. A JSON reply is a single line, so this function does
+/// not wait for the keep-running line after it. Instead, the line is skipped before the next reply.
 fn later_reply(form: MessageFormat, program: &mut ChildProcess, time: TurnLimits) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {

@@ -49,7 +49,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 ])
 .any_args();
 
-/// Number of lines requested if `within` is set; Stockfish uses the same number for its skill levels.
+/// Number of principal variations requested if `within` is set. Stockfish uses the same number for its skill levels.
 const LINES: usize = 4;
 /// Value of a mate in 0 moves, in centipawns; each move to the mate reduces it by 1.
 const MATE: i32 = 100_000;
@@ -59,7 +59,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CEILING: Duration = Duration::from_secs(120);
 /// Minimum time for a search.
 const MOMENT: Duration = Duration::from_millis(1);
-/// Minimum and maximum safety margin before a deadline; between them it is a tenth of the remaining time.
+/// Minimum and maximum safety margin before a deadline. The margin is a tenth of the remaining time, clamped to these
+/// bounds.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -255,7 +256,7 @@ fn option_name(line: &str) -> Option<String> {
     Some(rest.split_once(" type ").map_or(rest, |(name, _)| name).trim().to_owned())
 }
 
-/// Principal variations reported by a search, with its depth and node count.
+/// Principal variations, depth and node count reported by a search.
 #[derive(Debug, Default)]
 struct PvLines {
     best: Vec<Option<Line>>,

@@ -28,19 +28,20 @@ type Collectors = HashMap<CollectorSettings, mpsc::Sender<QueuedItem>>;
 
 static COLLECTORS: LazyLock<Mutex<Collectors>> = LazyLock::new(Mutex::default);
 
-/// Counter that gives requests without a journal unique names.
+/// Counter from which requests without a journal get unique names.
 static NAMELESS: AtomicU64 = AtomicU64::new(0);
 
 /// Origin of a request: the journal and key of its call.
 pub(super) struct ItemOrigin {
     /// Directory that contains the batch log, if the request has a journal.
     folder: Option<PathBuf>,
-    /// Unique name of the request. With a directory, the name is stable across restarts.
+    /// Unique name of the request. If the request has a journal, the name is stable across restarts.
     name: String,
 }
 
 impl ItemOrigin {
-    /// Returns the origin of the call `key` in the journal at `shelf`, if there is one.
+    /// Returns the origin of the call `key` in the journal at `shelf`. Without a journal, the origin is a new unique
+    /// name.
     pub(super) fn new(shelf: Option<Shelf<'_>>, key: &str) -> Self {
         match shelf {
             Some(Shelf { folder, journal }) => {

@@ -77,8 +77,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(call.answer.trim().to_owned())
     }
 
-    /// Requests `votes` votes on the candidates from the model. Returns the index of the candidate with most votes; the
-    /// first wins a tie.
+    /// Asks the model for `votes` votes on the candidates. Returns the index of the candidate with the most votes; a
+    /// tie goes to the first candidate.
     pub(super) fn request_vote(
         &mut self,
         kind: &str,
@@ -115,8 +115,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(letter)
     }
 
-    /// Takes the call from the journal or, if it is missing, makes and stores it. `judge` returns the verdict on the
-    /// reply, the text read as the move, and the parsed value.
+    /// Returns a call from the journal or, if the journal does not contain it, makes the call and stores it. `judge`
+    /// returns the verdict on the reply, the text parsed as the move, and the parsed value.
     fn call_or_replay<T>(
         &mut self,
         purpose: &str,
@@ -143,7 +143,7 @@ impl<'a> MoveAttempt<'a> {
             Some(_) if offline => {
                 return Err(AgentError::failed(format!("the prompt of call {key} does not match this position")));
             }
-            None if offline => return Err(AgentError::failed(format!("model call {key} is missing in the journal"))),
+            None if offline => return Err(AgentError::failed(format!("model call {key} is missing from the journal"))),
             _ => None,
         };
         let fresh = kept.is_none();
@@ -188,8 +188,8 @@ impl<'a> MoveAttempt<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint. Requests JSON if the endpoint may support schemas; otherwise, or if it refuses the schema,
-    /// text.
+    /// Calls the endpoint. Requests JSON if the endpoint may support schemas. Otherwise, or if the endpoint refuses the
+    /// schema, requests text.
     fn send_call(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {

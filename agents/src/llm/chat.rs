@@ -32,7 +32,7 @@ struct StoredCall {
     answer: String,
 }
 
-/// Returns the first call of the turn's last stored attempt, among its first `attempts` attempts.
+/// Returns the first call of the last stored attempt in a turn. Considers only the first `attempts` attempts.
 fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<StoredCall> {
     let call = |attempt: usize| journal.recall(&format!("{turn}.{attempt}.0"));
     let last = (0..attempts).map_while(call).last()?;

@@ -16,7 +16,7 @@ use crate::error::AgentError;
 
 /// Maximum `Retry-After` delay. An endpoint that requests a longer delay counts as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
-/// Parts of the messages, in lower case, by which endpoints report that a prompt is too long.
+/// Lower-case parts of the messages with which endpoints report that a prompt is too long.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context_length",
@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
     pub(super) compares: bool,
 }
 
-/// Reply, with the duration and number of tries.
+/// Reply, with the duration of its call and the number of failed calls before it.
 pub(super) struct EndpointReply {
     pub(super) reply: ChatReply,
     /// Duration of the successful call in milliseconds.
@@ -269,8 +269,8 @@ impl From<SendError> for AgentError {
     }
 }
 
-/// Returns the delay before a retry: at most 0.5 s, doubled with every retry up to 30 s. `unit`, from 0 to 1, adds
-/// jitter: at 0 the delay is halved.
+/// Returns the delay before the next retry. The maximum delay is 0.5 s at first, and doubles with every retry up to 30
+/// s. `unit`, from 0 to 1, adds jitter: the delay is half the maximum at 0 and the maximum at 1.
 fn backoff(retries: u64, unit: f64) -> Duration {
     let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
     Duration::from_secs_f64(most * (0.5 + unit / 2.0))

@@ -12,7 +12,7 @@ type Limiters = HashMap<(String, String), Arc<EndpointLimiter>>;
 
 static LIMITERS: LazyLock<Mutex<Limiters>> = LazyLock::new(Mutex::default);
 
-/// Limiter of an endpoint and model.
+/// Limiter of the calls to one model at one endpoint.
 #[derive(Default)]
 pub(super) struct EndpointLimiter {
     state: Mutex<State>,
@@ -24,7 +24,8 @@ struct State {
     running: usize,
     /// Earliest start time of the next call, if there is a rate limit.
     next: Option<Instant>,
-    /// Evidence that JSON schemas are not supported: 2 for each refusal, 1 for each server error.
+    /// Strength of the evidence that the endpoint does not support JSON schemas: 2 for each refusal, plus 1 for each
+    /// server error.
     refusals: u32,
 }
 
@@ -39,7 +40,7 @@ impl EndpointLimiter {
     }
 
     /// Blocks until one of `concurrency` permits is free and the rate of `rpm` calls per minute (0: unlimited) allows a
-    /// call. Returns `None` if that would be after `deadline`.
+    /// call. Returns `None` if the call could not start before `deadline`.
     pub(super) fn acquire(
         self: &Arc<Self>,
         concurrency: usize,
@@ -64,8 +65,8 @@ impl EndpointLimiter {
         Some(LimiterPermit(self.clone()))
     }
 
-    /// Returns true if the endpoint does not support JSON schemas. One refusal, or two server errors that did not occur
-    /// without a schema, are sufficient evidence.
+    /// Returns true if the endpoint does not seem to support JSON schemas. Sufficient evidence is one refusal, or two
+    /// requests that failed with a server error and succeeded without the schema.
     pub(super) fn text_only(&self) -> bool {
         self.state.lock().refusals >= 2
     }

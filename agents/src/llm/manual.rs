@@ -26,8 +26,8 @@ pub(super) struct PlayerManual {
 }
 
 impl PlayerManual {
-    /// Renders the manual for requests of documents of the kind `asked`. If `asked` is empty, includes the parts for
-    /// all kinds.
+    /// Renders the manual for prompts that request a document of the kind `asked`. If `asked` is empty, includes the
+    /// parts for all kinds.
     ///
     /// # Errors
     /// A template error, or a parameter that the game does not have.
@@ -148,7 +148,8 @@ mod tests {
         }
     }
 
-    /// Checks that manuals contain no facts for programs, no rules of other games and no unfilled placeholders.
+    /// Checks that manuals contain no facts that only programs need, no rules of other games and no unfilled
+    /// placeholders.
     #[test]
     fn manual_mentions_only_its_own_parameters() {
         for game in games() {

@@ -42,8 +42,8 @@ pub(super) fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     Settings::read(spec)
 }
 
-/// Guesses the number of output tokens of one call, for estimates without measurements. Models with `effort` count ten
-/// times as much.
+/// Guesses the number of output tokens of one call, for estimates without measurements. If the spec contains `effort`,
+/// the estimate is ten times as high.
 ///
 /// # Errors
 /// A spec of another agent, or an invalid spec.

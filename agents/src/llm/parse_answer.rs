@@ -29,7 +29,8 @@ pub(super) struct ParsedAnswer {
     pub(super) mv: Option<Move>,
     /// Text of the move in the game's notation.
     pub(super) read: Option<String>,
-    /// Input to submit for refusal if the reply contains no legal move: the whole document, or a text.
+    /// Move to submit if the reply contains no legal move: the whole document, or a text. The rules refuse it, and the
+    /// model is told why.
     pub(super) refused: Option<Move>,
     /// Emotion as a letter from A to E.
     pub(super) emotion: Option<char>,

@@ -8,7 +8,7 @@ use ludex_env::{Action, DynState, GameRef, MoveRequest, Mover, ObservedMove, ToM
 use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
-/// Minimum number of moves, differing only in their numbers, that are summarized by number ranges.
+/// Minimum number of moves that are summarized by number ranges. Such moves differ only in their numbers.
 const MANY: usize = 16;
 
 /// Returns the position as text. If `swap` is true, exchanges the rows and columns of the board.
@@ -157,8 +157,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Summarizes moves that differ only in their numbers on one line. Returns `None` unless they are all combinations of
-/// number ranges, apart from a few exceptions or an upper bound.
+/// Summarizes on one line moves that differ only in their numbers. The moves must be all combinations of number ranges,
+/// apart from a few exceptions or an upper bound. Otherwise, or if there are too few moves, returns `None`.
 fn together(texts: &[&str]) -> Option<String> {
     if texts.len() < MANY {
         return None;

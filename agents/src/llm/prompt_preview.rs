@@ -120,7 +120,10 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
                     state.parse_move(seat, &mv).map_err(known)?
                 }
                 None if random > 0 => ParsedMove::Action(state.random_action(seat, &mut rng)),
-                None => return Err(wrong(format!("expected a move for each of {} seats, got fewer", seats.len()))),
+                None => {
+                    let n = seats.len();
+                    return Err(wrong(format!("too few moves: expected one for each of the {n} seats to move")));
+                }
             });
         }
         if left == 0 {

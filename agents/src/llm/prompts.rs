@@ -55,7 +55,7 @@ pub(super) struct Prompts {
     pub(super) wording: Wording,
     pub(super) game: GameRef,
     page: PlayerManual,
-    /// Manuals by kind of the requested document, if the manual depends on it.
+    /// Manuals by kind of the requested document; empty if the manual does not depend on the kind.
     pages: BTreeMap<String, PlayerManual>,
     hints: &'static str,
 }
@@ -214,7 +214,7 @@ impl Prompts {
     }
 }
 
-/// Maximum number of issues with a refused document listed in a prompt.
+/// Maximum number of issues that a prompt lists for a refused document.
 const ISSUES: usize = 10;
 
 /// Returns a refused attempt as template variables: the submitted text, the reason, and the issues with a document.

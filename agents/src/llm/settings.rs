@@ -321,7 +321,7 @@ impl Settings {
         Some(parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 
-    /// Returns the number of calls of a move if no call fails.
+    /// Returns the number of calls per move if no call fails.
     pub(super) fn calls(&self) -> usize {
         match self.wording.method {
             Method::Prompt | Method::Cot | Method::Parts | Method::Chat => 1,

@@ -35,7 +35,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env
 });
 
-/// Renders a template that is not built in, with the features of [`render`].
+/// Renders a template that is not built in, in the same environment as [`render`]. Also collapses repeated blank lines.
 pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja::Error> {
     let mut text = ENVIRONMENT.render_str(template, context)?.trim().to_owned();
     while text.contains("\n\n\n") {

@@ -97,7 +97,8 @@ fn seconds(time: Duration) -> String {
     format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// Formats a signal as its number with the name of common signals. These numbers are the same on all Unix systems.
+/// Formats a signal as its number, followed by its name if the signal is common. Common signals have the same number on
+/// all Unix systems.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "illegal instruction",

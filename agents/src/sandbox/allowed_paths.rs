@@ -107,8 +107,8 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// Returns the program's directory if it contains no other program, and the library directories of its installation.
-/// Considers both the path of the program and the target of its symbolic link.
+/// Returns the paths that a program owns: its file, its directory if that contains no other program, and the library
+/// directories of its installation. Considers both the path of the program and the target of its symbolic link.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
@@ -140,7 +140,8 @@ pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
 
 /// File extensions of bot sources, each of which the module `programs` can run or compile.
 pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// Maximum number of entries in a directory that may count as a program's own.
+/// Maximum number of entries that [`alone`] examines. A directory with more entries does not count as the program's
+/// own.
 const ENTRIES: usize = 1000;
 
 /// Returns true if a directory and its subdirectories contain no other program. Libraries do not count as programs, nor

@@ -14,21 +14,23 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::helper_config::{HelperConfig, UNSANDBOXED_HINT};
 use super::{allowed_paths, group, syscalls};
 
-/// CPU time limit in seconds, for programs that outlive their host's monitoring; far above the host's own limits.
+/// CPU time limit in seconds, for programs that their host no longer monitors. The limit is far above those that the
+/// host enforces.
 const CPU: u64 = 24 * 3600;
 /// Maximum number of open files.
 const FILES: u64 = 256;
 
 const LEAST: ABI = ABI::V1;
-/// Newest Landlock version in use. Features that the kernel lacks are skipped.
+/// Newest Landlock version that the sandbox uses. Features that the kernel lacks are skipped.
 const MOST: ABI = ABI::V6;
 
 /// Checks that the kernel supports the sandbox.
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
-    made.map(drop)
-        .map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {UNSANDBOXED_HINT}"))
+    made.map(drop).map_err(|_| {
+        format!("the sandbox needs Landlock (Linux 5.13 or later), which this kernel lacks; {UNSANDBOXED_HINT}")
+    })
 }
 
 /// Restricts this process and executes the program. Returns only on failure, with the reason.

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Group to which the host moves itself, since a group that distributes memory may not contain processes.
+/// Group to which the host moves itself, since a group that distributes memory to subgroups may not contain processes.
 const HOST: &str = "ludex-host";
-/// Prefix of the names of program groups, which continue with the host's process id.
+/// Prefix of the names of program groups; the host's process id follows.
 const PREFIX: &str = "ludex-bot-";
 
 /// Control group of one program, removed on drop. Drop the group only after the program has ended.
@@ -41,7 +41,7 @@ impl Group {
         &self.path
     }
 
-    /// Returns true if the kernel killed a process of the group because it reached the memory limit.
+    /// Returns true if the kernel killed a process of the group because the group reached its memory limit.
     pub fn is_out_of_memory(&self) -> bool {
         let events = read(&self.path, "memory.events");
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
@@ -79,7 +79,8 @@ fn own() -> Option<PathBuf> {
     })
 }
 
-/// Returns the group in which the host can create subgroups: its own group, or the parent if its own is [`HOST`].
+/// Returns the group in which the host can create subgroups: its own group, or the parent group if its own group is
+/// [`HOST`].
 fn delegated(own: &Path) -> Option<PathBuf> {
     let base = [own.parent()?, own].into_iter().find(|group| is_marked(group))?;
     if base == own {

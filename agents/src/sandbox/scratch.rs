@@ -53,7 +53,7 @@ impl ScratchDir {
     }
 
     /// Measures the disk usage of the process `pid`, including deleted files that are still open or mapped. A deleted
-    /// file that is only mapped counts as `longest` bytes, since its size is unknown. Measuring stops soon after `most`
+    /// file that is only mapped counts as `longest` bytes, since its size is unknown. Stops soon after counting `most`
     /// files.
     pub fn usage(&self, pid: u32, most: u64, longest: u64) -> ScratchUsage {
         let mut held = ScratchUsage::default();

@@ -138,8 +138,8 @@ fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(),
     Ok(())
 }
 
-/// Returns a filter under which calls above [`NEWEST`] fail as unknown. They include the x32 interface, which maps old
-/// calls to high numbers.
+/// Returns a filter under which calls with numbers above [`NEWEST`] fail as unknown. Among these are the calls of the
+/// x32 interface, which gives high numbers to old calls.
 fn newer() -> seccompiler::BpfProgram {
     let step = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     vec![

@@ -52,7 +52,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     .default("0"),
 ]);
 
-/// Maximum search depth, bounded by the stack size.
+/// Maximum search depth in plies. A deeper search could overflow the stack.
 const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -116,7 +116,7 @@ impl Agent for AlphaBeta {
         let mut order: Vec<Choice> =
             actions.into_iter().map(|action| Choice { action, error: error(), value: 0.0 }).collect();
         let Some(mut choice) = order.first().copied() else {
-            return Err(AgentError::failed("alphabeta: the game's search moves are empty"));
+            return Err(AgentError::failed("alphabeta: expected at least one search move, got none"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
         let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, ask.budget());
@@ -177,12 +177,12 @@ struct Slot {
 const EMPTY: Slot = Slot { hash: 0, value: 0.0, best: 0, depth: 0, bound: Bound::Empty };
 /// Number of nodes between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
-/// Maximum depth of the quiescence search in plies; `NOISY_NODES` is its approximate maximum of nodes per horizon
-/// position.
+/// Maximum depth of the quiescence search in plies. `NOISY_NODES` is the approximate maximum number of nodes that the
+/// quiescence search visits per horizon position.
 const NOISY_PLIES: usize = 12;
 const NOISY_NODES: u64 = 200;
-/// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth for
-/// reductions.
+/// Number of moves per node that are always searched at full depth; `DEPTH_TO_REDUCE` is the minimum depth at which
+/// other moves are searched at reduced depth.
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
@@ -197,7 +197,7 @@ struct AlphaBetaSearch<'a> {
     table: Vec<Slot>,
     /// Cutoff counts of the history heuristic, by seat and action.
     history: [Vec<u32>; 2],
-    /// Minimum and maximum of evaluations, chosen so that only terminal positions count as won or lost.
+    /// Bounds to which evaluations are clamped, so that only terminal positions count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
@@ -337,7 +337,7 @@ impl<'a> AlphaBetaSearch<'a> {
         most
     }
 
-    /// Returns the value of the position at `ply` for `mover`, which is to move, at a depth of at least 1.
+    /// Returns the value of the position at `ply` for `mover`, the seat to move. `depth` must be at least 1.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {

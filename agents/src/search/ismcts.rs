@@ -90,7 +90,7 @@ struct Arm {
     /// Seat that chooses the action.
     by: u8,
     visits: u32,
-    /// Number of visits of the node in which the action was legal.
+    /// Number of visits to the node in which the sampled state allowed the action.
     open: u32,
     /// Sum of the returns of seat `by`.
     total: f64,
@@ -106,7 +106,7 @@ impl Arm {
     }
 }
 
-/// Label of an edge: the action or, if the action is hidden, its observation.
+/// Label of an edge: the action or, if the searching seat does not see the action, the text that the seat sees instead.
 #[derive(PartialEq, Eq, Hash)]
 enum Edge {
     Shown(Action),
@@ -120,7 +120,7 @@ struct IsmctsSearch {
     /// Actions found so far at each node, in ascending order.
     nodes: Vec<Vec<Arm>>,
     edges: HashMap<(u32, Edge), u32>,
-    /// Returns of each seat up to the root, which are subtracted from the simulated returns.
+    /// Return that each seat has at the root, subtracted from the simulated returns.
     base: Vec<f64>,
     /// Minimum and maximum return of any seat over all simulations.
     seen: [f64; 2],

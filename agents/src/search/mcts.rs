@@ -203,7 +203,7 @@ impl Agent for Mcts {
 
 /// Search result for one sampled state.
 struct WorldSearch {
-    /// Statistics of the legal actions, in their order.
+    /// Statistics of each legal action, in the order of the list of legal actions.
     tallies: Vec<Tally>,
     sims: u64,
     /// True if the search ran out of time.
@@ -245,8 +245,9 @@ impl Mcts {
     }
 }
 
-/// Adds the statistics of one sampled state to `sum`. If there are several states, a proof in one state does not hold
-/// in the others. In that case, only the simulations that the proof saved count, as visits of the state's best action.
+/// Adds the statistics of one sampled state to `sum`, or copies them if there is only one state. With several states, a
+/// proof in one of them does not hold in the others, so proven returns are ignored. If a proof ended the search early,
+/// the simulations that it saved count as visits of the state's best action.
 fn merge(sum: &mut [Tally], found: WorldSearch, share: u64, worlds: u64, timed: bool) {
     if worlds == 1 {
         sum.copy_from_slice(&found.tallies);

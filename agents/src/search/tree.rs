@@ -93,7 +93,7 @@ pub(super) struct TreeSettings {
 pub(super) struct SearchTree {
     settings: TreeSettings,
     root: Box<dyn DynState>,
-    /// Returns of each seat up to the root, which are subtracted from the simulated returns.
+    /// Return that each seat has at the root, subtracted from the simulated returns.
     base: Vec<f64>,
     /// Maximum return that each seat can still get after the root.
     best: Vec<f64>,
@@ -336,8 +336,8 @@ impl SearchTree {
         }
     }
 
-    /// Sets the priors of the actions of `seat`, which start at node `first`, for PUCT. Sets their initial mean to the
-    /// midpoint of the game's bounds.
+    /// Sets the PUCT priors of the actions of `seat`, whose nodes start at index `first`. Sets the initial mean of
+    /// these nodes to the midpoint of the game's bounds.
     fn set_priors(&mut self, first: usize, seat: Seat) {
         let Some(ahead) = &mut self.ahead else { return };
         let children = &mut self.nodes[first..];
@@ -371,7 +371,7 @@ impl SearchTree {
 
     /// Selects a child, the first in a tie. UCT: the next unvisited child, then the child with the greatest
     /// `mean + c * sqrt(ln(visits) / n)`. PUCT: the child with the greatest
-    /// `mean + c * prior * sqrt(visits) / (1 + n)`.
+    /// `mean + c * prior * sqrt(visits) / (1 + n)`. Here, n is the number of visits of the child.
     #[inline]
     fn pick(&self, at: usize) -> usize {
         let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
@@ -433,8 +433,8 @@ impl SearchTree {
         from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
     }
 
-    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly if no regret is positive,
-    /// and otherwise with the exploration probability.
+    /// Samples one of a seat's arms. The choice is uniform with probability [`CURIOSITY`] or if no regret is positive;
+    /// otherwise it is in proportion to the positive regrets.
     fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
         let regret = |i: usize| self.nodes[i].bonus.max(0.0);
         let sum: f64 = arms.clone().map(regret).sum();
@@ -451,9 +451,9 @@ impl SearchTree {
             .unwrap_or(last)
     }
 
-    /// Updates the regrets after the joint move `code` at `path[i]`. To each arm that its seat did not play, adds the
-    /// gain that the arm would have brought if the other seats had played the same. Gains are estimated by the means of
-    /// visited positions.
+    /// Updates the regrets after the joint move `code` at `path[i]`. The regret of an arm that its seat did not play
+    /// increases by the gain that the arm would have brought against the same moves of the other seats. Gains are
+    /// estimated by the means of visited positions.
     fn regret(&mut self, i: usize, code: u128) {
         let at = self.path[i];
         let all = self.nodes[at as usize].children();
@@ -489,8 +489,8 @@ impl SearchTree {
         self.settle();
     }
 
-    /// Uses the game's evaluation as the simulated returns. Returns false without an evaluation or after the end of the
-    /// episode.
+    /// Uses the game's evaluation as the simulated returns. Returns false if the game has no evaluation or the episode
+    /// is over.
     fn take_guess(&mut self) -> bool {
         let (work, over) = (&self.work, self.work.turn() == ToMove::Over);
         let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();
@@ -546,7 +546,7 @@ impl SearchTree {
         }
     }
 
-    /// Returns the proof of a node that follows from the proofs of its children, if any.
+    /// Derives the proof of a node from the proofs of its children. Returns `None` if they prove nothing.
     ///
     /// A seat's choice is proven if one move gives the maximum return, or if all moves are proven. A chance node is
     /// proven if all outcomes have the same proven returns. Joint moves are never proven.

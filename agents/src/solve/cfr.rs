@@ -134,7 +134,7 @@ impl<'t> Cfr<'t> {
     }
 }
 
-/// Game tree with its policy, which is solved at the first move request.
+/// Game tree with its policy, which is computed at the first move request.
 struct SolvedGame {
     tree: GameTree,
     rounds: u32,

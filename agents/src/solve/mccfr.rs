@@ -77,8 +77,8 @@ impl<'t> Mccfr<'t> {
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Returns the probabilities of actions by regret matching: proportional to the positive regrets, or uniform
-    /// without any.
+    /// Returns the probabilities of actions by regret matching: proportional to the positive regrets, or uniform if no
+    /// regret is positive.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();

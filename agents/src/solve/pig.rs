@@ -18,11 +18,11 @@ use crate::typed_access::view;
 
 pub(super) const GAME: &str = "pig";
 
-/// Maximum supported `winscore`. The time to solve a game grows with its third power.
+/// Maximum supported `winscore`. The time to solve a game grows with the cube of `winscore`.
 const MOST_POINTS: u64 = 200;
-/// Minimum supported horizon per point of `winscore`. With ordinary dice, games almost never last that long.
+/// Minimum supported ratio of `horizon` to `winscore`. With ordinary dice, games almost never reach such a horizon.
 const HORIZON: u64 = 8;
-/// Number of bisection steps, more than a double has mantissa bits.
+/// Number of bisection steps, which exceeds the number of mantissa bits of a double.
 const HALVINGS: u32 = 54;
 /// Maximum number of cached solutions. A limit is needed because clients choose the parameters of games.
 const MOST_KEPT: usize = 16;

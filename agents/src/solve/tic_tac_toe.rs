@@ -10,8 +10,8 @@ use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";
 
-/// Values of positions for the side to move, by the game's hash, which is unique per position. A draw is 0; otherwise
-/// the sign is the result, and faster wins or losses have greater absolute values.
+/// Values of positions for the side to move, by the game's hash, which is unique per position. Wins are positive,
+/// losses are negative, and a draw is 0. Faster wins and losses have greater absolute values.
 type Table = HashMap<u64, i8>;
 
 /// Absolute value of a position in which the game has been won.
@@ -40,7 +40,7 @@ impl Solution for TicTacToe {
             next.copy_from(&*state);
             next.play_unchecked(a);
             let value = next.hash().and_then(|hash| TABLE.get(&hash));
-            let value = -value.ok_or_else(|| AgentError::failed("solver: no position of tic_tac_toe"))?;
+            let value = -value.ok_or_else(|| AgentError::failed("solver: expected a position of tic_tac_toe"))?;
             if value > best.0 {
                 best = (value, Vec::new());
             }

@@ -96,8 +96,8 @@ pub struct NodeCounts {
 pub struct Response {
     /// Expected return of the seat.
     pub value: f64,
-    /// Policy of all seats, in which each information set of the responding seat has a single action. Sets that the
-    /// other seats' policies never reach have their first action.
+    /// Policy of all seats, in which each information set of the responding seat has a single action. In sets that the
+    /// other seats' policies never reach, this is the first action.
     pub policy: Vec<f64>,
 }
 
@@ -208,7 +208,7 @@ impl GameTree {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Turns `node` into a choice of `seat` in its information set, and returns the legal actions.
+    /// Turns `node` into a choice of `seat`, registers the information set if it is new, and returns the legal actions.
     fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
         let legal = state.legal_list(seat);
         if legal.is_empty() {
@@ -393,8 +393,8 @@ impl GameTree {
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
     }
 
-    /// Returns [`GameTree::nash_conv`] divided by the number of seats. In a two-player zero-sum game, this is the mean
-    /// over both seats of a best-responding opponent's gain beyond the value of the game.
+    /// Returns [`GameTree::nash_conv`] divided by the number of seats. In a two-player zero-sum game, this is the gain
+    /// of a best-responding opponent above the value of the game, averaged over both seats.
     ///
     /// # Panics
     /// If `policy` does not have one number for each action of each information set.
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn best_response_value_matches_value_of_its_policy() {
+    fn best_response_policy_achieves_reported_value() {
         for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
             let (_, tree) = tree(game);
             let uniform = tree.uniform();

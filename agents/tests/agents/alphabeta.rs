@@ -109,7 +109,7 @@ fn ties_are_broken_by_key() {
     }
 }
 
-/// Returns the reply in the position of game `name` after these plies.
+/// Returns the reply of the agent `spec` in game `name` after these plies.
 fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);
@@ -137,7 +137,7 @@ fn node_limit_is_respected_and_reproducible() {
 }
 
 #[test]
-fn small_noise_varies_play_but_takes_wins() {
+fn small_noise_varies_moves_but_misses_no_win() {
     let g = game("connect_four");
     let many = |spec: &str, plies: &[u32]| {
         let (agent, state) = (build(spec, &g).unwrap(), after(&g, plies));

@@ -110,7 +110,7 @@ fn sample_bots_play_matches() {
 }
 
 #[test]
-fn persistent_and_restarted_programs_play_equal_moves() {
+fn persistent_and_restarted_programs_play_the_same_moves() {
     let g = game("gomoku");
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();

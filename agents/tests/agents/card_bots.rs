@@ -108,7 +108,7 @@ fn holdem_bots_play_clear_cases_correctly() {
     }
 }
 
-/// Returns the share of `units` that `a` wins against `b`, with ties as half. Each unit consists of `n` seat-swapped
+/// Returns the share of `units` that `a` wins against `b`. Ties count as half. Each unit consists of `n` seat-swapped
 /// deals.
 fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     let g = game(game_text);

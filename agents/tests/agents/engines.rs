@@ -99,7 +99,7 @@ fn uci_engine_may_print_noise_before_replies() {
 }
 
 #[test]
-fn uci_failures_are_described() {
+fn uci_errors_describe_the_cause() {
     let chess = game("chess");
     let fails = |name: &str, on_go: &str| {
         let fake = uci_that(name, on_go);
@@ -195,7 +195,7 @@ fn gtp_engine_receives_the_game_so_far() {
 }
 
 #[test]
-fn gtp_failures_are_described() {
+fn gtp_errors_describe_the_cause() {
     let go = game("go(board_size=9)");
     let fails = |name: &str, on_genmove: &str| {
         let fake = gtp_that(name, on_genmove);

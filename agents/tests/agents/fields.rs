@@ -227,7 +227,8 @@ fn convention_bots_outscore_rule_based_bots() {
     }
 }
 
-/// Returns the moves of `bot` in a game against an opponent that plays the moves `other`, both as letters.
+/// Plays `bot` against an opponent that makes the moves in `other`, and returns the moves of `bot`. Both strings
+/// contain one letter, `C` or `D`, per move.
 fn against(bot: &str, other: &str) -> String {
     let g = game(&format!("iterated_prisoners_dilemma(num_repetitions={})", other.len()));
     let (agent, draw) = (build(bot, &g).unwrap(), Draw::new(g.id(), 0, 0));
@@ -327,8 +328,8 @@ fn negotiator_states_its_true_values() {
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
 }
 
-/// Returns the share of games that `bot` wins as the undercover player, the last seat in LLMArena's preset, among
-/// `others`.
+/// Returns the share of games that `bot` wins as the undercover player against four `others`. In LLMArena's preset, the
+/// undercover player has the last seat.
 fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
     let g = game("undercover(preset=llmarena)");
     let agents = seats(&g, &[others, others, others, others, bot]);

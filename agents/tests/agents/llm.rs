@@ -257,7 +257,7 @@ fn unreachable_endpoint_is_an_infrastructure_error() {
 }
 
 #[test]
-fn missed_deadline_differs_from_silent_endpoint() {
+fn deadline_and_endpoint_timeout_give_different_errors() {
     let endpoint = Endpoint::new(|_, _| Reply::Silence);
     let e = first(&endpoint, "retries=0 timeout=0.1").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("timeout"), "{e}");
@@ -311,7 +311,7 @@ fn bad_request_is_not_a_schema_refusal() {
 }
 
 #[test]
-fn reply_without_move_is_submitted_for_refusal() {
+fn reply_without_legal_move_is_submitted_and_refused() {
     let cases: [(Value, &str, &str, &str); 6] = [
         (json!({ "content": "" }), "stop", "empty", "no move"),
         (json!({ "content": "Hm." }), "stop", "unparsed", "Hm."),
@@ -333,7 +333,7 @@ fn reply_without_move_is_submitted_for_refusal() {
 }
 
 #[test]
-fn next_attempt_contains_refusal_reason() {
+fn prompt_of_next_attempt_contains_refusal_reason() {
     let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let attempts = [PriorAttempt {

@@ -13,7 +13,7 @@ use crate::common::game;
 
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
-/// Plays this many random moves, and chance events until a seat is to move. Returns the position and its history.
+/// Plays this many random moves, and then any chance events up to the next move. Returns the position and its history.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }
@@ -349,7 +349,7 @@ fn manual_depends_on_parameters() {
 }
 
 #[test]
-fn swapped_board_is_distinguished_from_usual_drawing() {
+fn prompt_explains_swapped_board() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);

@@ -12,7 +12,7 @@ use ludex_games::mcr_mahjong::{Kind, View, ids};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
-/// Checks the moves of every bot in the positions of a match that the last bot plays.
+/// Plays a match in which the last bot of `BOTS` has every seat. Checks the move of every bot in each position.
 fn asked_everywhere(name: &str, seed: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = BOTS.iter().map(|b| build(b, &g).unwrap()).collect();

@@ -221,7 +221,7 @@ fn incompatible_arguments_are_refused() {
     assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
-/// Requests a move of `agent` for the seat to move in `state`.
+/// Requests a move from `agent` for the seat to move in `state`.
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);

@@ -15,7 +15,7 @@ const COURSES: [&str; 3] = [
     "(format=match,rounds=4,revise=both,roles=alternate)",
 ];
 
-/// Requests a move of `agent`, and checks that it is the same for a remote view.
+/// Requests a move from `agent`, and checks that it is the same for a remote view.
 fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> ParsedMove {
     let legal = state.legal_list(seat);
     let key = draw.other("agent");

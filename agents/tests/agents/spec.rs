@@ -133,7 +133,7 @@ fn every_anchor_supports_its_game() {
 }
 
 #[test]
-fn wrapper_forwards_unchanged_methods() {
+fn wrapper_forwards_methods_it_does_not_override() {
     let g = game("chess");
     let uci = build("uci cmd=x skill=1", &g).unwrap();
     let facts = |a: &dyn Agent| [a.is_io_bound(), a.reproducible(), a.needs_history(), a.needs_full_state()];

@@ -125,7 +125,7 @@ impl SeatKnowledge {
         (0..SEATS).filter(|&p| !self.friend(p)).map(|p| self.held[p]).min().unwrap_or(20)
     }
 
-    /// Returns an additional cost of leading `play`: positive if it helps an opponent finish, negative if it helps the
+    /// Returns the additional cost of leading `play`: positive if it helps an opponent finish, negative if it helps the
     /// partner.
     fn lead_risk(&self, play: &Combo) -> i32 {
         let size = size(play.counts);

@@ -32,7 +32,7 @@ pub fn row(rank: usize, length: usize, each: u8) -> Counts {
     (rank..rank + length).fold(0, |all, r| all + of_rank(r, each))
 }
 
-/// Kinds of chains: kind, cards per rank, and minimum length in ranks.
+/// Types of chains: kind of play, cards per rank, and minimum length in ranks.
 const CHAINS: [(Kind, u8, usize); 3] = [(Kind::Straight, 1, 5), (Kind::PairStraight, 2, 3), (Kind::Plane, 3, 2)];
 
 /// Number of ranks that can be part of a chain, from the lowest rank up.
@@ -51,7 +51,7 @@ fn chain_weight(rank: usize, length: usize) -> i32 {
     10 - (rank + length) as i32 / 2
 }
 
-/// Maximum number of chains in one split: a hand has at most twenty cards.
+/// Maximum number of chains in one split, given that a hand has at most twenty cards.
 const MOST: usize = 5;
 
 /// Chains of a split. The cards outside the chains are grouped by rank.
@@ -74,7 +74,8 @@ fn chained(hand: Counts) -> bool {
     })
 }
 
-/// Returns the burden of the cards outside chains. Single cards and pairs in up to `slots` wings of planes add none.
+/// Returns the burden of the cards outside chains. Single cards and pairs that serve as wings add no burden: one for
+/// each trio, and up to `slots` for planes.
 fn plain(hand: Counts, slots: usize) -> i32 {
     let mut slots = slots + (0..13).filter(|&r| count(hand, r) == 3).count();
     let rocket = count(hand, 13) + count(hand, 14) == 2;
@@ -201,7 +202,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     out
 }
 
-/// Returns the kind of `kind` (a trio or plane) with wings of `each` cards.
+/// Returns the kind of play that a trio or plane (`kind`) becomes with wings of `each` cards.
 fn winged(kind: Kind, each: u8) -> Kind {
     match (kind, each) {
         (Kind::Trio, 1) => Kind::TrioSingle,

@@ -178,7 +178,8 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<BotA
         .or_else(|| play_likely(t, rng))
 }
 
-/// Plays a card that is known to be playable or that a trusted seat has promised, the lowest rank first.
+/// Plays a card that is known to be playable. Otherwise plays a card that a trusted seat has promised to be playable,
+/// the lowest possible rank first.
 fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<BotAction> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);

@@ -109,7 +109,7 @@ pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<BotAction
     likeliest(t, rng, 0.0)
 }
 
-/// Plays the card most likely to be playable, if its probability is at least `least`.
+/// Plays the card most likely to be playable, if the probability that it is playable is at least `least`.
 pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<BotAction> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });

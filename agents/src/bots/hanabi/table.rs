@@ -26,7 +26,7 @@ pub(super) enum HintTarget {
     Rank(usize),
 }
 
-/// Action in which hints name an absolute seat instead of a distance.
+/// Action of a bot. Hints contain the seat of the receiver, not its distance as in action ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BotAction {
     Discard(usize),
@@ -171,7 +171,7 @@ pub(super) struct CardInHand {
     pub kind: Option<usize>,
     /// Kinds that are possible according to the hints.
     pub hinted: KindSet,
-    /// Two flags: true if a hint has named the card's color; true if a hint has named the card's rank.
+    /// Flags for color and rank: true if a hint has named this property of the card.
     pub named: [bool; 2],
 }
 
@@ -239,7 +239,7 @@ impl HanabiTable {
         self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
-    /// Returns, for each of the seat's own cards, the probability that the card's kind is in `good`.
+    /// Returns, for each of the viewing seat's own cards, the probability that the card's kind is in `good`.
     pub fn chances(&self, good: KindSet) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: KindSet| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };

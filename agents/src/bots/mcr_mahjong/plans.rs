@@ -21,7 +21,7 @@ enum Shape {
     Sets,
 }
 
-/// Plan for a hand of eight points. `share` is a relative weight.
+/// Plan for a hand worth at least eight points. `share` is the plan's weight relative to other plans.
 struct Plan {
     shape: Shape,
     share: f64,
@@ -142,7 +142,8 @@ impl Plan {
     }
 }
 
-/// Returns the number of tiles missing for `sets` pungs and a pair of the most frequent kinds, and the useful kinds.
+/// Returns the number of tiles that a hand lacks for `sets` pungs and a pair, made of its most frequent kinds. Also
+/// returns the kinds of the missing tiles.
 fn pungs(hand: &Counts, sets: usize) -> (u8, Kinds) {
     let mut held: Vec<(u8, usize)> = hand.iter().enumerate().map(|(t, &n)| (n.min(3), t)).collect();
     held.sort_unstable_by(|a, b| b.cmp(a));
@@ -172,7 +173,8 @@ pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     plans + ready(held)
 }
 
-/// Returns the value of the winning tiles of a ready hand, weighted by their points and number; 0 if it is not ready.
+/// Returns the value of the winning tiles, weighted by their points and number; 0 unless the hand is one tile short of
+/// winning.
 fn ready(held: &OpenHand<'_>) -> f64 {
     let near = shanten(held.hand, held.melds.len());
     if near.number != 0 {

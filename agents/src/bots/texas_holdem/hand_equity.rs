@@ -11,11 +11,11 @@ use super::spot::TableFacts;
 const MOST_HANDS: usize = 1_500;
 /// Number of boards sampled for preflop equities.
 const PREFLOP_BOARDS: usize = 400;
-/// Number of boards sampled for a decision; `EARLIER_BOARDS` applies to equities in earlier rounds.
+/// Number of boards sampled for a decision. For equities in earlier rounds, the number is `EARLIER_BOARDS`.
 const BOARDS: usize = 48;
 const EARLIER_BOARDS: usize = 16;
 
-/// Possible hole cards, as a bit mask and in the form for strength evaluation.
+/// Possible hole cards, as a bit mask and as a `Hand` for strength evaluation.
 #[derive(Clone, Copy)]
 pub struct HoleHand {
     bits: u64,
@@ -106,8 +106,8 @@ fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: 
         .collect()
 }
 
-/// Returns, for each hand, the share of other hands that it beats on these boards, with ties as half; 0.5 for
-/// impossible hands.
+/// Returns, for each hand, the share of other hands that it beats on these boards. Ties count as half. The share is 0.5
+/// for impossible hands.
 fn shares(deck: &Deck, boards: &[Board]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0u32); deck.held.len()];
     for b in boards {
@@ -141,7 +141,7 @@ pub fn earlier(deck: &Deck, board: &[Card], rng: &mut Stream) -> Vec<f64> {
     shares(deck, &boards(deck, Hand::default(), board, bits(board), EARLIER_BOARDS, rng))
 }
 
-/// Returns the share of possible hands that the seat's hand beats on the current board, with ties as half.
+/// Returns the share of possible hands that the seat's hand beats on the current board. Ties count as half.
 pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
     let gone = bits(hole) | bits(board);
     let known: Hand = board.iter().copied().collect();
@@ -181,7 +181,7 @@ impl HandEquity {
         HandEquity { boards, possible, equities }
     }
 
-    /// Returns, for each board, the share of `range` that the seat's hand beats, with ties as half.
+    /// Returns, for each board, the share of `range` that the seat's hand beats. Ties count as half.
     fn beats(&self, range: &Range) -> impl Iterator<Item = f64> {
         self.boards.iter().map(|b| {
             let (mut won, mut all) = (0.0, 0.0);

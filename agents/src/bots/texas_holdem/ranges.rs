@@ -25,7 +25,7 @@ fn ramp(e: f64, low: f64, high: f64) -> f64 {
     ((e - low) / (high - low)).clamp(DOUBT, 1.0)
 }
 
-/// Returns the range of each opponent inferred from that opponent's actions.
+/// Infers the range of each opponent from that opponent's actions.
 pub fn of(deck: &Deck, field: &HandEquity, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
     // Estimated equities of every hand at earlier stages, by the length of the board.
     let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();

@@ -49,14 +49,14 @@ impl TableFacts {
     }
 }
 
-/// Candidate raise. `to` is the number of chips that the seat has put in during the hand after it.
+/// Candidate raise. `to` is the total number of chips that the seat has put in during the hand once it makes the raise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raise {
     pub action: Action,
     pub to: f64,
 }
 
-/// Past action of a seat, with the stakes before it.
+/// Past action of a seat, with the pot and the price of a call before the action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedBet {
     /// Number of cards on the board.
@@ -81,7 +81,7 @@ pub struct Spot {
     pub board: Vec<Card>,
     /// True if the board is complete.
     pub river: bool,
-    /// Chips that the seat can win after a call: from each seat at most as many as its own total.
+    /// Chips that the seat can win if it calls: from each seat, at most as many as the caller itself has put in.
     pub pot: f64,
     /// Price of a call in chips.
     pub owed: f64,
@@ -145,8 +145,8 @@ fn acts_last(table: &TableFacts, hand: &HandView, me: usize, round: usize) -> bo
     order.rev().find(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)) == Some(me)
 }
 
-/// Returns the candidate raises: all legal raises if at most four, otherwise half the pot, the pot, twice the pot and
-/// all-in.
+/// Returns the candidate raises: all legal raises if there are at most four, otherwise half the pot, the pot, twice the
+/// pot and all-in.
 #[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
 fn raises(
     table: &TableFacts,

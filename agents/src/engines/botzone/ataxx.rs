@@ -39,7 +39,8 @@ fn cell(name: &[u8]) -> Option<Cell> {
     Some([i64::from(column) - i64::from(b'a'), SIZE - (i64::from(row) - i64::from(b'0'))])
 }
 
-/// Returns all messages of the seat. The id of a clone move does not contain its source, so any adjacent piece is used.
+/// Returns all messages of the seat. The id of a clone move does not contain the source, so any adjacent piece is
+/// reported as the source.
 fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
     let (moves, view) = (moves(ask, 0, None)?, ask.view());
     let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];

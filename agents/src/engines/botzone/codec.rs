@@ -38,7 +38,7 @@ impl Codec {
         let mut names = asked.keys().chain(own.keys()).filter(|n| !self.free.contains(&n.as_str()));
         let name = names.find(|n| asked.get(*n) != own.get(*n))?;
         Some(match asked.get(name) {
-            Some(value) => format!("Botzone does not have {name}={value}"),
+            Some(value) => format!("Botzone does not support {name}={value}"),
             None => format!("Botzone has a {name}"),
         })
     }
@@ -63,8 +63,8 @@ pub(super) struct PastTurn {
     pub response: Value,
 }
 
-/// Returns the moves of a board game so far, alternating between the seats from `first` on. If Ludex skipped a seat's
-/// turn, inserts `pass`, if given, because Botzone sends a request in such a turn.
+/// Returns the moves of a board game so far, alternating between the seats from `first` on. Botzone sends a request
+/// even in a turn that Ludex skips; if `pass` is given, it stands for the move of such a turn.
 ///
 /// # Errors
 /// A host that does not store the moves.

@@ -31,7 +31,7 @@ pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, 
     if known.is_empty() {
         let all: Vec<&str> = CODECS.iter().map(|c| c.game).collect();
         let fits = format!("it plays {}", all.join(", "));
-        return Err(does_not_play(spec.name(), asked, "Botzone does not have this game", &fits));
+        return Err(does_not_play(spec.name(), asked, "Botzone does not support this game", &fits));
     }
     let mut why = String::new();
     for codec in &known {

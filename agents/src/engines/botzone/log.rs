@@ -12,7 +12,7 @@ use ludex_protocol::Refusal;
 use super::message::ProgramReply;
 use crate::refusal::bad_value;
 
-/// Log file with one JSON line per turn. Records do not contain this output because records are public.
+/// Log file with one JSON line per turn. Records are public, so private output is written only to this file.
 pub(super) struct OwnerLog(Mutex<File>);
 
 impl OwnerLog {

@@ -96,7 +96,7 @@ impl Table {
 /// Function that returns the response of the seat to move.
 type Respond<'a> = dyn FnMut(&Table, Seat) -> String + 'a;
 
-/// Plays a match. Returns its line in the file, and the events that occurred.
+/// Plays a match. Returns the match as a line of the replay file, and the events that occurred.
 fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet<&'static str>) {
     let wind = ["east", "south", "west", "north"][usize::from(quan)];
     let game = load(&format!("mcr_mahjong(errors=botzone,prevalent={wind})")).unwrap();
@@ -194,7 +194,7 @@ fn note(joint: &[Option<Action>; 4], after: &View, seen: &mut BTreeSet<&'static 
 }
 
 impl Table {
-    /// Parses a seat's response as an action, by the codec.
+    /// Parses a seat's response as an action, using the codec.
     fn action(&self, seat: Seat, response: &str) -> Action {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
@@ -203,7 +203,7 @@ impl Table {
             .unwrap_or_else(|| panic!("{response} of {seat}: {}", self.state.view(Viewer::Seat(seat)).text()))
     }
 
-    /// Returns, by the codec, all requests of a seat and all its responses except the last.
+    /// Returns all requests of a seat and all its responses except the last, as produced by the codec.
     fn talk(&self, seat: Seat) -> (Vec<String>, Vec<String>) {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))

@@ -6,9 +6,9 @@ use super::codec::TurnLog;
 
 /// Line by which a program announces that it keeps running.
 pub(super) const KEEP: &str = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<";
-/// Maximum stored bytes of `debug`.
+/// Maximum size in bytes of a stored `debug` text.
 const DEBUG: usize = 1 << 10;
-/// Maximum stored bytes of `data`, and of `globaldata`.
+/// Maximum size in bytes of a stored `data` or `globaldata` value.
 const DATA: usize = 100 << 10;
 
 /// Message format of a program.

@@ -14,8 +14,8 @@ use crate::process::ChildProcess;
 
 /// Maximum number of matches with stored data.
 const MATCHES: usize = 64;
-/// Maximum number of idle programs. The program of an ended match is dropped when its slot is needed, when the host
-/// reports that all matches have ended, or with the agent.
+/// Maximum number of idle programs. The program of an ended match is dropped when another program needs its place, when
+/// all matches have ended, or when the agent is dropped.
 const PROGRAMS: usize = 16;
 
 /// Cache key: all requests and actions of one seat up to a point of a match.
@@ -48,7 +48,7 @@ fn line(request: &Value, action: u32) -> String {
 pub(super) struct ProgramCache {
     /// Stored data of programs by key, oldest first.
     data: VecDeque<(HistoryKey, Value)>,
-    /// Responses by the key of their turn, for responses that also contain the next turn's action.
+    /// Responses that contain the actions of two turns, by the key of the first of these turns.
     answers: VecDeque<(HistoryKey, Value)>,
     programs: VecDeque<(HistoryKey, ChildProcess)>,
     /// Data shared by all matches.
@@ -82,8 +82,8 @@ impl ProgramCache {
         }
     }
 
-    /// Takes the idle program with this key, or the most advanced one whose key is a prefix of at least `least` turns.
-    /// Also returns the number of turns in the program's key.
+    /// Takes the idle program that has seen the most turns of `course`. The program's key must be a prefix of `course`
+    /// and contain at least `least` turns. Also returns the number of turns in the key.
     pub fn program(&mut self, course: &HistoryKey, least: usize) -> Option<(ChildProcess, usize)> {
         let on_the_way = |(at, (c, _)): (usize, &(HistoryKey, ChildProcess))| {
             let turns = c.turns();

@@ -17,7 +17,8 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
     codec(&spec, &load(game).unwrap()).map_err(|e| e.message)
 }
 
-/// Plays `episodes` at random, and calls `test` with every move request, the codec, the messages and a random number.
+/// Plays `episodes` random episodes. Calls `test` for every move request, with the request, the codec and the messages
+/// so far.
 fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &TurnLog)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
@@ -101,7 +102,7 @@ fn reads_back(ask: &MoveRequest<'_>, codec: &Codec, answers: impl Fn(Action) -> 
 }
 
 #[test]
-fn grid_messages_rebuild_the_board() {
+fn grid_messages_reproduce_the_board() {
     for (game, size, episodes) in [("tic_tac_toe", 3, 200), ("gomoku", 15, 4)] {
         ask_all(game, episodes, |ask, codec, talk| {
             let mut board = vec![vec!['.'; size]; size];
@@ -121,7 +122,7 @@ fn grid_messages_rebuild_the_board() {
 }
 
 #[test]
-fn reversi_messages_rebuild_the_board() {
+fn reversi_messages_reproduce_the_board() {
     for game in ["reversi", "reversi(auto_pass=true)"] {
         let mut passes = 0;
         ask_all(game, 40, |ask, codec, talk| {
@@ -161,7 +162,7 @@ fn reversi_messages_rebuild_the_board() {
 }
 
 #[test]
-fn ataxx_messages_rebuild_the_board() {
+fn ataxx_messages_reproduce_the_board() {
     for game in ["ataxx", "ataxx(preset=botzone)"] {
         let mut clones = 0;
         ask_all(game, 12, |ask, codec, talk| {

@@ -63,9 +63,7 @@ impl BatchApi {
         let plain = |id: &&str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         match made["id"].as_str().filter(plain) {
             Some(id) => Ok(id.to_owned()),
-            None => {
-                Err(ItemResult::Never(format!("id is missing in the reply at {path}: {}", self.excerpt_of(&answered))))
-            }
+            None => Err(ItemResult::Never(format!("the reply at {path} has no id: {}", self.excerpt_of(&answered)))),
         }
     }
 

@@ -9,9 +9,9 @@ use super::batch_api::{BatchApi, BatchStatus};
 use super::{CollectorSettings, ItemResult, QueuedItem, anthropic, batch_log, openai};
 use crate::llm::settings::Api;
 
-/// Maximum total size of the request bodies in a batch, in bytes: half of the stricter provider's limit.
+/// Maximum total size of the request bodies in a batch, in bytes: half the limit of the stricter provider.
 const BYTES: usize = 100 << 20;
-/// Size of a request in a batch without its body, in bytes.
+/// Bytes that each request adds to a batch, not counting the request's body.
 const AROUND: usize = 120;
 /// Age after which an unfinished batch is abandoned. Providers end batches after 24 hours.
 const LONGEST: Duration = Duration::from_secs(26 * 3600);
@@ -33,7 +33,8 @@ pub(super) struct BatchCollector {
     batch_of: HashMap<String, String>,
     /// Directories whose batch log has been read.
     log_dirs: HashSet<PathBuf>,
-    /// True while the provider's queue limit pauses submission; a batch that ends lifts the pause.
+    /// True while submission is paused because the provider's queue limit was reached. The pause ends when a batch
+    /// ends.
     is_backlogged: bool,
     next_poll: Instant,
 }
@@ -91,7 +92,7 @@ impl BatchCollector {
         }
     }
 
-    /// Returns the time of the next submission or poll if no request arrives before.
+    /// Returns the time of the next submission or poll, assuming that no request arrives before then.
     fn due(&self) -> Option<Instant> {
         let send = self.newest.filter(|_| !self.is_backlogged).map(|newest| newest + self.settings.batching.wait);
         let poll = (!self.in_flight.is_empty()).then_some(self.next_poll);

@@ -12,7 +12,7 @@ use super::search::{Search, first, ordered};
 
 /// Last ply that the book covers.
 pub(super) const LAST: u32 = 12;
-/// Number of table slots when the book is created: a prime, which takes 1 GiB of memory.
+/// Number of table slots when the book is created; a prime. The table takes 1 GiB of memory.
 const SLOTS: usize = 134_217_689;
 
 static BOOK: &[u8] = include_bytes!("book.bin");

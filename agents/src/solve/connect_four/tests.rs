@@ -62,7 +62,7 @@ fn score_matches_plain_alpha_beta() {
 }
 
 #[test]
-fn position_parsed_from_rows_matches_played_moves() {
+fn position_parsed_from_rows_equals_position_after_moves() {
     let mut rng = Stream::from_text("drawings");
     for ply in (0..30).cycle().take(300) {
         let Some((p, state)) = random(ply, &mut rng) else {
