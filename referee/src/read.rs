@@ -82,7 +82,8 @@ impl RecordLines {
 /// Reads the records of a file.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened. Lines that cannot be read later are listed as [`RejectedRecord`]s.
+/// Returns an error if the file cannot be opened. Once the file is open, lines that cannot be read or parsed are listed
+/// as [`RejectedRecord`]s instead.
 pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }

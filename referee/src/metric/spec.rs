@@ -88,7 +88,7 @@ pub struct ParamDef {
     pub doc: &'static str,
 }
 
-/// Argument text for an absent value.
+/// Argument that stands for an absent value.
 pub const NONE: &str = "none";
 
 impl ParamDef {

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// Points per unit of the inner scale: `400 / ln 10`.
+/// Points per unit of the internal scale: `400 / ln 10`.
 const POINTS: f64 = 173.717_792_761_247_4;
 
 /// System constant: limits the change of the volatility. The paper suggests 0.3 to 1.2.
@@ -29,7 +29,7 @@ pub struct GlickoSkill {
     pub rating: f64,
     /// Standard deviation of the rating, in points. An anchor has 0.
     pub deviation: f64,
-    /// Expected change of the strength per period, on the inner scale.
+    /// Expected change of the strength per period, on the internal scale.
     pub volatility: f64,
 }
 
@@ -39,15 +39,15 @@ impl GlickoSkill {
         GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
     }
 
-    /// Returns the skill after `periods` without a game: `phi* = sqrt(phi^2 + t sigma^2)`, with a deviation of at most
-    /// `most` points.
+    /// Returns the skill after `periods` without a game. The deviation grows to `sqrt(deviation^2 + periods *
+    /// volatility^2)` on the internal scale, but to at most `most` points.
     pub fn after_rest(self, periods: f64, most: f64) -> Self {
         let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
-    /// Returns the skill after these games, given as (opponent's skill before the update, score); the score is 1 for a
-    /// win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
+    /// Returns the skill after `games`. Each game is given as (opponent's skill before the update, score), where the
+    /// score is 1 for a win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
     pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {
