@@ -18,7 +18,7 @@ pub struct Answers {
     pub truncated: u64,
 }
 
-/// Share of all replies from which a verdict causes a warning.
+/// Minimum share of all replies at which a verdict causes a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {

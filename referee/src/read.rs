@@ -137,7 +137,7 @@ pub fn raw_lines<R: BufRead>(
                 Ok(_) => {}
                 Err(e) => {
                     over = true;
-                    return refuse(format!("read failed, the remaining lines are skipped: {e}"));
+                    return refuse(format!("read failed; the remaining lines are skipped: {e}"));
                 }
             }
             let mut text = match String::from_utf8(bytes) {

@@ -91,7 +91,7 @@ impl FromStr for Deals {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Deals::Paired, Deals::Once];
         let known = all.into_iter().find(|deals| deals.to_string() == text);
-        known.ok_or_else(|| format!("expected once or paired, got {text:?}"))
+        known.ok_or_else(|| format!("expected `once` or `paired`, got {text:?}"))
     }
 }
 

@@ -152,7 +152,7 @@ impl Replay<'_> {
         Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
-    /// Checks a move of the start: the moves before the first request, which no agent chose.
+    /// Checks a move of the start. The start consists of the moves before the first request, which no agent chose.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];

@@ -56,7 +56,7 @@ fn starts_may_contain_chance_and_joint_moves() {
 }
 
 #[test]
-fn error_for_an_unplayable_start_has_its_line() {
+fn error_for_an_unplayable_start_states_the_line() {
     let suite = |game: &str, lines: &str, more: &str| {
         let part = format!("game = \"{game}\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nblocks = 1\n{more}");
         Suite::parse(&text(&part, &[("s.jsonl", lines)]), &ludex_games::builtin()).map_err(|e| e.to_string())
