@@ -51,7 +51,7 @@ pub fn draw(kind: FigureKind, data: &Data, title: &str) -> String {
         (Kind::Hexbin, Data::Points(data)) => hexbin::draw(data, title),
         (Kind::Graph, Data::Arrows(data)) => graph::draw(data, title),
         (Kind::Strip, Data::Strip(data)) => strip::draw(data, title),
-        _ => svg::nothing(title, &format!("A figure of kind {kind} does not show these numbers.")),
+        _ => svg::nothing(title, &format!("A figure of kind {kind} cannot show these numbers.")),
     }
 }
 

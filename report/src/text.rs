@@ -2,7 +2,7 @@
 
 use crate::display;
 
-/// Formats a number with a true minus sign, never as `-0`; an en dash without a number.
+/// Formats a number with a true minus sign, never as `-0`. Formats a missing number as an en dash.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     match value.filter(|value| value.is_finite()) {
         Some(value) => display::number(value, digits).replace('-', "\u{2212}"),
@@ -10,8 +10,8 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     }
 }
 
-/// Replaces invisible characters in a name: marks of writing direction, line breaks and control characters become the
-/// replacement character.
+/// Replaces invisible characters in a name (direction marks, line breaks and control characters) with the replacement
+/// character.
 pub(crate) fn clean(name: &str) -> String {
     let hidden = |c: char| {
         c.is_control()

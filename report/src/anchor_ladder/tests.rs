@@ -34,7 +34,7 @@ fn every_bot_meets_all_bots_of_the_level_below() {
 }
 
 #[test]
-fn three_seat_unit_seats_one_bot_among_copies() {
+fn three_seat_unit_seats_one_bot_against_copies_of_the_other() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -77,7 +77,7 @@ fn score_counts_episodes_or_duplicate_units() {
 }
 
 #[test]
-fn rung_in_a_field_has_a_mean_return() {
+fn rungs_against_a_field_are_measured_by_mean_return() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
     // `x` gets 4 with f and 2 with g, and slightly more on every second seed; random 1 less.

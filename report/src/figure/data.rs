@@ -44,7 +44,7 @@ pub struct Grid {
     pub margin_rows: usize,
     /// Number of margin columns at the end.
     pub margin_columns: usize,
-    /// Highlighted number of each column.
+    /// Rule that selects the highlighted number of each column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
 }
@@ -82,7 +82,8 @@ impl Grid {
         *self.cells.get(row)?.get(column)?
     }
 
-    /// Returns the best and the second-best value of a column, by the grid's highlight; equal values share a rank.
+    /// Returns the best and the second-best value of a column, as ranked by the grid's `highlight`. Equal values share
+    /// a rank.
     pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
         let judged = self.columns.get(column).is_some_and(|column| !column.plain);
         let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };

@@ -12,8 +12,8 @@ use crate::text::{clean, number};
 const SHOWN: usize = 100;
 
 impl Data {
-    /// Returns the numbers as CSV (RFC 4180) with a header line. Numbers have full precision; missing numbers have no
-    /// line.
+    /// Returns the numbers as CSV (RFC 4180) with a header line. Numbers have full precision. Missing numbers are
+    /// omitted.
     pub fn to_csv(&self) -> String {
         let (head, rows) = self.rows();
         text(|out| {
@@ -54,7 +54,7 @@ impl Data {
         let body: String = rows.iter().take(SHOWN).map(row).collect();
         let rest = rows.len().saturating_sub(SHOWN);
         let more = if rest > 0 {
-            format!("<p class=\"soft\">{rest} more rows stand in the CSV.</p>\n")
+            format!("<p class=\"soft\">{rest} more rows are in the CSV file.</p>\n")
         } else {
             String::new()
         };
