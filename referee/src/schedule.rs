@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_of_a_pair_share_a_seed_with_swapped_seats() {
+    fn matches_of_a_pair_share_a_seed_and_swap_seats() {
         let plan = blocks(&[7, 9], 2, 5);
         let shown: Vec<_> = plan.iter().map(|p| (p.pair, p.turn, &p.seats[..])).collect();
         assert_eq!(shown, [(5, 0, &[7, 9][..]), (5, 1, &[9, 7]), (6, 0, &[7, 9]), (6, 1, &[9, 7])]);

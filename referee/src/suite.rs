@@ -341,7 +341,8 @@ impl Suite {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            SuiteError(format!("unknown suite {name:?}{}, or a path to a suite file", did_you_mean(name, &names)))
+            let hint = did_you_mean(name, &names);
+            SuiteError(format!("unknown suite {name:?}{hint}. A path to a suite file is also allowed"))
         })
     }
 

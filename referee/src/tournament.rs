@@ -180,7 +180,7 @@ impl Tournament {
             TournamentFormat::Swiss { rounds: 0 } => return bad("rounds: expected at least 1, got 0".into()),
             TournamentFormat::Swiss { .. } | TournamentFormat::Ladder if seats != 2 => {
                 let name = if format == TournamentFormat::Ladder { "ladder" } else { "swiss" };
-                return bad(format!("{name}: expected a game of 2 seats, got {seats}; round robins allow more"));
+                return bad(format!("{name}: expected a game of 2 seats, got {seats}; round robins allow more seats"));
             }
             _ => {}
         }

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_use_the_display_format() {
+    fn counts_and_durations_are_formatted_for_display() {
         assert_eq!([0, 999, 1000, 7_137_639].map(count), ["0", "999", "1,000", "7,137,639"]);
         assert_eq!([0.002, 0.04, 1.5].map(waited), ["7.2 seconds", "2.4 minutes", "1.5 hours"]);
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn distribution_is_unique_with_neutral_drift_and_uniform_in_a_cycle() {
+    fn alpha_rank_is_unique_under_neutral_drift_and_uniform_in_a_cycle() {
         // Strategies 0 and 1 do not beat each other; only neutral drift leads from one to the other.
         let payoffs = array![[1.0, 0.0], [0.0, 1.0]];
         assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");

@@ -114,7 +114,7 @@ mod tests {
 
     /// Uses the rounded intermediate values that the paper prints.
     #[test]
-    fn skill_matches_the_example_of_the_paper() {
+    fn skill_matches_the_example_in_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
         let after = skill(1500.0, 200.0).after_games(&games, 1.0);
         let near = |value: f64, printed: f64, within: f64| assert!((value - printed).abs() < within, "{after:?}");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn rest_increases_deviation_up_to_a_bound() {
+    fn inactivity_increases_deviation_up_to_a_limit() {
         let known = skill(1500.0, 50.0);
         let later = known.after_rest(100.0, 350.0);
         assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn batched_and_single_games_give_similar_ratings() {
+    fn updates_per_game_and_per_batch_give_similar_ratings() {
         let games: Vec<(GlickoSkill, f64)> =
             (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
         let whole = skill(1500.0, 350.0).after_games(&games, 0.0);

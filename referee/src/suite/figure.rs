@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
                 let mut text = |name: &str| match args.remove(name) {
                     None => Ok(None),
                     Some(toml::Value::String(text)) => Ok(Some(text)),
-                    Some(other) => Err(D::Error::custom(format!("{name}: expected a text, got {other}"))),
+                    Some(other) => Err(D::Error::custom(format!("{name}: expected text, got {other}"))),
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
                 let id =
@@ -326,7 +326,7 @@ impl Figure {
             return Err(format!("unknown kind {:?}{}", self.kind, did_you_mean(&self.kind, FigureKind::VARIANTS)));
         };
         if self.title.trim().is_empty() {
-            return Err("title: expected a text, got none".into());
+            return Err("title: expected text, got none".into());
         }
         if self.part.is_some() && !self.parts.is_empty() {
             return Err("part and parts exclude each other".into());

@@ -202,10 +202,12 @@ impl Replay<'_> {
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if policy.is_none() && !skipped {
-                return wrong(format!("expected a cause for the forced move of seat {seat}, got none"));
+                return wrong(format!(
+                    "expected refused attempts or a single legal move before the forced move of seat {seat}, got neither"
+                ));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
-                return wrong(format!("expected the default as the forced move of seat {seat}, got another move"));
+                return wrong(format!("expected the default move as the forced move of seat {seat}, got another move"));
             }
         } else if let Some((rule, _)) = ended
             && (m.action.is_some() || m.said.is_some())

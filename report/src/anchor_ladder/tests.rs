@@ -43,7 +43,7 @@ fn three_seat_unit_seats_one_bot_against_copies_of_the_other() {
 }
 
 #[test]
-fn four_seat_unit_seats_two_bots_of_each_kind() {
+fn four_seat_unit_seats_two_copies_of_each_bot() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];

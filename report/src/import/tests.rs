@@ -52,7 +52,7 @@ fn csv_and_json_give_equal_tables() {
     assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, expected an object, got 7");
     assert!(
         wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#)
-            .contains("row 1, column part: expected a text or a number, got [\"p\"]")
+            .contains("row 1, column part: expected text or a number, got [\"p\"]")
     );
     assert_eq!(ImportFormat::of_name("a/b.CSV"), Some(ImportFormat::Csv));
     assert_eq!(
@@ -147,7 +147,7 @@ fn unsupported_metric_lists_missing_columns() {
 
 /// Checks that all metrics in the list of supported metrics exist.
 #[test]
-fn tables_support_existing_metrics() {
+fn supported_metrics_exist() {
     for metric in metric_inputs::all() {
         assert!(METRICS.iter().any(|known| known.id == metric), "{metric}");
     }

@@ -45,7 +45,7 @@ fn invalid_figures_are_refused() {
         (GOOD.replace("\"score_rate\"", "{ id = \"score_rate\" }"), "expected metric = ID"),
         (GOOD.replace("\"score_rate\"", "3"), "expected a metric as text or as a table, got 3"),
         (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "unknown argument \"of\""),
-        (GOOD.replace("\"T\"", "\" \""), "title: expected a text, got none"),
+        (GOOD.replace("\"T\"", "\" \""), "title: expected text, got none"),
         (format!("{GOOD}highlight = \"worst\"\n"), "unknown variant `worst`"),
     ];
     for (text, why) in cases {

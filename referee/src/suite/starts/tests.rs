@@ -22,7 +22,7 @@ fn render(game: &str, excerpt: &Excerpt) -> String {
 }
 
 #[test]
-fn block_plays_its_start_with_swapped_seats() {
+fn matches_of_a_block_share_a_start_and_swap_seats() {
     let part = "game = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nmoves = 2\nblocks = 2";
     let lines = "{\"moves\": [4, \"o(0,0)\"]}\n\n{\"moves\": [0], \"about\": \"A corner\"}\n{}\n";
     let all = excerpts(part, lines);
