@@ -191,7 +191,7 @@ pub struct Rows<'a> {
     part: Option<usize>,
     agent: Option<usize>,
     opponent: Option<usize>,
-    /// Memoized results by key, shared by all rows with these matches.
+    /// Memoized results by key, shared by all [`Rows`] of the same matches.
     memo: Rc<RefCell<HashMap<String, Rc<dyn Any>>>>,
 }
 

@@ -91,7 +91,7 @@ pub struct TournamentSettings {
 /// Matches of a tournament on one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TournamentBlock {
-    /// Entrants that meet, in the order of their first meeting.
+    /// Entrants that meet, in the seat order of their first match.
     pub pairing: Vec<usize>,
     /// Number of the seed, unique in the tournament.
     pub index: u64,

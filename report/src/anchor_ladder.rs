@@ -33,7 +33,7 @@ struct Pairing {
 pub struct AnchorLadder {
     spec: Spec,
     unit: Unit,
-    /// Specs of the rungs in the ladder's order, followed by the specs of the field.
+    /// Specs of the rungs in the ladder's order, followed by the specs of the agents in the field.
     agents: Vec<String>,
     pairings: Vec<Pairing>,
     /// Seatings of the episodes on one seed; `true` marks the seats of the pairing's agent `a`.

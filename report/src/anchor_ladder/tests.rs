@@ -18,7 +18,8 @@ fn spec(game: &str, agents: &[(u32, u32, &str)]) -> Spec {
 
 const THREE: &[(u32, u32, &str)] = &[(0, 1, "random"), (1, 1, "x"), (1, 2, "y"), (2, 1, "z")];
 
-/// Returns `n` units of all pairings. `of` returns the returns of an episode by pairing, episode and unit.
+/// Returns `n` units of all pairings. `of` computes the returns of an episode from the pairing, the episode and the
+/// unit.
 fn units(ladder: &AnchorLadder, n: u64, of: impl Fn(usize, &Planned, u64) -> Vec<f64>) -> Vec<Vec<Returns>> {
     let unit = |k, u| ladder.plan(k, u).iter().map(|planned| of(k, planned, u)).collect();
     (0..ladder.pairings()).map(|k| (0..n).map(|u| unit(k, u)).collect()).collect()

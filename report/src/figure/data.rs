@@ -52,7 +52,8 @@ pub struct Grid {
 /// Column of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GridColumn {
-    /// Heading that spans neighboring columns with the same text; empty without a shared heading.
+    /// Shared heading above the names of columns. Neighboring columns with equal headings have one common heading.
+    /// Empty for a column without a shared heading.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
     pub name: String,

@@ -205,7 +205,7 @@ fn of_grid(grid: &Grid) -> String {
     tabular(&format!("l{}", "r".repeat(grid.columns.len())), &head, lines)
 }
 
-/// Renders a LaTeX table from lines of joined cells.
+/// Renders a LaTeX table. Each line contains the cells of a row, joined by `&`.
 fn tabular(columns: &str, head: &[String], lines: Vec<String>) -> String {
     let end = |line: &String| format!("{line} \\\\\n");
     let (head, body): (String, String) = (head.iter().map(end).collect(), lines.iter().map(end).collect());

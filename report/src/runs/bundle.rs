@@ -70,7 +70,7 @@ pub fn is_bundle(path: &Path) -> bool {
     read.is_ok() && head == [0x1f, 0x8b]
 }
 
-/// Reads all files of a folder unpacked from a bundle; empty without checksums.
+/// Reads all files of a folder into which a bundle was unpacked. Returns no files if the folder has no checksums.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be read.
