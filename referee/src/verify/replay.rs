@@ -203,7 +203,7 @@ impl Replay<'_> {
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if policy.is_none() && !skipped {
                 return wrong(format!(
-                    "expected the attempt limit or a single legal move before the forced move of seat {seat}, got neither"
+                    "expected the attempt limit or a single legal move before seat {seat}'s forced move, got neither"
                 ));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
