@@ -46,7 +46,7 @@ pub struct RatingOptions {
     pub seed: u64,
     /// Factor K of the sequential Elo rating.
     pub elo_k: f64,
-    /// Initial rating of the sequential Elo rating.
+    /// Initial value of the sequential Elo rating.
     pub elo_start: f64,
     /// True if unrated and flagged episodes count too.
     pub unrated: bool,

@@ -14,8 +14,8 @@ pub struct Alpha {
     pub population: u32,
 }
 
-/// Returns the probability that a single mutant takes over the population if its payoff is larger by `gain`: `(1 -
-/// e^-u) / (1 - e^(-m u))`, with `u = alpha * gain` and the population size `m`.
+/// Returns the probability that a single mutant takes over the population if its payoff is larger by `gain`:
+/// `(1 - e^-u) / (1 - e^(-m u))`, with `u = alpha * gain` and the population size `m`.
 fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     let (u, m) = (alpha * gain, f64::from(population.max(1)));
     if u.abs() < 1e-14 {

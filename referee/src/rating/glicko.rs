@@ -39,8 +39,8 @@ impl GlickoSkill {
         GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
     }
 
-    /// Returns the skill after `periods` without a game. The deviation grows to `sqrt(deviation^2 + periods *
-    /// volatility^2)` on the internal scale, but to at most `most` points.
+    /// Returns the skill after `periods` without a game. On the internal scale, the deviation grows to
+    /// `sqrt(deviation^2 + periods * volatility^2)`. The result is limited to `most` points.
     pub fn after_rest(self, periods: f64, most: f64) -> Self {
         let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }

@@ -84,8 +84,8 @@ pub(super) struct RandomMatch {
 }
 
 impl Converge {
-    /// Draws the matches between the candidates of `pairings`. `named` names the suite, its seed and the part, and
-    /// seeds the draw.
+    /// Draws the matches between the candidates of `pairings`. `named` identifies the suite, its seed and the
+    /// part, and seeds the draw.
     pub(super) fn new(stop: &Stop, scale: f64, pairings: &[Vec<usize>], turns: usize, named: &str) -> Converge {
         let stop = stop.scaled(scale);
         let mut all: Vec<usize> = pairings.iter().flatten().copied().collect();
