@@ -3,7 +3,8 @@
 use ludex_protocol::record::{MoveRecord, Notes};
 use serde::Serialize;
 
-/// Number of replies with each verdict. Each attempt at a move is one reply; its note `verdict` holds the verdict.
+/// Number of replies with each verdict. Each attempt at a move is one reply, and the attempt's note `verdict` holds the
+/// verdict on the reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answers {
     pub ok: u64,
@@ -17,7 +18,7 @@ pub struct Answers {
     pub truncated: u64,
 }
 
-/// Minimum share of a verdict, among all replies, for a warning.
+/// Minimum share of all replies at which a verdict causes a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {
@@ -70,7 +71,7 @@ impl Answers {
         ]
     }
 
-    /// Returns a line with a remedy for each verdict, except `ok`, that at least 5 % of all replies have.
+    /// Returns one line, with a remedy, for each verdict except `ok` that at least 5 % of all replies have.
     pub fn warnings(&self) -> Vec<String> {
         let total = self.total();
         let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;

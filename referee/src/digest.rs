@@ -13,7 +13,8 @@ pub fn rated_seed(secret: &[u8], index: u64) -> u64 {
     seed_under(secret, &index.to_string())
 }
 
-/// Returns the seed for a text label instead of an index.
+/// Returns the first 8 bytes, big-endian, of HMAC-SHA-256(secret, `place`). Unlike [`rated_seed`], takes any text as
+/// the label of the seed.
 pub(crate) fn seed_under(secret: &[u8], place: &str) -> u64 {
     // HMAC takes keys of any length: keys longer than a block are hashed first.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));

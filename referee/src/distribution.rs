@@ -2,7 +2,8 @@
 
 use crate::rating::table::Z95;
 
-/// Degrees of freedom above which the normal quantile replaces Student's: they agree to four decimals.
+/// Degrees of freedom above which the normal quantile replaces that of Student's distribution. The two quantiles then
+/// agree to four decimals.
 const LONG: u32 = 50_000;
 
 /// Returns the probability that a standard normal variable is below `x`, to about 15 digits after the decimal point.
@@ -54,7 +55,7 @@ pub fn student_95(freedom: u32) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the probability that Student's variable is at least as far from 0 as `t`.
+/// Returns the probability that a variable with Student's distribution is at least as far from 0 as `t`.
 ///
 /// # Panics
 /// If `freedom` is 0.
@@ -66,7 +67,8 @@ pub fn student_p(t: f64, freedom: u32) -> f64 {
     (1.0 - central_share(t.abs(), freedom)).max(0.0)
 }
 
-/// Returns the probability that Student's variable lies within `-t..t`: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+/// Returns the probability that a variable with Student's distribution lies within `-t..t`. Source: Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4.
 fn central_share(t: f64, freedom: u32) -> f64 {
     let theta = (t / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = theta.sin_cos();
@@ -83,8 +85,8 @@ fn central_share(t: f64, freedom: u32) -> f64 {
     if odd { (theta + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
 }
 
-/// Rounds `blocks` up to an integer of at least 2, because one block has no spread. Returns `None` unless all inputs of
-/// the formula, `parts`, are positive and finite.
+/// Rounds `blocks` up to an integer of at least 2, because a variance cannot be estimated from one block. Returns
+/// `None` unless all `parts`, the values that `blocks` was computed from, are positive and finite.
 pub fn round_up<const N: usize>(blocks: f64, parts: [f64; N]) -> Option<u64> {
     let positive = parts.iter().all(|part| part.is_finite() && *part > 0.0);
     // Tolerate rounding errors instead of adding a block.

@@ -217,7 +217,7 @@ impl Metric {
         })
     }
 
-    /// Computes the value with default arguments; `None` without data or if the value is not a number.
+    /// Computes the value with default arguments. Returns `None` without data, or if the value is not a number.
     pub fn usual(&self, rows: &Rows) -> Option<Measurement> {
         (self.of)(rows, &Args::new(self.params, &Default::default()).ok()?)?.number()
     }
@@ -242,7 +242,7 @@ impl MetricQuery {
     /// Parses a query from text.
     ///
     /// # Errors
-    /// As [`new`](Self::new) and [`MetricSpec::parse`].
+    /// Same as [`new`](Self::new) and [`MetricSpec::parse`].
     pub fn parse(text: &str) -> Result<MetricQuery, String> {
         MetricQuery::new(&MetricSpec::parse(text)?)
     }
@@ -273,7 +273,7 @@ impl MetricQuery {
         (self.metric.of)(rows, &self.args)
     }
 
-    /// Computes the value; `None` without data or if the value is not a number.
+    /// Computes the value. Returns `None` without data, or if the value is not a number.
     pub fn number(&self, rows: &Rows) -> Option<Measurement> {
         self.of(rows)?.number()
     }
@@ -335,7 +335,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
     }
 }
 
-/// Returns, for each player, the number of games that compare the player with a different player.
+/// Returns the number of games in which each player is compared with a different player.
 fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
@@ -347,8 +347,8 @@ fn count_games(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     met
 }
 
-/// Returns (agent, number) for each candidate, where the number is the value of the metric `of`, memoized. Candidates
-/// without data are omitted.
+/// Returns (agent, number) for each candidate with data. The number is the value of the metric `of`. The result is
+/// memoized.
 fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     rows.once(&format!("of candidates: {of}"), || {
         // Arguments that are metrics were checked when the query was created.
@@ -374,8 +374,8 @@ fn number(measure: Option<Measurement>) -> Option<Value> {
     measure.map(Value::Number)
 }
 
-/// Returns the mean with the normal-approximation interval `mean +- 1.96 s / sqrt(n)`, clipped to the given range.
-/// `None` without numbers; no interval for a single number.
+/// Returns the mean with the normal-approximation interval `mean +- 1.96 s / sqrt(n)`, clipped to the given range, for
+/// `n` numbers with the standard deviation `s`. `None` without numbers; no interval for a single number.
 fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measurement> {
     let (value, half) = (of.mean()?, of.half_width());
     let end = |half: Option<f64>| half.map(|half| (value + half).clamp(least.min(value), most.max(value)));

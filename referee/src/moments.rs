@@ -2,7 +2,7 @@
 
 use crate::rating::table::Z95;
 
-/// Count, sum and spread of numbers.
+/// Count, sum and variance of a list of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     n: u64,
@@ -40,8 +40,8 @@ impl Moments {
         (self.n > 0).then(|| self.sum / self.n as f64)
     }
 
-    /// Returns half the width of the mean's 95 % interval by the normal approximation: `1.96 s / sqrt(n)`, with
-    /// `s^2 = spread / (n - 1)`. `None` for fewer than two numbers.
+    /// Returns half the width of the 95 % interval of the mean: `1.96 s / sqrt(n)`, by the normal approximation. The
+    /// standard deviation `s` of the `n` numbers is `sqrt(spread / (n - 1))`. `None` for fewer than two numbers.
     pub fn half_width(&self) -> Option<f64> {
         let n = self.n as f64;
         (self.n > 1).then(|| Z95 * (self.spread / (n - 1.0) / n).sqrt())

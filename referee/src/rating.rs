@@ -21,7 +21,7 @@ pub mod trueskill;
 pub struct PlayedGame {
     /// Player index of each seat, from 0.
     pub seats: Vec<usize>,
-    /// Score of each seat. Only the order matters; equal scores are a draw.
+    /// Score of each seat. Scores are only compared with each other: the higher one wins, and equal scores are a draw.
     pub scores: Vec<f64>,
     /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
@@ -76,8 +76,8 @@ impl PlayedGame {
     }
 }
 
-/// Returns two numbers: the mean return per seat of the first side minus that of the second side, and the mean return
-/// of the first side. `seating[k]` is true if seat `k` belongs to the first side.
+/// Returns the lead and the mean return of the first side. The lead is the mean return per seat of the first side minus
+/// the mean return per seat of the second side. `seating[k]` is true if seat `k` belongs to the first side.
 pub fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     let mean = |who: bool| {
         let own = seating.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
@@ -87,7 +87,7 @@ pub fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
 }
 
 /// Converts a lead in returns to points: 1 for a positive lead (win), 1/2 for zero (draw), 0 for a negative lead
-/// (loss). A lead of at most 1e-9 in size counts as zero, to absorb rounding errors.
+/// (loss). A lead of at most 1e-9 in absolute value counts as zero, to absorb rounding errors.
 pub fn points(gain: f64) -> f64 {
     match gain {
         g if g > 1e-9 => 1.0,

@@ -82,7 +82,8 @@ impl RecordLines {
 /// Reads the records of a file.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened. Lines that cannot be read later are listed as [`RejectedRecord`]s.
+/// Returns an error if the file cannot be opened. Once the file is open, lines that cannot be read or parsed are listed
+/// as [`RejectedRecord`]s instead.
 pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
@@ -136,7 +137,7 @@ pub fn raw_lines<R: BufRead>(
                 Ok(_) => {}
                 Err(e) => {
                     over = true;
-                    return refuse(format!("read failed, the remaining lines are skipped: {e}"));
+                    return refuse(format!("read failed; the remaining lines are skipped: {e}"));
                 }
             }
             let mut text = match String::from_utf8(bytes) {

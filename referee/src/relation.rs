@@ -2,8 +2,8 @@
 
 use crate::distribution::student_p;
 
-/// Returns Pearson's correlation of pairs: `sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2)`. `None` without
-/// spread, or with fewer than two pairs.
+/// Returns Pearson's correlation of pairs: `sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2)`, with the means
+/// `mx` and `my`. `None` for fewer than two pairs, or if all x or all y are equal.
 pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (x, y) = (pairs.iter().map(|p| p.0).sum::<f64>() / n, pairs.iter().map(|p| p.1).sum::<f64>() / n);
@@ -12,8 +12,8 @@ pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     (pairs.len() > 1 && varies > 1e-18).then(|| (sum(&|p| (p.0 - x) * (p.1 - y)) / varies.sqrt()).clamp(-1.0, 1.0))
 }
 
-/// Returns Spearman's rank correlation: Pearson's of the ranks, equal numbers sharing the mean of their ranks (C.
-/// Spearman, *American Journal of Psychology* 15, 1904).
+/// Returns Spearman's rank correlation: Pearson's correlation of the ranks, where equal numbers share the mean of their
+/// ranks (C. Spearman, *American Journal of Psychology* 15, 1904).
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     pearson(&ranks(&x).into_iter().zip(ranks(&y)).collect::<Vec<_>>())
@@ -29,8 +29,9 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&own| rank(own)).collect()
 }
 
-/// Returns the two-sided probability of a correlation at least as strong between uncorrelated values, by Student's
-/// distribution with `n - 2` degrees of freedom: `t = r sqrt((n - 2) / (1 - r^2))`. `None` for fewer than three pairs.
+/// Returns the two-sided p value of the correlation `r` of `n` pairs: the probability of a correlation at least as
+/// strong if the values are uncorrelated. `r sqrt((n - 2) / (1 - r^2))` has Student's distribution with `n - 2` degrees
+/// of freedom. `None` for fewer than three pairs.
 pub fn correlation_p(r: f64, n: usize) -> Option<f64> {
     let freedom = u32::try_from(n.checked_sub(2)?).ok().filter(|freedom| *freedom > 0)?;
     let left = 1.0 - r * r;

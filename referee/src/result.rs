@@ -145,8 +145,8 @@ impl TokenUse {
     }
 }
 
-/// Cost of a seat in dollars, from the notes of moves and refused attempts: `usd` if the host measured it, `cost` if a
-/// remote agent reported it.
+/// Cost of a seat in dollars, from the notes of moves and refused attempts. The note `usd` holds a cost that the host
+/// measured, and `cost` a cost that a remote agent reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SeatCost {
     /// Number of moves with a cost in their notes.
@@ -223,8 +223,8 @@ impl GameResult {
         }
     }
 
-    /// Renames each agent to `NAME/ROLE`, and its spec likewise, in games whose teams have role names. The agents then
-    /// no longer match the ladder's constants, which hold for all roles together.
+    /// Appends the agent's role to the name and the spec of each agent, as `NAME/ROLE`, in games whose teams have role
+    /// names. The agents then no longer match the constants of the ladder, which do not distinguish roles.
     pub fn by_role(&mut self) {
         let roles = self.game.info().roles;
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {

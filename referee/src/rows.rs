@@ -18,8 +18,8 @@ use crate::outcome::is_competitive;
 use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
-/// Columns that metrics accept in place of a mark: the seat's return, the seat's points (1, 1/2 or 0), the match length
-/// in moves, and the seat's tokens. `turn`, the number of a move, is valid only as `x` of the metric `points`.
+/// Columns that metrics accept in place of a mark: the seat's `return`, `points` (1, 1/2 or 0) and `tokens`, and the
+/// `length` of the match in moves. `turn`, the number of a move, is valid only as `x` of the metric `points`.
 pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens", "turn"];
 
 /// Agent of a table.
@@ -38,7 +38,7 @@ pub struct RowPart {
     pub game: Option<GameRef>,
     /// True if a draw is the best possible result against the top level of the game's ladder.
     pub drawn: bool,
-    /// True if the seat with the higher return wins and is rated as winner, although each seat maximizes its own
+    /// True if the seat with the higher return wins and is rated as the winner, although each seat maximizes its own
     /// return.
     pub contest: bool,
     /// True if only matches in which a candidate is the first entrant (`a`) count for the candidate.
@@ -89,7 +89,7 @@ pub struct MetricMatch<'a> {
     pub first: usize,
     /// False if the match does not count: an illegal move ended it, and the plan schedules a replacement.
     pub valid: bool,
-    /// Score of each seat; only the order matters.
+    /// Score of each seat. Scores are only compared with each other.
     pub scores: Vec<f64>,
     /// Reason for the end of the match.
     pub reason: EndReason,
@@ -191,7 +191,7 @@ pub struct Rows<'a> {
     part: Option<usize>,
     agent: Option<usize>,
     opponent: Option<usize>,
-    /// Memoized results by key, shared by all rows with these matches.
+    /// Memoized results by key, shared by all [`Rows`] of the same matches.
     memo: Rc<RefCell<HashMap<String, Rc<dyn Any>>>>,
 }
 
@@ -466,8 +466,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the rating of the rung that `agent` is, by the rung's anchor spec (such as `anchor level=2`) or the spec of
-/// its bot. `random` has the rating of level 0.
+/// Returns the rating of a rung of the game's ladder; `None` if `agent` is not a rung. A rung is found by an anchor
+/// spec, such as `anchor level=2`, or by the spec of its bot. `random` has the rating of level 0.
 pub fn rung(spec: &Spec, agent: &str) -> Option<f64> {
     if agent == "random" {
         return Some(0.0);

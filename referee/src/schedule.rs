@@ -19,7 +19,7 @@ use crate::digest::{rated_seed, seed_under};
 pub struct Planned {
     /// Number of the block, from 0; with two seats a block is a pair. Matches of one block share a seed.
     pub pair: u64,
-    /// Rotation of the block, `0..seats`.
+    /// Index of the rotation in the block, `0..seats`.
     pub turn: usize,
     /// Entrant index on each seat.
     pub seats: Vec<usize>,
@@ -91,7 +91,7 @@ impl FromStr for Deals {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Deals::Paired, Deals::Once];
         let known = all.into_iter().find(|deals| deals.to_string() == text);
-        known.ok_or_else(|| format!("expected once or paired, got {text:?}"))
+        known.ok_or_else(|| format!("expected `once` or `paired`, got {text:?}"))
     }
 }
 
@@ -104,9 +104,9 @@ pub struct MatchSeeds {
 }
 
 impl MatchSeeds {
-    /// Creates the match seeds of `game` from the block seeds. A separate seed is derived from the block, the meeting
-    /// and the turn. If one agent plays blocks of the same number in several pairings, `meetings` must give these
-    /// pairings different numbers; a missing pairing has the number 0.
+    /// Creates the match seeds of `game` from the block seeds. Separate seeds are derived from the block, the meeting
+    /// and the turn. `meetings` holds the meeting number of each pairing, 0 by default. Pairings that share an agent
+    /// and a block number must have different meeting numbers.
     pub fn new(seeds: Seeds, deals: Deals, game: &GameRef, meetings: BTreeMap<Vec<usize>, u64>) -> Self {
         MatchSeeds { seeds, meetings: Some(meetings).filter(|_| deals == Deals::Once && !may_share_seed(game)) }
     }
@@ -136,8 +136,8 @@ pub enum PlanError {
     Bad(String),
 }
 
-/// Returns `blocks` blocks between the entrants `table`, numbered from `first`, with one rotation per seat. Rotation
-/// `t` puts `table[(k + t) mod n]` on seat `k`.
+/// Returns `blocks` blocks in which the entrants `table` meet, numbered from `first`, with one match for each rotation
+/// of the seats. Rotation `t` puts `table[(k + t) mod n]` on seat `k`, where `n` is the number of entrants.
 pub fn blocks(table: &[usize], blocks: u64, first: u64) -> Vec<Planned> {
     (first..first + blocks).flat_map(|pair| rotations(table, pair)).collect()
 }
@@ -153,7 +153,7 @@ pub(crate) fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Plan
 /// round and the seatings are drawn from `seed`. Equal arguments give equal plans.
 ///
 /// # Errors
-/// Returns an error for fewer entrants than seats, or for no seats.
+/// Returns an error for fewer entrants than seats, or if `seats` is 0.
 pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Result<Vec<Planned>, PlanError> {
     let tables = tables(entrants, seats)?;
     let mut plan = Vec::new();
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_of_a_pair_share_a_seed_with_swapped_seats() {
+    fn matches_of_a_pair_share_a_seed_and_swap_seats() {
         let plan = blocks(&[7, 9], 2, 5);
         let shown: Vec<_> = plan.iter().map(|p| (p.pair, p.turn, &p.seats[..])).collect();
         assert_eq!(shown, [(5, 0, &[7, 9][..]), (5, 1, &[9, 7]), (6, 0, &[7, 9]), (6, 1, &[9, 7])]);

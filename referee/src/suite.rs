@@ -48,7 +48,7 @@ pub const SUITES: &[(&str, &str)] = &[
 /// Ids of the figures that every report has.
 const RESERVED: [&str; 3] = ["overall", "leaderboard", "summaries"];
 
-/// Largest number of blocks, and of cycles, of a part.
+/// Maximum number of blocks of a part, and maximum number of cycles.
 const MOST: u64 = 100_000;
 
 /// Description of an error in a suite: the problem, its location and the remedy.
@@ -71,7 +71,7 @@ pub struct Suite {
     /// Seed from which match seeds are derived, together with the part and the block. Unused if a run has a secret.
     #[serde(default)]
     pub seed: u64,
-    /// Seeds of the matches of a block: shared or separate. A run may override this setting.
+    /// Sharing of seeds between the matches of a block. A run may override this setting.
     #[serde(default)]
     pub deals: Deals,
     /// Match policy, unless a part overrides it.
@@ -129,13 +129,13 @@ pub struct MatchPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged, expecting = "forfeit, random or default, or a table such as { tries = 2, then = \"default\" }")]
 pub enum After {
-    /// Consequence after the policy's general number of attempts (`tries`).
+    /// Consequence of the last refusal, after the number of attempts in [`MatchPolicy::tries`].
     Tries(IllegalPolicy),
-    /// Consequence after a separate number of attempts.
+    /// Consequence of the last refusal, after a separate number of attempts.
     Own(OwnTries),
 }
 
-/// Number of attempts, and the consequence of the last refusal.
+/// Separate number of attempts, and the consequence of the last refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTries {
@@ -204,8 +204,9 @@ pub enum OnTimeout {
     Forfeit,
 }
 
-/// Policy for a match in which the suite's own opponent failed: by a missing reply, by a timeout, or by an illegal move
-/// unless the opponent is a language model. The result of such a match does not measure the candidate.
+/// Policy for a match in which the suite's own opponent failed. A missing reply and a timeout are failures. An illegal
+/// move is a failure unless the opponent is a language model. The result of a failed match does not measure the
+/// candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpponentFault {
@@ -250,7 +251,8 @@ pub struct PartSpec {
     /// If false, the opponent is a separate agent.
     #[serde(default, rename = "self", skip_serializing_if = "std::ops::Not::not")]
     pub itself: bool,
-    /// Game parameters that vary inside a block. Each value adds one match per seating on the same seed as the block.
+    /// Game parameters that vary inside a block. For each value, the block has one match per seating, on the seed of
+    /// the block.
     #[serde(default, skip_serializing_if = "Sweep::is_empty")]
     pub sweep: Sweep,
     /// Number of blocks (matches on one seed) for each pairing; with `climb` and `bisect`, for each level.
@@ -262,16 +264,15 @@ pub struct PartSpec {
     /// Number of blocks at level 0 of a ladder, where fewer blocks are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
-    /// Seatings of a block, one text per match and one letter per seat: `a` is the candidate (the first entrant of a
-    /// pairing) and `b` its opponent. Letters up to `h` allow more entrants: only candidates, or with `against` the
-    /// candidate and opponents. Default: each side takes each seat once.
+    /// Seatings of a block, with one text per match and one letter per seat. `a` is the candidate (the first entrant of
+    /// a pairing), and `b` is the opponent. With the letters `c` to `h`, more than two entrants meet: several
+    /// candidates, or with `against` one candidate and several opponents. Default: each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
     /// Source of the seatings: the field `tables`, all permutations of the entrants, or a random draw.
     #[serde(default, skip_serializing_if = "Seats::is_default")]
     pub seats: Seats,
-    /// Order of the matches: all seatings on one seed before the next seed, all seeds for one seating before the next
-    /// seating, or random.
+    /// Order of the matches: block by block, seating by seating, or random.
     #[serde(default)]
     pub order: Order,
     /// Number of cycles of a round robin. Each cycle has separate seeds.
@@ -283,7 +284,7 @@ pub struct PartSpec {
     /// Number of the candidate's decisions after which a match is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
-    /// Phases whose replies are cached by game, seat and view, and reused in later matches.
+    /// Phases whose replies are cached by game, seat and view. Later matches reuse the cached replies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once: Vec<String>,
     /// True if a draw is the best possible result against the top level; progress then counts draws.
@@ -340,15 +341,16 @@ impl Suite {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            SuiteError(format!("unknown suite {name:?}{}, or a path to a suite file", did_you_mean(name, &names)))
+            let hint = did_you_mean(name, &names);
+            SuiteError(format!("unknown suite {name:?}{hint}. A path to a suite file is also allowed"))
         })
     }
 
     /// Parses a suite, and checks everything that does not depend on the agents.
     ///
     /// # Errors
-    /// Returns an error if the text is not a suite (with the line), or if a game, a table or a metric is invalid (with
-    /// the part).
+    /// Returns an error with the line if the text is not a suite, or an error with the part if a game, a table or a
+    /// metric is invalid.
     pub fn parse(text: &str, games: &Games) -> Result<Suite, SuiteError> {
         let wrong = |e: toml::de::Error| SuiteError(e.to_string().trim_end().to_owned());
         let mut suite: Suite = toml::from_str(text).map_err(wrong)?;
@@ -399,7 +401,8 @@ impl Suite {
         Ok(())
     }
 
-    /// Returns the name of each group of parts with the ids of its parts, in the order of the suite.
+    /// Returns the groups of parts in the order of the suite. Each group is given as its name with the ids of its
+    /// parts.
     pub fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for part in &self.parts {
@@ -427,7 +430,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Removes all parts except these; with an empty list, no part is removed.
+    /// Removes all parts that `only` does not list. An empty list keeps all parts.
     ///
     /// # Errors
     /// Returns an error for a part that the suite does not have.
@@ -442,7 +445,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Returns the digest of the suite's text: hex SHA-256, shortened.
+    /// Returns the digest of the suite's text: the first 16 digits of the SHA-256 in hex.
     pub fn digest(text: &str) -> String {
         hex::encode(&Sha256::digest(text)[..8])
     }
@@ -497,7 +500,7 @@ impl PartSpec {
     /// Loads the part's game.
     ///
     /// # Errors
-    /// As [`Games::load`].
+    /// Same as [`Games::load`].
     pub fn load(&self, games: &Games) -> Result<GameRef, String> {
         games.load(&self.game).map_err(|e| e.to_string())
     }

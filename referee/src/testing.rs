@@ -19,7 +19,7 @@ pub fn verify(record: Record) -> VerifiedRecord {
     Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap()
 }
 
-/// Returns a refused attempt with this action id and the refusal code for illegal actions.
+/// Returns an attempt with this action id that was refused as an illegal action.
 pub fn refused_move(action: i64) -> RefusedMove {
     RefusedMove {
         action: Some(action),

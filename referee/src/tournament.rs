@@ -42,9 +42,9 @@ pub use standings::Standing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TournamentFormat {
-    /// One match for each pair.
+    /// One match for each pair of entrants.
     RoundRobin,
-    /// One block for each pair: two matches on one seed with the seats swapped.
+    /// One block for each pair of entrants: two matches on one seed with the seats swapped.
     DoubleRoundRobin,
     /// Rounds between entrants with equal points.
     Swiss { rounds: u64 },
@@ -53,9 +53,9 @@ pub enum TournamentFormat {
 }
 
 impl TournamentFormat {
-    /// Returns a swiss format with the usual number of rounds: ceil(log2 n) rounds, after which at most one entrant has
-    /// won every round, plus two rounds to rank the following places. The number of rounds is limited so that every
-    /// entrant can meet a new opponent in each.
+    /// Returns a swiss format with the usual number of rounds. After ceil(log2 n) rounds, at most one entrant has won
+    /// every round; two more rounds rank the other entrants. The number of rounds is limited so that every entrant can
+    /// meet a new opponent in each round.
     pub fn swiss(entrants: usize) -> Self {
         let enough = u64::from(entrants.max(2).next_power_of_two().ilog2()) + 2;
         let most = (entrants as u64 + entrants as u64 % 2).saturating_sub(1);
@@ -84,14 +84,14 @@ pub struct TournamentSettings {
     pub blocks: u64,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Number of matches that an entrant's own failures must end to disqualify it; 0: never.
+    /// Number of matches ended by an entrant's own failures after which the entrant is disqualified; 0: never.
     pub strikes: u64,
 }
 
 /// Matches of a tournament on one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TournamentBlock {
-    /// Entrants that meet, in the order of their first meeting.
+    /// Entrants that meet, in the seat order of their first match.
     pub pairing: Vec<usize>,
     /// Number of the seed, unique in the tournament.
     pub index: u64,
@@ -143,7 +143,7 @@ impl TournamentResults {
         self.finished.insert((finished.index, finished.pairing.clone()), finished);
     }
 
-    /// Excludes an entrant and stores the reason. Call this before the first match.
+    /// Excludes an entrant and stores the reason. Must be called before the first match.
     pub fn leave_out(&mut self, entrant: usize, why: impl Into<String>) {
         self.out.insert(entrant, why.into());
     }
@@ -166,8 +166,8 @@ impl Tournament {
     /// Creates a tournament.
     ///
     /// # Errors
-    /// Returns an error with the valid range for fewer entrants than seats, fewer than two seats, no blocks or no
-    /// rounds. Swiss and ladder formats require a game of two seats.
+    /// Returns an error, which states the valid range, for fewer entrants than seats, fewer than two seats, no blocks
+    /// or no rounds. Also returns an error for a swiss or ladder format in a game of more than two seats.
     pub fn new(settings: TournamentSettings) -> Result<Self, PlanError> {
         let TournamentSettings { entrants, seats, format, blocks, seed, .. } = settings;
         let bad = |why: String| Err(PlanError::Bad(why));
@@ -180,7 +180,7 @@ impl Tournament {
             TournamentFormat::Swiss { rounds: 0 } => return bad("rounds: expected at least 1, got 0".into()),
             TournamentFormat::Swiss { .. } | TournamentFormat::Ladder if seats != 2 => {
                 let name = if format == TournamentFormat::Ladder { "ladder" } else { "swiss" };
-                return bad(format!("{name}: expected a game of 2 seats, got {seats}; round robins allow more"));
+                return bad(format!("{name}: expected a game of 2 seats, got {seats}; round robins allow more seats"));
             }
             _ => {}
         }
@@ -284,7 +284,7 @@ impl Tournament {
 
     /// Returns true if `a` has the first seat in its first match against `b`. The entrants form a circle by their drawn
     /// numbers; if their number is even, one place of the circle is empty. Each entrant has the first seat against the
-    /// half of the circle that follows it.
+    /// entrants in the half of the circle after its own place.
     fn is_first(&self, a: usize, b: usize) -> bool {
         let circle = self.settings.entrants | 1;
         (self.drawn[b] + circle - self.drawn[a]) % circle <= circle / 2

@@ -189,7 +189,7 @@ impl Verifier {
     /// [`RecordParts`], but is several times faster for most records.
     ///
     /// # Errors
-    /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
+    /// Same as [`verify`](Self::verify). The error for a line that is not a record has the kind [`FaultKind::Damaged`].
     pub fn verify_line(&self, line: &str, source: Source) -> Result<VerifiedRecord, RecordFault> {
         match read_line(line, Keep::All) {
             Some(line) => self.verify_read(line, source),
@@ -211,7 +211,7 @@ impl Verifier {
     }
 
     /// Runs the checks in the order that [`verify`](Self::verify) documents. `named` returns the record's `at_fault`,
-    /// and `digest` the digest of the record's text.
+    /// and `digest` returns the digest of the record's text.
     fn check(
         &self,
         record: Record,

@@ -33,14 +33,14 @@ struct Pairing {
 pub struct AnchorLadder {
     spec: Spec,
     unit: Unit,
-    /// Specs of the rungs in the ladder's order, followed by the specs of the field.
+    /// Specs of the rungs in the ladder's order, followed by the specs of the agents in the field.
     agents: Vec<String>,
     pairings: Vec<Pairing>,
     /// Seatings of the episodes on one seed; `true` marks the seats of the pairing's agent `a`.
     tables: Vec<Vec<bool>>,
 }
 
-/// Returns the seating of alternating sides on four seats.
+/// Returns the seating of two sides that alternate on four seats. If `first` is true, side `a` has the first seat.
 const fn two_and_two(first: bool) -> [bool; 4] {
     [first, !first, first, !first]
 }
@@ -102,7 +102,8 @@ impl AnchorLadder {
         self.seeds() as usize * self.tables.len()
     }
 
-    /// Returns the episodes of a unit of a pairing. Blocks are numbered by seed, equally for all pairings.
+    /// Returns the episodes of a unit of a pairing. The block number of an episode is the number of its seed, so that
+    /// all pairings have the same block numbers.
     pub fn plan(&self, pairing: usize, unit: u64) -> Vec<Planned> {
         let Pairing { a, b } = self.pairings[pairing];
         let seeds = unit * self.seeds()..(unit + 1) * self.seeds();
@@ -115,11 +116,11 @@ impl AnchorLadder {
         seeds.flat_map(of).collect()
     }
 
-    /// Computes the rungs, and the share of draws between equals, from the units of each pairing. All pairings must
-    /// have the same number of units.
+    /// Computes the row of each rung, and the share of draws between agents of equal strength, from the units of each
+    /// pairing. All pairings must have the same number of units.
     ///
     /// # Panics
-    /// If a unit does not have the returns of the planned episodes.
+    /// If a unit lacks the returns of a planned episode.
     pub fn measure(&self, units: &[Vec<Returns>]) -> (Vec<AnchorRow>, f64) {
         let rungs = self.spec.anchors.len();
         let found: Vec<Option<Interval>> = match self.unit {
@@ -168,7 +169,7 @@ impl AnchorLadder {
     }
 
     /// Returns the rating and interval of each rung, where `random` has the rating 0, and the share of draws between
-    /// equals. Ratings are absent without duels.
+    /// agents of equal strength. For a ladder with a field, whose agents are not compared by duels, ratings are absent.
     fn ratings(&self, units: &[Vec<Returns>]) -> (Vec<[Option<f64>; 3]>, f64) {
         let rungs = self.spec.anchors.len();
         if let Unit::Field(_) = self.unit {
@@ -200,8 +201,9 @@ impl AnchorLadder {
         (ratings.players.into_iter().map(ends).collect(), ratings.draws)
     }
 
-    /// Returns a message for each rung that is too close to the level below or too far from it. A score must be in
-    /// [`WANTED`] (the highest level may score more), and a mean return must be clearly better.
+    /// Returns a message for each rung that is too close to the level below, or too far above it. A score must be in
+    /// [`WANTED`], but the score of the highest level may be higher. The interval of a mean return must lie above the
+    /// intervals of the level below.
     pub fn strays(&self, rows: &[AnchorRow]) -> Vec<String> {
         let top = rows.iter().map(|r| r.anchor.level).max().unwrap_or(0);
         let mut out = Vec::new();
@@ -218,7 +220,9 @@ impl AnchorLadder {
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {
                 let [least, most] = WANTED;
-                out.push(format!("{who}: expected score {least} to {most} against the level below, got {value:.3}"));
+                out.push(format!(
+                    "{who}: expected a score of {least} to {most} against the level below, got {value:.3}"
+                ));
             }
         }
         out

@@ -55,7 +55,7 @@ pub struct ComparedMatch {
     pub payoff: f64,
 }
 
-/// Wins by pair: only scores of 1 are wins.
+/// Result of McNemar's test. Only a score of 1 counts as a win.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct McNemar {
     /// Pairs won by both agents.
@@ -66,7 +66,7 @@ pub struct McNemar {
     pub second: u64,
     /// Pairs won by neither agent.
     pub neither: u64,
-    /// Exact two-sided probability of an equally or more uneven split between agents of equal strength.
+    /// Two-sided exact p value: the probability of an equally or more uneven split if both agents have equal strength.
     pub p: f64,
 }
 
@@ -88,16 +88,16 @@ pub struct ComparisonRow {
     pub payoff: Option<Difference>,
     /// McNemar's test over pairs with scores.
     pub mcnemar: Option<McNemar>,
-    /// Probability of an equal or larger difference between equal agents: McNemar's `p`, or the `p` of the returns in
-    /// games without scores.
+    /// Probability of an equal or larger difference if both agents have equal strength: McNemar's `p`, or the `p` of
+    /// the returns in games without scores.
     pub p: Option<f64>,
     /// Value of `p` after correction for the number of games; absent in the row for all games.
     pub holm: Option<f64>,
-    /// Number of blocks that detect a difference of [`power::REPORTED`] points; absent in games without scores.
+    /// Number of blocks needed to detect a difference of [`power::REPORTED`] points; absent in games without scores.
     pub needed: Option<u64>,
 }
 
-/// Mean difference, with an interval if there is one.
+/// Mean difference with its interval, if the interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub value: f64,
@@ -117,9 +117,9 @@ pub struct Difference {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoInterval {
-    /// Only one block: a spread between blocks takes at least two.
+    /// Only one block, from which a variance cannot be estimated.
     OneBlock,
-    /// Equal blocks: a sample without spread does not prove zero variance.
+    /// No differences between blocks. The true variance may still be greater than zero.
     NoSpread,
 }
 
@@ -235,7 +235,8 @@ fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     Some(Difference { value, low: Some(low), high: Some(high), p: Some(p), why: None })
 }
 
-/// Returns the number of blocks that detect a difference of [`power::REPORTED`] points between nearly equal agents.
+/// Returns the number of blocks needed to detect a difference of [`power::REPORTED`] points between agents of nearly
+/// equal strength.
 fn needed(mean: Mean, pairs: usize) -> Option<u64> {
     let blocks = mean.blocks as f64;
     // Scores of independent matches have a variance of at most 1/4 each, and a block is the mean of its pairs.
@@ -258,7 +259,7 @@ pub fn holm(all: &[f64]) -> Vec<f64> {
 }
 
 /// Returns Pearson's correlation of the mean scores of two agents over blocks that both agents played with equal
-/// settings. `None` with fewer than three blocks, or without spread.
+/// settings. `None` for fewer than three blocks, or if an agent has equal scores in all blocks.
 pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<f64> {
     let means = |sides: &[ComparedMatch]| {
         let mut blocks: BTreeMap<(String, String, u64), (f64, f64)> = BTreeMap::new();
@@ -284,7 +285,8 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Returns the 95 % interval of Student's distribution; `None` without spread between blocks.
+    /// Returns the 95 % interval by Student's distribution; `None` if there are fewer than two blocks, or if all blocks
+    /// have equal means.
     pub fn interval(&self) -> Option<Interval> {
         if self.error <= 0.0 || self.blocks < 2 {
             return None;

@@ -15,7 +15,7 @@ pub fn points(x: f64) -> String {
     number(x, if x.fract() == 0.0 { 0 } else { 3 })
 }
 
-/// Formats a number with this many decimals; zero has no minus sign.
+/// Formats a number with `digits` decimals. Zero has no minus sign.
 pub fn number(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
     // -0.00 is 0.00.

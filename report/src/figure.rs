@@ -51,7 +51,7 @@ pub fn draw(kind: FigureKind, data: &Data, title: &str) -> String {
         (Kind::Hexbin, Data::Points(data)) => hexbin::draw(data, title),
         (Kind::Graph, Data::Arrows(data)) => graph::draw(data, title),
         (Kind::Strip, Data::Strip(data)) => strip::draw(data, title),
-        _ => svg::nothing(title, &format!("A figure of kind {kind} does not show these numbers.")),
+        _ => svg::nothing(title, &format!("A figure of kind {kind} cannot show these numbers.")),
     }
 }
 
@@ -112,7 +112,7 @@ impl RenderedFigure {
 const PLAIN: &str = ":root { --paper: #fcfcfa; --ink: #1d2126; --soft: #5c6570; --line: #dcdfe3; --row: #f3f4f2; }\n\
     @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e8ea; --soft: #9aa4af; --line: #333941; --row: #1c2025; } }\n";
 
-/// Embeds the style in a drawing, so that a file can hold it alone.
+/// Embeds the style in a drawing, so that the drawing can be stored as a separate file.
 fn alone(svg: &str) -> String {
     let named = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
     named.replacen(">\n", &format!(">\n<style>\n{PLAIN}svg {{ background: var(--paper); }}\n{STYLE}</style>\n"), 1)

@@ -103,7 +103,7 @@ impl ImportedMatch {
 
 impl Import {
     /// Parses a table. With `directed`, results of A against B and results of B against A are different matches.
-    /// Otherwise they are the same matches, which must agree and count once.
+    /// Otherwise both are results of the same matches: they must agree, and count once.
     ///
     /// # Errors
     /// Returns an error for the first invalid value, with its row and column.

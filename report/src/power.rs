@@ -50,29 +50,30 @@ pub const ALPHA: f64 = 0.05;
 pub const POWER: f64 = 0.8;
 /// Minimum number of blocks of each agent before a run may stop because of a narrow interval.
 pub const FIRST_LOOK: usize = 8;
-/// Rating points for a score of 1, near equality: `1600 / ln 10`.
+/// Rating difference per unit of score between agents of nearly equal strength: `1600 / ln 10`.
 pub const POINTS_OF_SCORE: f64 = 1600.0 / std::f64::consts::LN_10;
 
-/// Returns the number of blocks for a 95 % interval of the half width `wanted`. `None` unless both arguments are
-/// positive.
+/// Returns the number of blocks needed for a 95 % interval with the half width `wanted`. `None` unless both arguments
+/// are positive.
 pub fn blocks_for_width(deviation: f64, wanted: f64) -> Option<u64> {
     round_up((Z95 * deviation / wanted).powi(2), [deviation, wanted])
 }
 
-/// Returns the blocks that detect a difference of `difference` points with the probability `power`, by a two-sided test
-/// at the level [`ALPHA`]. `None` unless the deviation and the difference are positive and the power is above
-/// `ALPHA / 2` and below 1.
+/// Returns the number of blocks needed to detect a difference of `difference` points with the probability `power`, by a
+/// two-sided test at the level [`ALPHA`]. `None` unless the deviation and the difference are positive, and the power is
+/// above `ALPHA / 2` and below 1.
 pub fn blocks_for_difference(deviation: f64, difference: f64, power: f64) -> Option<u64> {
     let reach = quantile(1.0 - ALPHA / 2.0)? + quantile(power)?;
     round_up((reach * deviation / difference).powi(2), [deviation, difference, reach])
 }
 
-/// Returns the deviation of a block if `blocks` blocks gave a 95 % interval of this half width.
+/// Returns the standard deviation of a block, given the half width of the 95 % interval that was computed from `blocks`
+/// blocks.
 pub fn deviation_of(half_width: f64, blocks: usize) -> f64 {
     half_width * (blocks as f64).sqrt() / Z95
 }
 
-/// Returns the deviation of the difference between two agents in a block.
+/// Returns the standard deviation of the difference between two agents in a block.
 pub fn deviation_of_difference(first: f64, second: f64, correlation: f64) -> f64 {
     (first * first + second * second - 2.0 * correlation * first * second).max(0.0).sqrt()
 }
@@ -92,8 +93,8 @@ impl Amount {
     }
 }
 
-/// Amounts for three designs that compare two agents. Each agent plays the whole amount; in direct matches, both agents
-/// play the same matches.
+/// Amounts for three designs that compare two agents. Each agent plays the whole amount. In direct matches, both agents
+/// play in each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Designs {
     /// Direct matches between the agents.
@@ -104,12 +105,12 @@ pub struct Designs {
     pub unpaired: Amount,
 }
 
-/// Largest correlation that a plan assumes. With a full correlation, no blocks at all would be needed.
+/// Maximum correlation that a plan assumes. With a correlation of 1, the formula would give no blocks at all.
 const MOST_ALIKE: f64 = 0.9;
 
-/// Returns the amounts that detect a difference of `points` between two agents. `deviation` and `matches` describe one
-/// block of an agent, and `correlation` is that of the agents' scores in common blocks. `None` as for
-/// [`blocks_for_difference`].
+/// Returns the amounts needed to detect a difference of `points` between two agents. `deviation` and `matches` describe
+/// one block of an agent. `correlation` is the correlation of the agents' scores in common blocks. Returns `None` in
+/// the same cases as [`blocks_for_difference`].
 pub fn designs(deviation: f64, matches: f64, correlation: f64, points: f64, power: f64) -> Option<Designs> {
     let of = |deviation| Some(Amount::new(blocks_for_difference(deviation, points, power)?, matches));
     let both = |correlation| deviation_of_difference(deviation, deviation, correlation);
@@ -119,11 +120,11 @@ pub fn designs(deviation: f64, matches: f64, correlation: f64, points: f64, powe
 /// Assumptions about a game's blocks before the first match.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prior {
-    /// Matches of a block: one for each seat that an agent can have.
+    /// Number of matches in a block: one for each seat that an agent can have.
     pub matches: u32,
-    /// Share of draws between equals.
+    /// Share of draws between agents of equal strength.
     pub draws: f64,
-    /// Deviation of a block, in points.
+    /// Standard deviation of a block's score, in rating points.
     pub deviation: f64,
 }
 
@@ -135,7 +136,7 @@ pub fn prior(game: &dyn DynGame) -> Option<Prior> {
     is_competitive(game).then_some(Prior { matches: spec.players, draws, deviation })
 }
 
-/// Returns the half width, in points, that decides if a run may stop. `error` is
+/// Returns the half width of the rating interval, in points, which decides if a run may stop. `error` is
 /// [`Rating::error`](ludex_referee::rating::anchored::Rating::error). `None` before the first check.
 pub fn stopping_width(error: f64, blocks: usize) -> Option<f64> {
     (blocks >= FIRST_LOOK).then(|| student_95(blocks as u32 - 1) * error)

@@ -29,7 +29,7 @@ pub trait RunSchedule: Sync {
     fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
     /// Returns the part of a match and the match's position in its block, by [key](ludex_referee::suite::plan::key).
     fn find(&self, key: &str) -> Option<(usize, usize)>;
-    /// Returns how often a match of a part is repeated after an infrastructure failure.
+    /// Returns the maximum number of times that a match of a part is repeated after infrastructure failures.
     fn rematches(&self, part: usize) -> u32;
 }
 

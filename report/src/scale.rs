@@ -26,11 +26,11 @@ use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, run
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Half width, in points, for which reports state the needed blocks.
+/// Half width, in points, for which reports state the number of blocks needed.
 pub const REPORTED: f64 = 30.0;
 
-/// Returns the number of blocks for the half width `wanted`, if `blocks` blocks gave `half_width`. `None` unless all
-/// arguments are positive.
+/// Returns the number of blocks needed for the half width `wanted`, given the half width that was computed from
+/// `blocks` blocks. `None` unless all arguments are positive.
 pub fn blocks_like(half_width: f64, blocks: usize, wanted: f64) -> Option<u64> {
     round_up(blocks as f64 * (half_width / wanted).powi(2), [half_width, blocks as f64, wanted])
 }
@@ -44,9 +44,9 @@ pub struct RatingOptions {
     pub resamples: usize,
     /// Seed of the resampling.
     pub seed: u64,
-    /// K of the sequential Elo.
+    /// Factor K of the sequential Elo rating.
     pub elo_k: f64,
-    /// Initial rating of the sequential Elo.
+    /// Initial value of the sequential Elo rating.
     pub elo_start: f64,
     /// True if unrated and flagged episodes count too.
     pub unrated: bool,
@@ -94,7 +94,7 @@ pub struct Scale {
     pub games: usize,
     /// Number of blocks of episodes on one seed; an episode without a block is its own block.
     pub blocks: usize,
-    /// Share of draws between equals: a constant of the ladder.
+    /// Share of draws between agents of equal strength, which is a constant of the ladder.
     pub draws: f64,
     /// Constant ratings, by agent; agents without games are omitted.
     pub constants: BTreeMap<String, f64>,
@@ -121,7 +121,7 @@ pub struct AgentRow {
     /// Name of the agent. If several agents share a name, it is followed by the spec or `remote`.
     pub name: String,
     pub kind: AgentKind,
-    /// Rating to quote, in Elo points; absent in non-competitive games ([`is_competitive`]).
+    /// Main rating, in Elo points; absent in non-competitive games ([`is_competitive`]).
     pub rating: Option<f64>,
     /// Lower end of the 95 % interval.
     pub low: Option<f64>,
@@ -190,8 +190,8 @@ pub fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<A
     all
 }
 
-/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part,
-/// ascending. Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
+/// Rates all records that count ([`RatingOptions::discards`]): returns one scale for each game string, rules hash and
+/// part, sorted in this order. Takes [`GameResult`]s or [`VerifiedRecord`](ludex_referee::VerifiedRecord)s.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();
@@ -339,8 +339,8 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// Returns the constants of a game. They are the rungs of its ladder that the server ran, found by anchor spec or by
-/// the spec of the rung's bot, and `random`, which has the rating of level 0.
+/// Returns the constants of a game. Constants are the rungs of the ladder that the server ran, and `random`, with the
+/// rating of level 0. Rungs are found by anchor spec or by the spec of their bot.
 fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
     // `random` matches by name or spec; rungs match by spec only.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
@@ -368,7 +368,7 @@ fn constants(
     out
 }
 
-/// Returns the name `game@rules/digest`. The digest is that of the ladder, or of the constants that replace the ladder.
+/// Returns the name `game@rules/digest`, with the digest of the ladder, or of the constants that replace the ladder.
 fn name(spec: &Spec, options: &RatingOptions) -> String {
     let Some(given) = &options.fixed else {
         return anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);

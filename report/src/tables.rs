@@ -22,11 +22,11 @@ use crate::runs::episode::episode_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnKind {
-    /// Text; documents are JSON text.
+    /// Text, including JSON documents as text.
     Text,
-    /// Whole numbers of 64 bits with sign.
+    /// Signed 64-bit integers.
     Integer,
-    /// Floating-point numbers of 64 bits.
+    /// 64-bit floating-point numbers.
     Number,
     Flag,
 }

@@ -2,7 +2,7 @@
 
 use crate::display;
 
-/// Formats a number with a true minus sign, never as `-0`; an en dash without a number.
+/// Formats a number with a true minus sign, never as `-0`. Formats a missing number as an en dash.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     match value.filter(|value| value.is_finite()) {
         Some(value) => display::number(value, digits).replace('-', "\u{2212}"),
@@ -10,8 +10,8 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     }
 }
 
-/// Replaces invisible characters in a name: marks of writing direction, line breaks and control characters become the
-/// replacement character.
+/// Replaces invisible characters in a name (direction marks, line breaks and control characters) with the replacement
+/// character.
 pub(crate) fn clean(name: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_use_the_display_format() {
+    fn counts_and_durations_are_formatted_for_display() {
         assert_eq!([0, 999, 1000, 7_137_639].map(count), ["0", "999", "1,000", "7,137,639"]);
         assert_eq!([0.002, 0.04, 1.5].map(waited), ["7.2 seconds", "2.4 minutes", "1.5 hours"]);
     }

@@ -22,9 +22,9 @@ pub struct Transcript {
     pub game: String,
     /// Position of the match in the run; `None` if the episode name does not contain one.
     pub place: Option<String>,
-    /// Seats as texts: the seat's name in the game, and its agent.
+    /// Description of each seat: the seat's name in the game, and its agent.
     pub seats: Vec<String>,
-    /// Result in one line.
+    /// Result of the match in one line.
     pub result: String,
     /// True if the match counts; otherwise `result` gives the reason.
     pub counts: bool,
@@ -37,7 +37,7 @@ pub struct Transcript {
     pub end: String,
     /// Last position as SVG.
     pub end_picture: String,
-    /// Fault of the record.
+    /// Fault of the record; `None` for a record without faults.
     pub broken: Option<String>,
 }
 
@@ -175,7 +175,7 @@ struct TranscriptBuilder<'a> {
     /// Calls by seat and turn.
     calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
     ply: u32,
-    /// Events since the last [`take_news`](TranscriptBuilder::take_news), for each seat; the last entry is for
+    /// Events since the last call of [`take_news`](TranscriptBuilder::take_news) for each seat. The last entry is for
     /// spectators.
     news: Vec<Vec<String>>,
     revealed: HashSet<(usize, String)>,

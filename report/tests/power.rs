@@ -17,11 +17,11 @@ use rayon::prelude::*;
 const RUNS: u64 = 500;
 /// Number of blocks between two checks of `ludex evaluate --stop-at-ci`.
 const ROUNDS: usize = 4;
-/// Sampling step: the interval of the report is computed for one of this many simulated runs.
+/// Sampling step: the interval of the report is computed for every `RESAMPLED`-th simulated run.
 const RESAMPLED: u64 = 5;
 
-/// Distribution of blocks: the probabilities of 0, 1/2, 1, 3/2 and 2 points in a block's two matches, and the ladder's
-/// share of draws between equals.
+/// Distribution of blocks: the probabilities of 0, 1/2, 1, 3/2 and 2 points in the two matches of a block. Includes the
+/// ladder's share of draws between agents of equal strength.
 #[derive(Clone, Copy)]
 struct Blocks {
     what: &'static str,
@@ -35,7 +35,7 @@ fn independent_blocks(what: &'static str, win: f64, draw: f64) -> Blocks {
     Blocks { what, chances: [l * l, 2.0 * l * d, d * d + 2.0 * l * w, 2.0 * d * w, w * w], draws: draw }
 }
 
-/// Creates blocks in which seed or seat decide most matches: most blocks are one win and one loss.
+/// Creates blocks in which the seed or the seat decides most matches: most blocks are one win and one loss.
 fn split(what: &'static str, even: f64, lead: f64) -> Blocks {
     let rest = (1.0 - even) / 2.0;
     Blocks { what, chances: [rest - lead, 0.0, even, 0.0, rest + lead], draws: 0.0 }
@@ -75,7 +75,7 @@ impl Blocks {
         400.0 / std::f64::consts::LN_10 * 2.0 / (2.0 + nu) * low
     }
 
-    /// Returns the rating of an agent from its scores in blocks against a constant of 0.
+    /// Returns the rating of an agent from its scores in blocks against an opponent with the constant rating 0.
     fn rate(&self, scores: &[f64], resamples: usize, seed: u64) -> Rating {
         let matches = |(k, score): (usize, &f64)| {
             // The first match takes the points that the second leaves: one point of two matches is a win and a loss, or
@@ -91,7 +91,7 @@ impl Blocks {
     }
 }
 
-/// Returns the tolerance below a nominal value: 0.01, plus the random error for this number of runs.
+/// Returns the tolerance below a nominal value: 0.01, plus the random error of a share measured over `runs` runs.
 fn slack(nominal: f64, runs: u64) -> f64 {
     0.01 + 4.0 * (nominal * (1.0 - nominal) / runs as f64).sqrt()
 }
@@ -100,7 +100,7 @@ fn stream(what: &str, run: u64) -> Stream {
     Stream::from_text(&format!("power:{what}:{run}"))
 }
 
-/// Result of a run that stopped when its interval was narrow enough.
+/// Result of a run that stopped because its interval was narrow enough.
 struct Stopped {
     blocks: usize,
     /// True if the rating plus or minus the requested width covers the true rating.

@@ -8,7 +8,8 @@ use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
-/// Rating to quote, computed from all matches of the part at once, with the rungs of the game's ladder as constants.
+/// Main rating of an agent, computed from all matches of the part at once, with constant ratings for the rungs of the
+/// game's ladder.
 pub const ANCHORED: Metric = Metric {
     id: "anchored",
     title: "Anchored rating",
@@ -56,7 +57,8 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
     })
 }
 
-/// Returns the agents that the program itself ran and that are rungs of the game's ladder, with their ratings.
+/// Returns the agents with a constant rating, each with its rating: the agents that are fixed in `rows`, and agents run
+/// by the program that are rungs of the game's ladder.
 fn rungs(rows: &Rows) -> Vec<(usize, f64)> {
     let mut fixed: BTreeMap<usize, f64> = rows.fixed().iter().copied().collect();
     for game in rows.matches() {

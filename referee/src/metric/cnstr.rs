@@ -4,7 +4,8 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of revisions after negative feedback that improve the outcome, by the game's value of each round.
+/// Share of revisions after negative feedback that improve the outcome: the game gives the round a greater value than
+/// the round before.
 pub const CNSTR: Metric = Metric {
     id: "cnstr",
     title: "Constructive revisions",

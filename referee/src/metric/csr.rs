@@ -4,8 +4,8 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of revisions that are followed by a win or that remove a violation. With `form = repo` (the paper's program),
-/// only wins count.
+/// Share of revisions that are followed by a win or that remove a violation. With `form = repo`, as in the program
+/// published with the paper, only wins count.
 pub const CSR: Metric = Metric {
     id: "csr",
     title: "Correction success rate",

@@ -5,7 +5,7 @@ use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::elo::Elo;
 use crate::rows::Rows;
 
-/// Mean over the cycles of the Elo rating, which restarts in each cycle and follows the order of the plan.
+/// Elo rating, computed separately for each cycle in the order of the plan, as a mean over cycles.
 ///
 /// Source: Qi Town, section 3 of the protocol; K = 32 fits the published tables best.
 pub const ELO_CYCLES: Metric = Metric {

@@ -8,7 +8,7 @@ use crate::rows::Rows;
 /// Share of the agent's matches that the first seat wins under the rules of the game. A match ended by a fault is not a
 /// win.
 ///
-/// Source: LLMArena, table 2, whose players meet themselves.
+/// Source: LLMArena, table 2, in which each player plays against itself.
 pub const FIRST_SEAT: Metric = Metric {
     id: "first_seat",
     title: "First seat wins",

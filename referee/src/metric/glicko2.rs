@@ -5,7 +5,7 @@ use crate::rating::glicko::GlickoSkill;
 use crate::rating::table::Z95;
 use crate::rows::Rows;
 
-/// Rating after all matches of the part, where each cycle (or each match) is a rating period.
+/// Rating after all matches of the part. A rating period is a cycle or, with `period = match`, a match.
 pub const GLICKO2: Metric = Metric {
     id: "glicko2",
     title: "Glicko-2",

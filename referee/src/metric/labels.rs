@@ -6,7 +6,7 @@ use super::selection::word;
 use super::{Args, Metric, Value, share_of};
 use crate::rows::Rows;
 
-/// Name of the marks that labels from a label file become.
+/// Name of the marks that hold the labels from a label file.
 pub const LABEL: &str = "label";
 
 /// Share of each label among the labeled moves. A move may have several labels.

@@ -11,10 +11,10 @@ use crate::rows::Rows;
 /// a level that is one higher than the top, and no progress.
 ///
 /// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`.
-/// A level without decided matches is not passed. If a draw is the best possible result at the top level (`drawn`),
-/// progress there is `100 draws / matches`, and the level is passed without a loss. `corrected`: a draw is half a point
-/// at every level. A level is passed with half of the points, and progress is `200 s`, at most 100, for the share `s`
-/// of points.
+/// A level without decided matches is not passed. With `drawn`, a draw is the best possible result at the top level.
+/// The top level is then passed if no match is lost, and its progress is `100 draws / matches`. `corrected`: a draw is
+/// half a point at every level. A level is passed with at least half of the points. Progress is `200 s`, at most 100,
+/// where `s` is the share of points.
 pub const LEVEL: Metric = Metric {
     id: "level",
     title: "Level",

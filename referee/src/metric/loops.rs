@@ -9,12 +9,13 @@ use measures::{Bounds, Loops};
 
 /// Measures of how far the graph deviates from a strict order of strength.
 ///
-/// `dfs`: back edges of a depth-first search that visits agents and neighbors in plan order; `dfs_longest`: agents on
-/// the longest cycle that a back edge closes. `triangles`: cycles of three, and `triangle_share` their share of the
-/// maximum, `n (n^2 - 4) / 24` for even n and `n (n^2 - 1) / 24` for odd n. `components`: strongly connected
-/// components, `largest` the agents of the largest component, `feedback` the share of edges within components.
-/// `simple`: simple cycles of at most `length` agents, counted up to `most`. `longest`: agents on the longest simple
-/// cycle; absent if the search would take too long (a component of more than 20 agents with an undecided pair).
+/// `dfs`: number of back edges of a depth-first search that visits agents and neighbors in plan order. `dfs_longest`:
+/// number of agents on the longest cycle that a back edge closes. `triangles`: number of cycles of three agents.
+/// `triangle_share`: this number divided by its maximum, which is `n (n^2 - 4) / 24` for even n and `n (n^2 - 1) / 24`
+/// for odd n. `components`: number of strongly connected components. `largest`: number of agents in the largest
+/// component. `feedback`: share of edges within components. `simple`: number of simple cycles of at most `length`
+/// agents, counted up to `most`. `longest`: number of agents on the longest simple cycle; absent if the search would
+/// take too long (a component of more than 20 agents with an undecided pair).
 ///
 /// Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M.
 /// Held and R. Karp, 1962.

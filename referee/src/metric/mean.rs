@@ -8,7 +8,8 @@ use crate::rows::Rows;
 
 /// Mean of the values of a mark or column, optionally grouped by a second mark of the same move.
 ///
-/// `per = match` first sums the values of each match: `mean of=regret per=match` is the mean regret per match.
+/// With `per = match`, the mean is taken over the sums of the matches: `mean of=regret per=match` is the mean regret
+/// per match.
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",

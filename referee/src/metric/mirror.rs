@@ -9,11 +9,12 @@ use crate::rows::{Rows, Sample};
 /// Mean return over the games that have a mirror, minus the luck estimated from the mirrors.
 ///
 /// In the mirror of a game, the server's agent plays every seat on the same seed. Let `r` be the player's return. Let
-/// `c` be the return of the player's seat in the mirror, minus the mean of all seats in the mirror. In this mean, each
-/// seat is weighted by the number of times that the player had it. The mirror does not depend on the player's seat, so
-/// the mean of `c` has the expected value 0. The mean of `r - b c` therefore has the expected value of the mean of `r`,
-/// and less variance if `r` and `c` are correlated; `b` is the slope of the regression of `r` on `c`. The interval is
-/// that of the regression's value at `c = 0`. A player that always has the same seat gets its mean return unchanged.
+/// `c` be the return of the player's seat in the mirror, minus the mean of all seats in the mirror. This mean weights
+/// each seat by the number of games that the player played on the seat. The mirror does not depend on the player's
+/// seat, so the mean of `c` has the expected value 0. Let `b` be the slope of the regression of `r` on `c`. The mean of
+/// `r - b c` has the same expected value as the mean of `r`, and a smaller variance if `r` and `c` are correlated. The
+/// interval is that of the regression's value at `c = 0`. For a player that always has the same seat, the result is the
+/// plain mean return.
 ///
 /// Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
 /// increase the efficiency of Monte Carlo simulations", *Management Science* 27, 1981. Needs at least 4 games.
@@ -65,7 +66,7 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
     Some(Value::Number(controlled(&pairs)))
 }
 
-/// Returns the mean of the first number of each pair. The second numbers, of expected value 0, are the control variate.
+/// Returns the mean of the first numbers, with the second numbers, whose expected value is 0, as the control variate.
 fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let n = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;

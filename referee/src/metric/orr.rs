@@ -4,8 +4,10 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// Share of chances to revise after negative feedback at which the agent changes its strategy. With `form = repo` (the
-/// paper's program), only a change of the cost counts.
+/// Share of opportunities to revise a strategy after negative feedback in which the agent revises it.
+///
+/// With `form = repo`, as in the program published with the paper: share of an agent's steps, from the second on, whose
+/// cost differs from that of the previous step.
 pub const ORR: Metric = Metric {
     id: "orr",
     title: "Over-revision rate",

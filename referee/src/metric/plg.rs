@@ -4,8 +4,8 @@ use super::win_graph::WinGraph;
 use super::{Args, Edge, Graph, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
-/// Performance loop graph: an edge leads from the agent that won more matches of a pair to the agent that won fewer,
-/// over all cycles or in a single cycle.
+/// Performance loop graph, over all cycles or for a single cycle. An edge leads from the agent that won more matches of
+/// a pair to the agent that won fewer.
 ///
 /// Source: Qi Town, section 4 of its protocol.
 pub const PLG: Metric = Metric {

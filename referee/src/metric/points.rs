@@ -6,7 +6,8 @@ use super::selection::value_of;
 use super::{Args, Metric, ParamDef, Point, Takes, Value};
 use crate::rows::Rows;
 
-/// Point for each move that has both marks, `x` and `y`; `x = turn` is the number of the seat's own move, from 1.
+/// One point for each move that has both marks, `x` and `y`. With `x = turn`, x is the number of the move among the
+/// seat's own moves, from 1.
 ///
 /// Source: GTBench, figure 7 (values of both sides of agreements); Qi Town, figures 17 to 21.
 pub const POINTS: Metric = Metric {

@@ -10,8 +10,9 @@ use crate::rows::Rows;
 
 /// Mean emotion in the notes of an agent's moves: A (desperate) -2, B -1, C 0, D 1, E (excited) 2.
 ///
-/// `cycles`: the mean over all moves of a cycle, then the mean over cycles. `pooled`: over all moves. `ply`: for each
-/// own move of a match, from 1. `result`: by the result of the match.
+/// The mean is taken over all moves (`pooled`), or over the moves of each cycle and then over cycles (`cycles`). `ply`
+/// gives a separate mean for each move number, counted from 1 among the agent's own moves in a match. `result` gives a
+/// separate mean for won, drawn and lost matches.
 ///
 /// Source: Qi Town, section 5 of its protocol.
 pub const PSS: Metric = Metric {

@@ -10,14 +10,14 @@ use crate::rows::{COLUMNS, Observed, Rows};
 
 /// Parameter for the mark whose values are measured.
 pub(super) const OF: ParamDef = ParamDef::new("of", "", Takes::Mark, "the mark whose values are taken");
-/// Parameter for the grouping mark.
+/// Parameter for the mark whose values form groups.
 pub(super) const BY: ParamDef =
     ParamDef::new("by", "none", Takes::Mark, "a mark of the same move: its values are groups, each measured by itself");
-/// Parameter for the mark of a condition.
+/// Parameter for the mark that the condition tests.
 pub(super) const WHERE: ParamDef =
     ParamDef::new("where", "none", Takes::Mark, "a mark of the same move that must be there and not be 0");
 
-/// Parameter for the required value of the condition's mark.
+/// Parameter for the value that the tested mark must have.
 pub(super) const WHEN: ParamDef = ParamDef::new(
     "when",
     "none",
@@ -31,8 +31,9 @@ pub(super) struct Picked<'r> {
     pub group: Option<String>,
 }
 
-/// Selects the values of `of` that meet the condition `where`, with their groups by `by`. In a grouped metric, values
-/// without a group are omitted. If marks have several values per move, values at the same position are matched.
+/// Returns the values of the mark `of` that meet the condition `where`, each with its group from the mark `by`. With
+/// groups, values without a group are omitted. If marks have several values per move, the k-th value of one mark
+/// belongs to the k-th value of the other.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| OtherMark::new(rows, by)), only.map(|only| OtherMark::new(rows, only)));
@@ -64,7 +65,7 @@ pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
-/// Values of a mark that groups or filters, by match, seat and turn.
+/// Values of the mark that groups or filters other values, by match, seat and turn.
 struct OtherMark {
     /// True if each value applies to a whole match, like the value of a column.
     whole: bool,
@@ -98,7 +99,7 @@ fn is_true(value: &MarkValue) -> bool {
     }
 }
 
-/// Converts a value to a word.
+/// Formats a value as text, for groups and conditions.
 pub(super) fn word(value: &MarkValue) -> String {
     match value {
         MarkValue::Number(n) => n.to_string(),

@@ -88,7 +88,7 @@ pub struct ParamDef {
     pub doc: &'static str,
 }
 
-/// Argument text for an absent value.
+/// Argument that stands for an absent value.
 pub const NONE: &str = "none";
 
 impl ParamDef {
@@ -136,7 +136,8 @@ impl Args {
     /// Checks arguments and fills in the defaults of missing ones.
     ///
     /// # Errors
-    /// Returns an error for an unknown or missing argument, or for a value of the wrong type, with the argument's name.
+    /// Returns an error, which names the argument, for an unknown or missing argument, or for a value of the wrong
+    /// type.
     pub fn new(params: &'static [ParamDef], given: &BTreeMap<String, toml::Value>) -> Result<Args, String> {
         let names = || params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {

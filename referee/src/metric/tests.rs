@@ -122,7 +122,7 @@ fn match_between_candidates_counts_for_the_first_entrant() {
 /// Uses 2 and 4 moves in the first cycle, and 3 in the second. The cycle sums 6 and 3 have the mean 4.5 and s = 3 /
 /// sqrt(2), so the interval is 4.5 +- 1.96 * 1.5.
 #[test]
-fn moves_average_over_cycles() {
+fn moves_are_averaged_over_cycles() {
     let games = [2, 4, 3].map(|count| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, count, EndReason::Resign, Some(count % 2));

@@ -63,8 +63,8 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
     (walls > 0).then_some(Value::Number(Measurement::plain(sum, walls)))
 }
 
-/// Returns the rank points of the entrant with the sum `own`: 1, plus 1 for each entrant with a lower sum, plus 1/2 for
-/// each other entrant with an equal sum.
+/// Returns the rank points of an entrant with the sum `own`: 1, plus 1 for each lower sum, plus 1/2 for each equal sum
+/// of another entrant.
 fn place_points(own: f64, all: impl Iterator<Item = f64>) -> f64 {
     let (mut behind, mut level) = (0.0, 0.0);
     for other in all {

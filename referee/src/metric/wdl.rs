@@ -4,8 +4,8 @@ use super::{Args, Measurement, Metric, Value};
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
-/// Number of matches that the agent won, drew and lost. The mean score of its seats is compared with that of the other
-/// seats.
+/// Numbers of matches that the agent won, drew and lost. The result of a match compares the mean score of the agent's
+/// seats with the mean score of the other seats.
 pub const WDL: Metric = Metric {
     id: "wdl",
     title: "Wins, draws, losses",

@@ -4,7 +4,7 @@ use super::wdl::tally;
 use super::{Args, Measurement, Metric, Value};
 use crate::rows::Rows;
 
-/// Mean number of matches per cycle that the agent wins, draws and loses.
+/// Mean numbers of matches that the agent wins, draws and loses in a cycle.
 ///
 /// Source: Qi Town, table 3, whose rows add up to 19 for 20 players.
 pub const WDL_CYCLES: Metric = Metric {

@@ -17,7 +17,7 @@ pub(super) const RULE: ParamDef = ParamDef::new(
 pub(super) struct WinGraph {
     /// Agents in the order of the plan.
     pub agents: Vec<usize>,
-    /// Edges as indices into `agents`, with the difference in wins; ascending.
+    /// Edges in ascending order, as (winner, loser, difference in wins). Winner and loser are indices into `agents`.
     pub edges: Vec<(usize, usize, u64)>,
 }
 

@@ -14,8 +14,8 @@ pub struct Alpha {
     pub population: u32,
 }
 
-/// Returns the probability that one mutant, whose payoff is larger by `gain`, takes over the population:
-/// `(1 - e^-u) / (1 - e^(-m u))` with `u = alpha * gain`.
+/// Returns the probability that a single mutant takes over the population if its payoff is larger by `gain`:
+/// `(1 - e^-u) / (1 - e^(-m u))`, with `u = alpha * gain` and the population size `m`.
 fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     let (u, m) = (alpha * gain, f64::from(population.max(1)));
     if u.abs() < 1e-14 {
@@ -54,7 +54,7 @@ pub fn alpha_rank(payoffs: &Array2<f64>, settings: Alpha) -> Option<Array1<f64>>
     Some(out)
 }
 
-/// Returns the stationary distribution of an irreducible chain. The algorithm subtracts nothing, so that small
+/// Returns the stationary distribution of an irreducible Markov chain. The algorithm subtracts nothing, so that small
 /// probabilities are accurate: W. Grassmann, M. Taksar and D. Heyman, "Regenerative analysis and steady state
 /// distributions for Markov chains", Operations Research 33, 1985.
 fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Array1<f64> {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn distribution_is_unique_with_neutral_drift_and_uniform_in_a_cycle() {
+    fn alpha_rank_is_unique_under_neutral_drift_and_uniform_in_a_cycle() {
         // Strategies 0 and 1 do not beat each other; only neutral drift leads from one to the other.
         let payoffs = array![[1.0, 0.0], [0.0, 1.0]];
         assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");

@@ -41,7 +41,7 @@ pub const RESAMPLES: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Anchored {
-    /// Players with a constant rating, and the constant in Elo points.
+    /// Players with a constant rating, each with the rating in Elo points.
     pub fixed: Vec<(usize, f64)>,
     /// Share of draws between players of equal strength, in `0.0..1.0`; `None`: estimated from the games.
     pub draws: Option<f64>,
@@ -72,8 +72,9 @@ pub struct Rating {
     pub anchored: bool,
     /// Number of blocks with this player; a game without a block is its own block. 0 for a constant.
     pub blocks: usize,
-    /// Standard error for stopping rules, in Elo points. It includes one more block than was played, with the variance
-    /// of the model (see `error.rs`). `None` for a constant, for a relative rating, and with fewer than two blocks.
+    /// Standard error for stopping rules, in Elo points. One more block, with the variance of the model, is added to
+    /// the played blocks, so that a run does not stop too early (see `error.rs`). `None` for a constant, for a relative
+    /// rating, and with fewer than two blocks.
     pub error: Option<f64>,
 }
 
@@ -110,12 +111,12 @@ pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ra
     out
 }
 
-/// Converts a share of draws between equals to `nu`.
+/// Converts the share of draws between players of equal strength to `nu`, the draw parameter of Davidson's model.
 fn nu_of(share: f64) -> f64 {
     2.0 * share / (1.0 - share)
 }
 
-/// Returns the Elo points per unit of theta.
+/// Returns the Elo points per unit of `theta`, the strength in Davidson's model.
 fn scale(nu: f64) -> f64 {
     400.0 / std::f64::consts::LN_10 * 2.0 / (2.0 + nu)
 }
@@ -133,7 +134,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[low] + part * (sorted[(low + 1).min(sorted.len() - 1)] - sorted[low])
 }
 
-/// Results between two players; fractions come from the prior.
+/// Results between two players. Counts are fractional because they include the prior.
 #[derive(Clone, Debug)]
 struct Edge {
     a: usize,
@@ -141,7 +142,8 @@ struct Edge {
     wins: f64,
     draws: f64,
     losses: f64,
-    /// Share of this edge in the games of `a`, and in the games of `b`. Zero for a fixed player, which has no prior.
+    /// Share of this edge in all games of `a`, and share in all games of `b`. Zero for a fixed player, which has no
+    /// prior.
     share: (f64, f64),
 }
 
@@ -149,7 +151,7 @@ struct Edge {
 struct Component {
     players: Vec<usize>,
     problem: Problem,
-    /// Kind index of each unit.
+    /// Index in the problem's `kinds` of each unit.
     units: Vec<usize>,
 }
 
@@ -193,8 +195,8 @@ impl Component {
 struct Problem {
     fixed: Vec<Option<f64>>,
     edges: Vec<Edge>,
-    /// Distinct kinds of units, as (edge, score of `a`) of each comparison. A unit is resampled as a whole: a pair, or
-    /// a game without a pair. There are many units, but few kinds.
+    /// Distinct kinds of units. A unit is a pair, or a game without a pair, and is resampled as a whole. A kind holds
+    /// (edge, score of `a`) for each comparison in the unit. There are many units, but few kinds.
     kinds: Vec<Vec<(usize, f64)>>,
     /// Connected group of each player; `None` for a player without games and without a constant rating.
     group: Vec<Option<usize>>,
@@ -292,8 +294,8 @@ impl Problem {
         (0..count).map(part).collect()
     }
 
-    /// Fills the edges with results. Units of kind `u` count `times[u]` times; `prior` returns a player's extra wins
-    /// and losses.
+    /// Sets the results of all edges. Each unit of kind `u` counts `times[u]` times; `prior` returns the additional
+    /// wins and losses of a player.
     fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
         for e in &mut self.edges {
             let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
@@ -319,7 +321,8 @@ impl Problem {
         self.fixed.iter().map(|f| f.unwrap_or(0.0) / scale(nu)).collect()
     }
 
-    /// Returns the `nu` of maximum likelihood, by golden-section search over the share of draws between equals.
+    /// Returns the maximum-likelihood estimate of `nu`, by golden-section search over the share of draws between
+    /// players of equal strength.
     fn best_nu(&self) -> f64 {
         if self.edges.iter().all(|e| e.draws == 0.0) {
             return 0.0;
@@ -360,8 +363,8 @@ impl Problem {
         self.edges.iter().map(edge).sum()
     }
 
-    /// Returns the strengths of maximum likelihood for `nu`, by Newton's method; groups without a fixed player are
-    /// shifted to mean 0.
+    /// Returns the maximum-likelihood strengths for `nu`, by Newton's method. Groups without a fixed player are shifted
+    /// to mean 0.
     fn solve(&self, nu: f64, mut theta: Vec<f64>) -> Vec<f64> {
         let mut free: Vec<usize> =
             self.edges.iter().flat_map(|e| [e.a, e.b]).filter(|&p| self.fixed[p].is_none()).collect();
@@ -403,8 +406,8 @@ impl Problem {
     }
 
     /// Returns the gradient of the log-likelihood, and H, its negative second derivative. In a group without a fixed
-    /// player only rating differences matter, so H is singular. A tiny ridge makes H regular without moving the root of
-    /// the gradient.
+    /// player only rating differences matter, so H is singular. A tiny value added to the diagonal makes H invertible
+    /// without moving the root of the gradient.
     fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Array1<f64>, Array2<f64>) {
         let (mut g, mut h) = (Array1::<f64>::zeros(n), Array2::<f64>::zeros((n, n)));
         for e in &self.edges {
@@ -483,8 +486,8 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// Returns the contribution of one game between players whose strengths differ by `d`: half of the first player's
-/// expected wins minus expected losses, and the addition to H.
+/// Returns two terms of a game between players whose strengths differ by `d`: half of the first player's expected wins
+/// minus expected losses, and the term that the game adds to H.
 fn of_one(d: f64, nu: f64) -> (f64, f64) {
     let t = (-d.abs() / 2.0).exp();
     let whole = 1.0 + t * t + nu * t;

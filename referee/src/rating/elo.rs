@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_win_moves_half_of_k() {
+    fn win_against_an_equal_opponent_gains_half_of_k() {
         assert_eq!(elo(2, &[PlayedGame::two(0, 1, 1.0)], Elo::default()), [1516.0, 1484.0]);
         assert_eq!(elo(2, &[PlayedGame::two(0, 1, 0.5)], Elo { start: 1000.0, k: 10.0 }), [1000.0, 1000.0]);
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_of_a_three_player_game_share_k() {
+    fn three_player_game_divides_k_among_pairs_of_seats() {
         let game = PlayedGame { seats: vec![0, 1, 2], scores: vec![3.0, 2.0, 1.0], ..PlayedGame::default() };
         assert_eq!(elo(3, &[game], Elo::default()), [1516.0, 1500.0, 1484.0]);
     }

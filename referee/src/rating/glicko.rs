@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// Points per unit of the inner scale: `400 / ln 10`.
+/// Points per unit of the internal scale: `400 / ln 10`.
 const POINTS: f64 = 173.717_792_761_247_4;
 
 /// System constant: limits the change of the volatility. The paper suggests 0.3 to 1.2.
@@ -29,7 +29,7 @@ pub struct GlickoSkill {
     pub rating: f64,
     /// Standard deviation of the rating, in points. An anchor has 0.
     pub deviation: f64,
-    /// Expected change of the strength per period, on the inner scale.
+    /// Expected change of the strength per period, on the internal scale.
     pub volatility: f64,
 }
 
@@ -39,15 +39,15 @@ impl GlickoSkill {
         GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
     }
 
-    /// Returns the skill after `periods` without a game: `phi* = sqrt(phi^2 + t sigma^2)`, with a deviation of at most
-    /// `most` points.
+    /// Returns the skill after `periods` without a game. On the internal scale, the deviation grows to
+    /// `sqrt(deviation^2 + periods * volatility^2)`. The result is limited to `most` points.
     pub fn after_rest(self, periods: f64, most: f64) -> Self {
         let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
-    /// Returns the skill after these games, given as (opponent's skill before the update, score); the score is 1 for a
-    /// win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
+    /// Returns the skill after `games`. Each game is given as (opponent's skill before the update, score), where the
+    /// score is 1 for a win, 1/2 for a draw and 0 for a loss. `periods` is the time since the last update.
     pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {
@@ -114,7 +114,7 @@ mod tests {
 
     /// Uses the rounded intermediate values that the paper prints.
     #[test]
-    fn skill_matches_the_example_of_the_paper() {
+    fn skill_matches_the_example_in_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
         let after = skill(1500.0, 200.0).after_games(&games, 1.0);
         let near = |value: f64, printed: f64, within: f64| assert!((value - printed).abs() < within, "{after:?}");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn rest_increases_deviation_up_to_a_bound() {
+    fn inactivity_increases_deviation_up_to_a_limit() {
         let known = skill(1500.0, 50.0);
         let later = known.after_rest(100.0, 350.0);
         assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn batched_and_single_games_give_similar_ratings() {
+    fn updates_per_game_and_per_batch_give_similar_ratings() {
         let games: Vec<(GlickoSkill, f64)> =
             (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
         let whole = skill(1500.0, 350.0).after_games(&games, 0.0);

@@ -7,7 +7,7 @@ const MOST: usize = 128;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingHistory {
     count: u64,
-    /// Spacing of the stored values: one of `every` values is stored.
+    /// Spacing of the stored values: every `every`-th value is stored.
     every: u64,
     kept: Vec<(u64, f64)>,
     last: Option<(u64, f64)>,

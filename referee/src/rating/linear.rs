@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_systems_are_solved() {
+    fn small_linear_systems_are_solved() {
         let matrix = array![[0.0, 2.0], [1.0, 1.0]];
         assert_eq!(solve(&matrix, &array![4.0, 5.0]), Some(array![3.0, 2.0]));
         assert_eq!(solve(&array![[1.0, 2.0], [2.0, 4.0]], &array![1.0, 2.0]), None);

@@ -10,10 +10,10 @@ use ndarray::{Array1, Array2, Axis, concatenate};
 
 use super::linear::{null_space, solve};
 
-/// Value of mu at which the path ends.
+/// Value of mu at which the search along the path stops.
 const CLOSE: f64 = 1e-13;
 
-/// Largest payoff difference that counts as noise.
+/// Largest payoff difference that is treated as a rounding error.
 const TINY: f64 = 1e-9;
 
 /// Maximum number of steps of each search.
@@ -45,7 +45,7 @@ pub fn max_entropy_nash(a: &Array2<f64>) -> Option<Array1<f64>> {
     Some(out)
 }
 
-/// Returns the end of the path, which starts at equal probabilities for all strategies.
+/// Follows the path from equal probabilities of all strategies (mu = 1) to mu = 0, and returns the end of the path.
 fn central(a: &Array2<f64>) -> Option<Array1<f64>> {
     let n = a.nrows();
     let (mut p, mut mu) = (Array1::from_elem(n, 1.0 / n as f64), 1.0);
@@ -73,7 +73,8 @@ fn central(a: &Array2<f64>) -> Option<Array1<f64>> {
     None
 }
 
-/// Maximizes entropy from `p` along the rows of `ways`, so that no row of `others` gets a positive payoff.
+/// Maximizes the entropy of `p`, which may change only by combinations of the rows of `ways`. No row of `others` may
+/// get a positive payoff against the result.
 fn spread(mut p: Array1<f64>, ways: &Array2<f64>, others: &Array2<f64>) -> Array1<f64> {
     if ways.is_empty() {
         return p;
@@ -137,8 +138,9 @@ mod tests {
         near(Array2::zeros((4, 4)), &[0.25; 4]);
     }
 
-    /// Uses a game in which only one of two equal strategies beats a third strategy, which is not played. With p on the
-    /// first two, the third gets 0.6 p_0 - 0.2 p_1 <= 0, so p_0 <= 1/4.
+    /// Uses a game in which only one of two equal strategies beats a third strategy, which is not played. If the first
+    /// two are played with the probabilities p_0 and p_1, the third has the payoff 0.6 p_0 - 0.2 p_1. The payoff must
+    /// not be positive, so p_0 <= 1/4.
     #[test]
     fn constraint_of_an_unplayed_strategy_binds() {
         near(array![[0.0, 0.0, -0.6], [0.0, 0.0, 0.2], [0.6, -0.2, 0.0]], &[0.25, 0.75, 0.0]);

@@ -9,7 +9,7 @@ use super::table::crosstable;
 /// the agents never met, or with fewer than two agents.
 ///
 /// # Panics
-/// If the index of a player in the games is larger than all `agents`.
+/// If a player's index in `games` exceeds the largest index in `agents`.
 pub fn payoffs(agents: &[usize], games: &[PlayedGame]) -> Option<Array2<f64>> {
     let (n, table) = (agents.len(), crosstable(agents.iter().max()? + 1, games));
     let cell = |(a, b): (&usize, &usize)| if a == b { Some(0.5) } else { Some(table[*a][*b].score()?.value) };

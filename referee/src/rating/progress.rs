@@ -8,8 +8,8 @@ pub fn passes(tally: &Tally, drawn: bool) -> bool {
     tally.wins >= tally.losses && (drawn || tally.wins > 0)
 }
 
-/// Returns the progress by decided matches: `100 * 2 * wins / (wins + losses)`, where 100 passes, with Wilson's
-/// interval of the share; `None` if no match was decided. Source: BotzoneBench.
+/// Returns the progress by decided matches: `100 * 2 * wins / (wins + losses)`, with Wilson's interval. A level is
+/// passed with a progress of at least 100. `None` if no match was decided. Source: BotzoneBench.
 pub fn decided(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.wins as f64, (tally.wins + tally.losses) as f64), 200.0)
 }
@@ -20,8 +20,8 @@ pub fn draw_progress(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.draws as f64, tally.games() as f64), 100.0)
 }
 
-/// Returns the progress by points: `200 s`, capped at 100, where a draw is half a point and 100 passes, with Wilson's
-/// interval.
+/// Returns the progress by points: `200 s`, at most 100, with Wilson's interval. The share `s` of points counts a draw
+/// as half a point. A level is passed with a progress of 100.
 pub fn corrected(tally: &Tally) -> Option<Interval> {
     let i = scaled(tally.score(), 200.0)?;
     Some(Interval { value: i.value.min(100.0), low: i.low.min(100.0), high: i.high.min(100.0) })

@@ -53,7 +53,7 @@ impl Tally {
 
 /// Returns Wilson's score interval (E. B. Wilson, 1927) at 95 % for `hits` of `n`; `None` unless `n` is positive.
 ///
-/// `(p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)`
+/// `(p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)`, with `p = hits / n` and `z` = [`Z95`]
 pub fn wilson(hits: f64, n: f64) -> Option<Interval> {
     if n <= 0.0 {
         return None;

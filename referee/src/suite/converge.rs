@@ -22,11 +22,12 @@ pub struct Stop {
     pub metric: ConvergenceRating,
     /// Minimum number of counted matches per candidate.
     pub games: u64,
-    /// Upper bound for the standard deviation of the rating (exclusive).
+    /// Exclusive upper bound for the standard deviation of the rating.
     pub sigma: f64,
-    /// Upper bound for the change of the rating's mean in each of the last [`over`](Stop::over) matches (exclusive).
+    /// Exclusive upper bound for the change of the rating's mean. The bound applies to each of the last
+    /// [`over`](Stop::over) matches.
     pub change: f64,
-    /// Number of latest matches to which [`change`](Stop::change) applies.
+    /// Number of last matches to which [`change`](Stop::change) applies.
     pub over: u64,
     /// Maximum number of matches per candidate.
     pub most: u64,
@@ -44,7 +45,10 @@ impl Stop {
     pub(super) fn check(&self) -> Result<(), String> {
         let Stop { games, sigma, change, over, most, .. } = self;
         if !(1..=MOST).contains(most) || !(1..=*most).contains(games) || over > games {
-            return Err(format!("stop: expected over <= games <= most from 1 to {MOST}, got {over}, {games}, {most}"));
+            return Err(format!(
+                "stop: expected over <= games <= most, and games and most from 1 to {MOST}, \
+                 got over = {over}, games = {games}, most = {most}"
+            ));
         }
         if !(sigma.is_finite() && *sigma > 0.0 && change.is_finite() && *change > 0.0) {
             return Err(format!("stop: expected sigma and change above 0, got {sigma} and {change}"));
@@ -80,8 +84,8 @@ pub(super) struct RandomMatch {
 }
 
 impl Converge {
-    /// Draws the matches between the candidates of `pairings`. `named` identifies the suite with its seed and the part,
-    /// and determines the draw.
+    /// Draws the matches between the candidates of `pairings`. `named` identifies the suite, its seed and the
+    /// part, and seeds the draw.
     pub(super) fn new(stop: &Stop, scale: f64, pairings: &[Vec<usize>], turns: usize, named: &str) -> Converge {
         let stop = stop.scaled(scale);
         let mut all: Vec<usize> = pairings.iter().flatten().copied().collect();
@@ -111,8 +115,9 @@ impl Converge {
     }
 
     /// Returns the range of due matches. The range starts at the first match that is not completed, and contains the
-    /// matches that are needed with any results. Empty after convergence. `done` returns `None` for a match that is not
-    /// completed, `Some(None)` for a match that does not count, and otherwise the first side's points.
+    /// matches that must be played whatever their results are. The range is empty after convergence. `done` returns
+    /// `None` for a match that is not completed, `Some(None)` for a match that does not count, and otherwise the first
+    /// side's points.
     pub(super) fn certain(&self, done: impl Fn(usize, &RandomMatch) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;

@@ -9,7 +9,7 @@ use strum::VariantNames as _;
 
 use crate::metric::{MetricQuery, MetricSpec};
 
-/// Kind of figure. The crate `ludex-report` draws each.
+/// Kind of a figure. The crate `ludex-report` draws figures of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum FigureKind {
@@ -25,7 +25,7 @@ pub enum FigureKind {
     Lines,
     /// Box plot of the distribution of a number, for each row.
     Box,
-    /// Mark for each pair of numbers.
+    /// One mark for each pair of numbers.
     Scatter,
     /// Density of points in hexagons.
     Hexbin,
@@ -37,7 +37,7 @@ pub enum FigureKind {
     Strip,
 }
 
-/// Input data of a kind.
+/// Input data that a kind of figure needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Numbers by row and column.
@@ -67,7 +67,7 @@ impl FigureKind {
     }
 }
 
-/// Highlighted number of a column, or node of a graph.
+/// Rule that selects the highlighted number of a column, or the highlighted node of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Highlight {
@@ -112,7 +112,7 @@ pub struct Figure {
     /// Vertical metric of a scatter plot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<FigureMetric>,
-    /// Title of the horizontal axis of lines and hexagons.
+    /// Title of the horizontal axis, for the kinds `lines`, `scatter` and `hexbin`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub along: String,
     /// Axis whose items have separate colors in a scatter plot.
@@ -132,7 +132,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Along {
-    /// Evaluated agents; without any, all agents.
+    /// Agents under evaluation, or all agents if none is under evaluation.
     Agent,
     /// Parts of the suite.
     Part,
@@ -140,7 +140,7 @@ pub enum Along {
     Opponent,
     /// Levels of the ladder.
     Level,
-    /// Variants of the agents; rows or columns of agents then merge their variants.
+    /// Variants of the agents. On an axis of agents, the variants of an agent are then merged.
     Variant,
     Group,
     /// Values of a mark, for cells whose metric is grouped by this mark.
@@ -213,7 +213,7 @@ pub struct FigureMetric {
     pub ask: MetricSpec,
     /// Heading in the figure; default: the metric's own title.
     pub title: Option<String>,
-    /// Minuend for the metric: with 1, the displayed number is 1 minus the metric.
+    /// Number from which the metric is subtracted: with 1, the figure displays 1 minus the metric.
     pub from: Option<f64>,
     /// Parts that the metric covers; empty: all parts of the figure.
     pub parts: Vec<String>,
@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
                 let mut text = |name: &str| match args.remove(name) {
                     None => Ok(None),
                     Some(toml::Value::String(text)) => Ok(Some(text)),
-                    Some(other) => Err(D::Error::custom(format!("{name}: expected a text, got {other}"))),
+                    Some(other) => Err(D::Error::custom(format!("{name}: expected text, got {other}"))),
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
                 let id =
@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for FigureMetric {
                     .map_err(D::Error::custom)?;
                 Ok(FigureMetric { ask: MetricSpec { id, args }, title, from, parts: parts.unwrap_or_default() })
             }
-            other => Err(D::Error::custom(format!("expected the id of a metric or a table, got {other}"))),
+            other => Err(D::Error::custom(format!("expected a metric as text or as a table, got {other}"))),
         }
     }
 }
@@ -309,7 +309,7 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
     }
 }
 
-/// Part of a suite with the data that the checks of figures need.
+/// Part of a suite, with the data that is needed to check figures.
 pub struct KnownPart<'a> {
     pub id: &'a str,
     /// Marks of the part's game.
@@ -326,7 +326,7 @@ impl Figure {
             return Err(format!("unknown kind {:?}{}", self.kind, did_you_mean(&self.kind, FigureKind::VARIANTS)));
         };
         if self.title.trim().is_empty() {
-            return Err("title: expected a text, got none".into());
+            return Err("title: expected text, got none".into());
         }
         if self.part.is_some() && !self.parts.is_empty() {
             return Err("part and parts exclude each other".into());
@@ -365,7 +365,8 @@ impl Figure {
             return Err("expected different axes for rows and columns".into());
         }
         if let Some(twice) = self.pages.0.iter().find(|page| self.rows.as_ref() == Some(page)) {
-            return Err(format!("pages and rows are both {:?}", String::from(twice.clone())));
+            let axis = String::from(twice.clone());
+            return Err(format!("expected different axes for pages and rows, got {axis:?} for both"));
         }
         Ok(())
     }

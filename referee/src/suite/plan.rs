@@ -98,11 +98,12 @@ pub enum MatchScore {
 /// Completed matches by [`key`].
 pub type Results = HashMap<String, MatchScore>;
 
-/// Sort key of blocks: the number of the block in its pairing and, with a random order, the drawn position.
+/// Sort key of a block: the number of the block in its pairing or, with a random order, the cycle and the drawn
+/// position.
 type Rank = [u64; 2];
 
-/// Entrants that meet in a part, with the numbers of their blocks. There are two sides, or as many as the tables have
-/// letters.
+/// Entrants that meet in a part, with the numbers of their blocks. There are two entrants, or as many as the part's
+/// tables have letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     pairing: Vec<usize>,
@@ -326,8 +327,8 @@ impl Cell {
 
 impl PlannedPart {
     /// Numbers the shard pieces of the part from `first`, and returns the next number. A piece is normally a block. If
-    /// results decide which matches are due, a piece contains all matches that depend on each other: a candidate's
-    /// ladder, the replays of a pairing, or a part with random pairs.
+    /// results decide which matches are due, a piece contains all matches that depend on each other. Such a piece is
+    /// the ladder of a candidate, a pairing with its replays, or a part with random pairs.
     fn number_pieces(&mut self, first: u64) -> u64 {
         let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
         if self.converge.is_some() {
@@ -375,7 +376,7 @@ impl PlannedPart {
         let (needs, has) = (self.part.sides(&self.seatings), self.candidates.len());
         let among = matches!(self.part.schedule, Schedule::RoundRobin | Schedule::Converge);
         let short = among && has < needs;
-        short.then(|| format!("needs {needs} candidates, and the run has {has}: nothing is played"))
+        short.then(|| format!("needs {needs} candidates, but the run has {has}; the part is not played"))
     }
 
     /// Returns the turns of a block for which matches are planned.
@@ -525,8 +526,8 @@ impl PlannedPart {
         })
     }
 
-    /// Returns the blocks of a cell with due matches, each with its rank: the block number, or in a random order the
-    /// cycle and the drawn position in the cycle.
+    /// Returns the blocks of a cell with due matches, each with its rank. The rank is the number of the block in the
+    /// cell or, in a random order, the cycle and the drawn position.
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -609,8 +610,8 @@ fn choices(of: &[usize], n: usize) -> Vec<Vec<usize>> {
     (0..of.len()).flat_map(from).collect()
 }
 
-/// Returns the points of the first side in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that
-/// forfeited lost.
+/// Returns the points of the first side in a match: 1, 1/2 or 0, from a comparison of the mean returns of both sides. A
+/// side that forfeited gets 0.
 pub fn points(seating: &[bool], record: &Record) -> f64 {
     if seating.iter().all(|&first| first) {
         // An agent plays itself: the points of the first seat, which moves first.

@@ -79,7 +79,10 @@ impl Suite {
                 ));
             }
             if *count == 0 || (!agents.is_empty() && agents.len() != *count) {
-                return Err(format!("role {name:?}: count = {count}, but {} named", agents_text(agents.len())));
+                let listed = agents_text(agents.len());
+                return Err(format!(
+                    "role {name:?}: expected count to equal the number of agents, got count = {count} for {listed}"
+                ));
             }
             if !self.parts.iter().any(|part| role_names(part).any(|used| used == name)) {
                 return Err(format!("role {name:?}: no part has \"@{name}\" among its opponents"));

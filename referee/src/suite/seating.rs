@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartSpec, Schedule};
 
-/// Maximum number of entrants in a block: the letters of tables.
+/// Maximum number of entrants in a block, which is the number of letters allowed in tables.
 const MOST_SIDES: usize = 8;
 
 /// Seatings of the matches of a block.
@@ -82,7 +82,9 @@ impl PartSpec {
         let sides = self.sides(&self.seatings(seats));
         let letters = self.tables.iter().flat_map(|table| table.bytes()).collect::<BTreeSet<u8>>().len();
         if sides > 2 && !self.tables.is_empty() && letters < sides {
-            return Err(format!("tables skip a letter: expected all of the first {sides} letters, got {letters}"));
+            return Err(format!(
+                "tables skip a letter: expected the first {sides} letters of the alphabet, got only {letters} letters"
+            ));
         }
         if self.itself && (self.schedule != Schedule::Against || sides > 2) {
             return Err("self = true is for schedule = \"against\" with two sides only".into());
@@ -96,7 +98,7 @@ impl PartSpec {
         }
     }
 
-    /// Returns the number of entrants that meet: two, unless tables or seats require more.
+    /// Returns the number of entrants that meet: at least two, and more if `seatings` contain more sides.
     pub(crate) fn sides(&self, seatings: &[Vec<usize>]) -> usize {
         seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
     }

@@ -39,7 +39,7 @@ impl Excerpt {
         self.start.is_empty() && self.moves.is_none()
     }
 
-    /// Returns true if the decisions of `seat` count.
+    /// Returns true if the decisions of `seat` count toward the limit.
     pub fn counts(&self, seat: Seat) -> bool {
         self.moves.is_some() && self.of.contains(&seat)
     }
@@ -72,8 +72,8 @@ impl Excerpts {
         Ok(Excerpts { starts, moves: part.moves, seatings: seatings.to_vec(), blocks })
     }
 
-    /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k of the file;
-    /// after the last line, the first one follows.
+    /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k of the file,
+    /// and the lines repeat after the last one.
     pub fn of(&self, index: u64, turn: usize) -> Excerpt {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);

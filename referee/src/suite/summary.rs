@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn metric_accepts_the_syntax_of_parts_and_results() {
+    fn summary_metric_accepts_the_syntax_of_parts_and_of_results() {
         let metric = |text: &str| -> String {
             let summary: Summary = toml::from_str(&format!("id = \"s\"\nmetric = {text}\n")).unwrap();
             let again: Summary = toml::from_str(&toml::to_string(&summary).unwrap()).unwrap();

@@ -16,8 +16,8 @@ impl PartSpec {
     /// alphabetically last parameter vary fastest.
     ///
     /// # Errors
-    /// As [`Games::load_with`]. Also returns an error if a parameter has no values, or if two combinations give the
-    /// same game.
+    /// Same as [`Games::load_with`]. Also returns an error if a parameter has no values, or if two combinations give
+    /// the same game.
     pub fn games(&self, games: &Games) -> Result<Vec<GameRef>, String> {
         let load = |params: &Params| games.load_with(&self.game, params).map_err(|e| format!("sweep: {e}"));
         let swept = points(&self.sweep).iter().map(load).collect::<Result<Vec<GameRef>, String>>()?;

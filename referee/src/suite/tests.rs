@@ -113,7 +113,7 @@ fn invalid_suites_are_refused() {
         ("cycles = 3\n", "cycles = 3\nself = true\n", "self = true is for schedule = \"against\""),
         ("opponents = [\"@reference\"]", "opponents = [\"@referense\"]", "did you mean reference?"),
         ("opponents = [\"@reference\"]", "opponents = [\"random\"]", "no part has \"@reference\" among its opponents"),
-        ("count = 1 ", "count = 2 ", "role \"reference\": count = 2, but 1 agent named"),
+        ("count = 1 ", "count = 2 ", "role \"reference\": expected count to equal the number of agents"),
         ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "part \"roles\": unknown role \"reference\""),
         ("name = \"cot\"", "name = \"brief\"", "expected unique names"),
         ("parts = [\"roles\"]", "parts = [\"rolls\"]", "variant \"brief\": unknown part \"rolls\""),

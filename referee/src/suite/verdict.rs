@@ -13,16 +13,16 @@ pub struct Level {
     pub level: u32,
     /// True if the candidate passed the top level.
     pub topped: bool,
-    /// Progress at [`level`](Level::level) in percent: `100 * 2 * wins / (wins + losses)`, where 100 passes. At a top
-    /// level where a draw is the best possible result, `100 * draws / matches`. Absent if the candidate passed the top,
-    /// or if no match was decided.
+    /// Progress at [`level`](Level::level) in percent: `100 * 2 * wins / (wins + losses)`, where a progress of at least
+    /// 100 passes the level. At a top level where a draw is the best possible result, `100 * draws / matches`. Absent
+    /// if the candidate passed the top level, or if no match was decided.
     pub progress: Option<Interval>,
     /// Wins, draws and losses at [`level`](Level::level).
     pub tally: Tally,
 }
 
-/// Returns the level of candidate `a` in a part; `None` until the level is known. Source: BotzoneBench's rule (the
-/// first level not passed, and the progress at this level). The interval is Wilson's.
+/// Returns the level of candidate `a` in a part; `None` until the level is known. The progress has Wilson's interval.
+/// Source: BotzoneBench's rule (the first level not passed, and the progress at this level).
 pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
     let top = part.levels().last().copied()?;
     match part.climb(a, done) {

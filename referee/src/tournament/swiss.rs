@@ -93,8 +93,8 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
     course
 }
 
-/// Pairs an even number of entrants, given highest first. Each entrant is paired with the next lower one that it has
-/// not met, so that the number of rematches is minimal.
+/// Pairs an even number of entrants, which `order` lists from highest to lowest. Each entrant is paired with the next
+/// lower entrant that it has not met. With at most [`FEW`] entrants, the number of rematches is minimal.
 fn pairs(order: &[usize], met: &MetPairs) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }

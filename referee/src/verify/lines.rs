@@ -9,8 +9,8 @@ use super::{FaultKind, RecordFault, VerifiedRecord, Verifier};
 use crate::read::Source;
 use crate::testing::{break_off, play, seal};
 
-/// Verifies a line with both readers. Returns true if the fast reader accepts the line, and the fast and general
-/// verdicts.
+/// Verifies a line with both readers. Returns true if the fast reader accepts the line, the verdict through the fast
+/// reader, and the verdict through the general reader.
 fn both(
     verifier: &Verifier,
     line: &str,

@@ -152,7 +152,7 @@ impl Replay<'_> {
         Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
-    /// Checks a move of the start: the moves before the first request, which no agent chose.
+    /// Checks a move of the start. The start consists of the moves before the first request, which no agent chose.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
@@ -202,10 +202,12 @@ impl Replay<'_> {
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if policy.is_none() && !skipped {
-                return wrong(format!("expected a cause for the forced move of seat {seat}, got none"));
+                return wrong(format!(
+                    "expected the attempt limit or a single legal move before seat {seat}'s forced move, got neither"
+                ));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
-                return wrong(format!("expected the default as the forced move of seat {seat}, got another move"));
+                return wrong(format!("expected the default move as the forced move of seat {seat}, got another move"));
             }
         } else if let Some((rule, _)) = ended
             && (m.action.is_some() || m.said.is_some())

@@ -73,7 +73,7 @@ fn collect(value: &Value, path: String, out: &mut Vec<String>) {
 }
 
 #[test]
-fn illegal_move_error_has_the_event_index() {
+fn error_for_an_illegal_move_states_the_event_index() {
     let record = play("tic_tac_toe", &["a", "b"], 1);
     let first = record.events.iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).next().unwrap();
     let message = refuse(&altered(&record, |v| v["events"][2]["action"] = first), FaultKind::Move, Some(2));

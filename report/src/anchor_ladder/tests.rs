@@ -18,7 +18,8 @@ fn spec(game: &str, agents: &[(u32, u32, &str)]) -> Spec {
 
 const THREE: &[(u32, u32, &str)] = &[(0, 1, "random"), (1, 1, "x"), (1, 2, "y"), (2, 1, "z")];
 
-/// Returns `n` units of all pairings. `of` returns the returns of an episode by pairing, episode and unit.
+/// Returns `n` units of all pairings. `of` computes the returns of an episode from the pairing, the episode and the
+/// unit.
 fn units(ladder: &AnchorLadder, n: u64, of: impl Fn(usize, &Planned, u64) -> Vec<f64>) -> Vec<Vec<Returns>> {
     let unit = |k, u| ladder.plan(k, u).iter().map(|planned| of(k, planned, u)).collect();
     (0..ladder.pairings()).map(|k| (0..n).map(|u| unit(k, u)).collect()).collect()
@@ -34,7 +35,7 @@ fn every_bot_meets_all_bots_of_the_level_below() {
 }
 
 #[test]
-fn three_seat_unit_seats_one_bot_among_copies() {
+fn three_seat_unit_seats_one_bot_against_copies_of_the_other() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -43,7 +44,7 @@ fn three_seat_unit_seats_one_bot_among_copies() {
 }
 
 #[test]
-fn four_seat_unit_seats_two_bots_of_each_kind() {
+fn four_seat_unit_seats_two_copies_of_each_bot() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
@@ -77,7 +78,7 @@ fn score_counts_episodes_or_duplicate_units() {
 }
 
 #[test]
-fn rung_in_a_field_has_a_mean_return() {
+fn rungs_against_a_field_are_measured_by_mean_return() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
     // `x` gets 4 with f and 2 with g, and slightly more on every second seed; random 1 less.

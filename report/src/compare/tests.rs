@@ -126,7 +126,7 @@ fn holm_corrects_for_several_games() {
 }
 
 #[test]
-fn needed_blocks_follow_the_spread() {
+fn number_of_needed_blocks_depends_on_the_variance() {
     let sides = |score: fn(u64) -> f64| (0..40).map(|k| side("g", "x", 0, k, score(k))).collect::<Vec<_>>();
     // Repeating differences of 1, 0, 0 and -1: a variance of 20 / 39.
     let got = compare(&sides(|k| f64::from(u8::from(k % 4 == 0))), &sides(|k| f64::from(u8::from(k % 4 == 3))));

@@ -7,7 +7,7 @@ use super::data::Axis;
 use super::svg::{Svg, WIDTH, fit, width};
 use crate::text::number;
 
-/// Scale from numbers to positions in the drawing, with round ticks.
+/// Scale that maps numbers to positions in the drawing, with ticks at round numbers.
 pub(crate) struct AxisScale {
     from: f64,
     to: f64,
@@ -43,7 +43,7 @@ impl AxisScale {
         self.paper[0] + share * (self.paper[1] - self.paper[0])
     }
 
-    /// Returns the ticks with their texts.
+    /// Returns the value and the label of each tick.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let count = ((self.to - self.from) / self.step).round() as i64;
         // Use enough decimals for distinct ticks.
@@ -66,7 +66,7 @@ pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
     [Some(measure.value), measure.low, measure.high].into_iter().flatten()
 }
 
-/// Returns the title of an axis with its unit.
+/// Returns the title of an axis, with the unit in parentheses.
 pub(crate) fn words(axis: &Axis) -> String {
     if axis.unit.is_empty() { axis.title.clone() } else { format!("{} ({})", axis.title, axis.unit) }
 }

@@ -7,7 +7,7 @@ use super::data::{Axis, Grid};
 use super::svg::{Svg, WIDTH, colour, width};
 use crate::text::number;
 
-/// Draws horizontal bars from zero, readable on a phone with long names and forty rows.
+/// Draws horizontal bars from zero. Even with long names and forty rows, the drawing is readable on a phone.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();

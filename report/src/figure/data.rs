@@ -44,7 +44,7 @@ pub struct Grid {
     pub margin_rows: usize,
     /// Number of margin columns at the end.
     pub margin_columns: usize,
-    /// Highlighted number of each column.
+    /// Rule that selects the highlighted number of each column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
 }
@@ -52,7 +52,8 @@ pub struct Grid {
 /// Column of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GridColumn {
-    /// Heading that spans neighboring columns with the same text; empty without a shared heading.
+    /// Shared heading above the names of columns. Neighboring columns with equal headings have one common heading.
+    /// Empty for a column without a shared heading.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
     pub name: String,
@@ -82,7 +83,8 @@ impl Grid {
         *self.cells.get(row)?.get(column)?
     }
 
-    /// Returns the best and the second-best value of a column, by the grid's highlight; equal values share a rank.
+    /// Returns the best and the second-best value of a column, as ranked by the grid's `highlight`. Equal values share
+    /// a rank.
     pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
         let judged = self.columns.get(column).is_some_and(|column| !column.plain);
         let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };

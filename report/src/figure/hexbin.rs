@@ -11,7 +11,7 @@ use super::svg::{Svg, WIDTH};
 /// Half the height of a hexagon.
 const RADIUS: f64 = 11.0;
 
-/// Draws a plane of hexagons. A hexagon with more points is darker.
+/// Draws the plane divided into hexagons. Hexagons with more points are darker.
 pub(super) fn draw(data: &Points, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.groups.iter().flat_map(|group| &group.points);
@@ -42,7 +42,7 @@ pub(super) fn draw(data: &Points, title: &str) -> String {
     svg.end(end + 22.0, title, &about)
 }
 
-/// Returns the color strength of a count, in percent. A single point is still visible.
+/// Returns the color strength of a hexagon with `count` points, in percent. A single point is still visible.
 fn strength(count: u64, most: u64) -> f64 {
     if most <= 1 { 100.0 } else { 20.0 + 80.0 * (count - 1) as f64 / (most - 1) as f64 }
 }

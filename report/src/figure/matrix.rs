@@ -6,7 +6,8 @@ use super::data::Grid;
 use super::table::html;
 use crate::text::number;
 
-/// Draws an HTML table with a color strength for each cell. Numbers below and above the middle have different colors.
+/// Draws an HTML table. The color of a cell is stronger for numbers farther from zero. Negative and positive numbers
+/// have different colors.
 pub(super) fn draw(grid: &Grid, title: &str) -> String {
     let values = || grid.cells.iter().flatten().flatten().map(|m| m.value);
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

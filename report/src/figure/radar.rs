@@ -62,8 +62,8 @@ pub(super) fn draw(grid: &Grid, title: &str) -> String {
     svg.end(end, title, "Each spoke has a scale of its own, from the centre out; the numbers are in the table below.")
 }
 
-/// Returns the range of a spoke: 0 to 1 for shares. Otherwise from the lowest value, or 0 if all are positive, to the
-/// highest.
+/// Returns the range of a spoke. The range of shares is 0 to 1. Any other range starts at 0, or at the lowest value if
+/// it is negative, and ends at the highest value.
 fn span(grid: &Grid, column: usize) -> [f64; 2] {
     let values = (0..grid.rows.len()).filter_map(|r| grid.at(r, column)).map(|m| m.value);
     let (low, high) = values.fold((0.0f64, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

@@ -380,7 +380,7 @@ impl Resolver<'_> {
         out
     }
 
-    /// Returns a point for each row: its numbers on both axes.
+    /// Returns one point for each row, with the row's numbers on both axes as coordinates.
     fn pairs(&self, spot: &Spot, axes: [&ResolvedMetric; 2]) -> Vec<Point> {
         let items = match (&self.figure.rows, &self.figure.colour) {
             // Each agent has a color of its own and one point.
@@ -499,7 +499,7 @@ fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
     grid.cells.retain(|cells| any(cells));
 }
 
-/// Returns the mean of some numbers, without an interval.
+/// Returns the mean of the numbers, without an interval.
 fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
     let values: Vec<f64> = of.map(|m| m.value).collect();
     let count = values.len();
@@ -557,7 +557,7 @@ fn candidates(rows: &Rows) -> Vec<String> {
     own.into_iter().map(|who| rows.agents()[who].name.clone()).collect()
 }
 
-/// Returns the rows of a subject's matches, of all agents.
+/// Returns the rows of the matches in the subject's parts and at its level, including the matches of all agents.
 fn narrow<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     let narrow = match spot.parts.as_slice() {
         [part] => rows.of_part(*part),

@@ -162,7 +162,7 @@ fn strip() -> Strip {
     Strip { name: String::new(), pictures }
 }
 
-/// Returns every drawing of the test: file name, kind and data.
+/// Returns every drawing that is compared with a stored file: file name, kind and data.
 fn gallery() -> Vec<(&'static str, &'static str, Data)> {
     vec![
         ("table", "table", Data::Grid(with_margins())),
@@ -248,7 +248,7 @@ fn empty_or_unsuitable_data_gives_a_message() {
     let empty = drawing("lines", &Data::Lines(LineChart::default()), "t");
     assert!(empty.contains("Nothing was measured."), "{empty}");
     let other = drawing("lines", &Data::Grid(grid(2)), "t");
-    assert!(other.contains("A figure of kind lines does not show these numbers."), "{other}");
+    assert!(other.contains("A figure of kind lines cannot show these numbers."), "{other}");
     let mut strange = grid(2);
     strange.cells[0][0] = bare(f64::NAN);
     strange.cells[1][0] = bare(f64::INFINITY);
@@ -308,7 +308,7 @@ fn points_of_one_agent_have_no_names() {
 
 /// Draws two points in one corner, and one point in each of two other corners.
 #[test]
-fn names_of_points_in_corners_stay_inside() {
+fn names_of_points_in_corners_stay_inside_the_drawing() {
     let point = |x: f64, y: f64, label: &str| Point { x, y, label: label.into() };
     let points = vec![
         point(0.0, 1.0, "strong"),

@@ -12,8 +12,8 @@ use crate::text::{clean, number};
 const SHOWN: usize = 100;
 
 impl Data {
-    /// Returns the numbers as CSV (RFC 4180) with a header line. Numbers have full precision; missing numbers have no
-    /// line.
+    /// Returns the numbers as CSV (RFC 4180) with a header line. Numbers have full precision. Missing numbers are
+    /// omitted.
     pub fn to_csv(&self) -> String {
         let (head, rows) = self.rows();
         text(|out| {
@@ -54,7 +54,7 @@ impl Data {
         let body: String = rows.iter().take(SHOWN).map(row).collect();
         let rest = rows.len().saturating_sub(SHOWN);
         let more = if rest > 0 {
-            format!("<p class=\"soft\">{rest} more rows stand in the CSV.</p>\n")
+            format!("<p class=\"soft\">{rest} more rows are in the CSV file.</p>\n")
         } else {
             String::new()
         };
@@ -205,7 +205,7 @@ fn of_grid(grid: &Grid) -> String {
     tabular(&format!("l{}", "r".repeat(grid.columns.len())), &head, lines)
 }
 
-/// Renders a LaTeX table from lines of joined cells.
+/// Renders a LaTeX table. Each line contains the cells of a row, joined by `&`.
 fn tabular(columns: &str, head: &[String], lines: Vec<String>) -> String {
     let end = |line: &String| format!("{line} \\\\\n");
     let (head, body): (String, String) = (head.iter().map(end).collect(), lines.iter().map(end).collect());

@@ -112,7 +112,7 @@ fn json(text: &str) -> Result<Cells, ImportError> {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.trim().to_owned()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
-        Some(other) => Err(ImportError::at(number, name, format!("expected a text or a number, got {other}"))),
+        Some(other) => Err(ImportError::at(number, name, format!("expected text or a number, got {other}"))),
     };
     let row = |(number, object): (u64, &serde_json::Map<String, Value>)| {
         let cells: Result<Vec<String>, _> = columns.iter().map(|name| cell(number, name, object.get(name))).collect();

@@ -14,9 +14,9 @@ pub struct TableLayout {
     pub name: &'static str,
     pub columns: &'static [&'static str],
     pub optional: &'static [&'static str],
-    /// Meaning of a row.
+    /// Description of a row.
     pub about: &'static str,
-    /// Contents of columns that their names do not explain.
+    /// Descriptions of columns whose names are not self-explanatory, as (columns, description).
     pub cells: &'static [(&'static str, &'static str)],
     pub(super) read: fn(&mut Import, &Cells, bool) -> Result<(), ImportError>,
 }
@@ -126,7 +126,8 @@ pub(super) fn told_apart(cells: &Cells) -> Result<&'static TableLayout, ImportEr
             let missing: Vec<&str> = near.columns.iter().copied().filter(|column| !has(&column)).collect();
             format!("; {} lacks {}", near.name, missing.join(", "))
         });
-        return Err(ImportError::whole(format!("expected the columns of a table{hint}; tables: {}", all.join("; "))));
+        let known = all.join("; ");
+        return Err(ImportError::whole(format!("expected the columns of a known table{hint}; known tables: {known}")));
     };
     let known = |name: &str| layout.columns.contains(&name) || layout.optional.contains(&name);
     match cells.columns.iter().find(|name| !known(name)) {
@@ -144,7 +145,7 @@ fn once(seen: &mut HashMap<String, u64>, key: &[&str], row: &Row, column: &str) 
         None => Ok(()),
         Some(first) => Err(ImportError::at(row.number, column, {
             let named: Vec<&str> = key.iter().copied().filter(|name| !name.is_empty()).collect();
-            format!("expected a unique key, got {} as in row {first}", named.join(", "))
+            format!("expected a unique key, but row {first} also has the key {}", named.join(", "))
         })),
     }
 }
@@ -175,7 +176,8 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
         }
         all += planned;
         if all > MOST {
-            return Err(ImportError::at(row.number, "wins", format!("expected at most {MOST} matches in the table")));
+            let message = format!("expected at most {MOST} matches in the table, got more");
+            return Err(ImportError::at(row.number, "wins", message));
         }
         let key = |a: &str, b: &str| [part, a, b, &at].map(str::to_owned);
         let other = said.get(&key(opponent, agent)).filter(|_| !directed && agent != opponent);
@@ -223,10 +225,12 @@ fn matches(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportErro
         let first = match cells.get(row, "first") {
             None | Some("a") => 0,
             Some("b") => 1,
-            Some(other) => return Err(ImportError::at(row.number, "first", format!("expected a or b, got {other:?}"))),
+            Some(other) => {
+                return Err(ImportError::at(row.number, "first", format!("expected `a` or `b`, got {other:?}")));
+            }
         };
         if cells.text(row, "a")? == cells.text(row, "b")? {
-            let message = format!("expected an agent other than a, got {}", cells.text(row, "b")?);
+            let message = format!("expected an agent that differs from column `a`, got {}", cells.text(row, "b")?);
             return Err(ImportError::at(row.number, "b", message));
         }
         let (a, b) = (import.agent(cells.text(row, "a")?, true), import.agent(cells.text(row, "b")?, true));
@@ -293,7 +297,8 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
             known.players.len() - 1
         });
         if known.scores[seat] != result {
-            let message = format!("expected equal results of {agent} in all rows of match {game}, got different ones");
+            let message =
+                format!("expected equal results of {agent} in all rows of match {game}, got different results");
             return Err(ImportError::at(row.number, "result", message));
         }
         let value = value.parse().map_or_else(|_| MarkValue::Text(value.to_owned()), MarkValue::Number);

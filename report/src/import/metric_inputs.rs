@@ -4,7 +4,7 @@ use ludex_referee::metric::{MetricQuery, Takes};
 
 use super::layouts::{LAYOUTS, TableLayout};
 
-/// Metrics that a table supports without optional columns, by name of the table.
+/// Metrics that each table supports, by name of the table. Some of them need an optional column.
 const FEEDS: &[(&str, &[&str])] = &[
     (
         "results",

@@ -32,7 +32,8 @@ fn columns_determine_the_layout() {
         assert_eq!((import.layout().name, import.matches.len()), (name, matches));
         assert_eq!(import.rows().agents()[0].name, "A");
     }
-    assert_refused("agent,wins\nA,3\n", "expected the columns of a table; results lacks part, opponent, draws, losses");
+    let missing = "expected the columns of a known table; results lacks part, opponent, draws, losses";
+    assert_refused("agent,wins\nA,3\n", missing);
     assert_refused("agent,part,value,colour\nA,p,1,red\n", "row 1, column colour: unknown column in a table of scores");
     assert_refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: expected a unique column name");
     assert_refused("agent,part,value\n", "expected at least one row, got none");
@@ -51,7 +52,7 @@ fn csv_and_json_give_equal_tables() {
     assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, expected an object, got 7");
     assert!(
         wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#)
-            .contains("row 1, column part: expected a text or a number, got [\"p\"]")
+            .contains("row 1, column part: expected text or a number, got [\"p\"]")
     );
     assert_eq!(ImportFormat::of_name("a/b.CSV"), Some(ImportFormat::Csv));
     assert_eq!(
@@ -69,7 +70,7 @@ fn invalid_cells_report_row_and_column() {
         ("p,A,,1,0,0,", "row 2, column opponent: expected a value, got an empty cell"),
         ("p,A,B,3,1,1,4", "row 2, column planned: expected at least 5 planned matches, got 4"),
         ("p,A,B,600000,0,0,\np,A,C,600000,0,0,", "row 3, column wins: expected at most 1000000 matches in the table"),
-        ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: expected a unique key, got p, A, B"),
+        ("p,A,B,1,0,0,\np,A,B,2,0,0,", "row 3, column agent: expected a unique key, but row 2 also has"),
         ("p,A,B,2,0,1,\np,B,A,2,0,1,", "row 3, column wins: B against A is 2-0-1, but row 2 says 2-0-1 of A against B"),
     ] {
         assert_refused(&format!("{RESULTS}{row}\n"), why);
@@ -77,9 +78,9 @@ fn invalid_cells_report_row_and_column() {
     for (row, why) in [
         ("p,0,1,A,B,0.7,a", "row 2, column score_a: expected 1, 0.5 or 0, got 0.7"),
         ("p,0,1,A,B,x,a", "row 2, column score_a: expected a number, got \"x\""),
-        ("p,0,1,A,B,1,c", "row 2, column first: expected a or b, got \"c\""),
-        ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: expected an agent other than a, got A"),
-        ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: expected a unique key, got p, 0, 1"),
+        ("p,0,1,A,B,1,c", "row 2, column first: expected `a` or `b`, got \"c\""),
+        ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: expected an agent that differs from column `a`, got A"),
+        ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: expected a unique key, but row 2 also has"),
         ("p,first,1,A,B,1,a", "row 2, column cycle: expected a whole number from 0 to 1000000, got \"first\""),
     ] {
         assert_refused(&format!("{MATCHES}{row}\n"), why);
@@ -105,7 +106,8 @@ fn invalid_cells_report_row_and_column() {
         assert_refused(&format!("{ROUNDS}{row}\n"), why);
     }
     assert_refused("agent,part,value\nA,p,many\n", "row 2, column value: expected a number, got \"many\"");
-    assert_refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: expected a unique key, got A, p");
+    let twice = "row 3, column agent: expected a unique key, but row 2 also has the key A, p";
+    assert_refused("agent,part,value\nA,p,1\nA,p,2\n", twice);
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn unsupported_metric_lists_missing_columns() {
 
 /// Checks that all metrics in the list of supported metrics exist.
 #[test]
-fn tables_support_existing_metrics() {
+fn supported_metrics_exist() {
     for metric in metric_inputs::all() {
         assert!(METRICS.iter().any(|known| known.id == metric), "{metric}");
     }

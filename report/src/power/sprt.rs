@@ -25,7 +25,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Count of an unobserved score, in blocks.
+/// Number of blocks that an unobserved score counts as.
 const UNSEEN: f64 = 1e-3;
 
 /// Hypotheses and error probabilities of a test.
@@ -84,7 +84,8 @@ impl fmt::Display for Sprt {
 }
 
 impl Sprt {
-    /// Returns the LLR bounds at which the test accepts `elo0` and `elo1`, in this order.
+    /// Returns the bounds of the log-likelihood ratio: the test accepts `elo0` at the first bound and `elo1` at the
+    /// second.
     pub fn bounds(&self) -> [f64; 2] {
         [(self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln()]
     }
@@ -146,8 +147,8 @@ impl SequentialTest {
         self.counts.iter().enumerate().map(move |(k, &n)| (if n == 0 { UNSEEN } else { n as f64 }, k as f64 / steps))
     }
 
-    /// Returns the root `x` for a mean, by bisection. The sum falls from infinity to minus infinity between the ends of
-    /// the search interval.
+    /// Returns the root `x` of the sum in the module documentation for a mean, by bisection. Between the ends of the
+    /// search interval, the sum falls from infinity to minus infinity.
     fn tilt(&self, mean: f64) -> f64 {
         let (mut low, mut high) = (-1.0 / (1.0 - mean), 1.0 / mean);
         for _ in 0..60 {

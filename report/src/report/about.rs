@@ -94,9 +94,9 @@ pub struct HeadResult {
     pub level: Option<u32>,
     /// True if `level` is the top level of the ladder.
     pub topped: bool,
-    /// Matches lost by replies that were not legal moves.
+    /// Number of matches lost because of replies that were not legal moves.
     pub lost_by_answers: u64,
-    /// Matches that were discarded, and matches that do not count.
+    /// Number of matches that were discarded or do not count.
     pub discarded: u64,
 }
 

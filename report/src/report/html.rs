@@ -64,7 +64,7 @@ pub(super) fn page(report: &Report) -> String {
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }
 
-/// Returns true if an agent has a win, draw or loss against an opponent.
+/// Returns true if any agent of the scale has a win, a draw or a loss against another agent.
 fn fight(scale: &Scale) -> bool {
     scale.crosstable.iter().flatten().any(|tally| tally.games() > 0)
 }
@@ -77,11 +77,11 @@ struct FigureView {
     caption: String,
     measures: Vec<[String; 3]>,
     pages: Vec<PageView>,
-    /// True if the drawings are tables. They then need no separate table of their numbers.
+    /// True if the drawings are tables, so that no separate table of their numbers is needed.
     table: bool,
 }
 
-/// Drawing and its numbers, as HTML texts.
+/// Drawing and its numbers, as HTML.
 #[derive(Serialize)]
 struct PageView {
     name: String,

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_over_different_numbers_of_parts_state_the_number() {
+    fn means_over_different_numbers_of_parts_have_a_parts_column() {
         let column = |name: &str| GridColumn { name: name.to_owned(), ..GridColumn::default() };
         let mut columns = vec![column("NRA"), column("Elo")];
         let of = |value, n| Some(Measurement::plain(value, n));

@@ -70,7 +70,7 @@ impl Archive {
         }
         let known = Self::list(data);
         let hint = match known.as_slice() {
-            [] => format!("there are no runs in {} (--data names another folder)", runs.display()),
+            [] => format!("there are no runs in {} (select another folder with --data)", runs.display()),
             known => format!("runs in {} are {}", runs.display(), known.join(", ")),
         };
         anyhow::bail!("there is no run {name:?}: {hint}")

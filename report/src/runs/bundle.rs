@@ -27,7 +27,7 @@ pub const PAGE: &str = "report.html";
 /// Maximum size of an unpacked bundle in bytes, larger than any run.
 const MOST: u64 = 16 << 30;
 
-/// Returns the files of a bundle: those of the run and the pages of its report, a card and checksums.
+/// Returns the files of a bundle: the run's files, the pages of its report, a card and checksums.
 pub fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
     let mut files = pages;
     for name in FILES {
@@ -41,7 +41,7 @@ pub fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
     files
 }
 
-/// Packs the [`contents`] of a bundle. The same run gives the same bytes.
+/// Packs the [`contents`] of a bundle. Equal files give equal bytes.
 ///
 /// # Errors
 /// Returns an error if the name of the run cannot be the name of a folder.
@@ -70,7 +70,7 @@ pub fn is_bundle(path: &Path) -> bool {
     read.is_ok() && head == [0x1f, 0x8b]
 }
 
-/// Reads all files of a folder unpacked from a bundle; empty without checksums.
+/// Reads all files of a folder into which a bundle was unpacked. Returns no files if the folder has no checksums.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be read.
@@ -163,9 +163,9 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
     let about = |name: &str| match name {
         RUN => "settings, fixed when the run began".to_owned(),
         SUITE => "the suite as it was".to_owned(),
-        EPISODES => format!("{} records of matches, one a line", lines(EPISODES)),
-        CALLS => format!("{} calls of models, one a line", lines(CALLS)),
-        ONCE => format!("{} answers that were given again, one a line", lines(ONCE)),
+        EPISODES => format!("{} match records, one per line", lines(EPISODES)),
+        CALLS => format!("{} model calls, one per line", lines(CALLS)),
+        ONCE => format!("{} cached replies, one per line", lines(ONCE)),
         LOG => "what happened to the run".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),

@@ -34,7 +34,7 @@ pub fn name_of(run: &str, key: &str, rematch: bool) -> String {
     format!("{run}.{key}{}", if rematch { AGAIN } else { "" })
 }
 
-/// Returns the match key in the name of an episode, and true if the match is repeated.
+/// Returns the match key in the name of an episode, and true if the episode repeats a failed match.
 pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     Some(match key.strip_suffix(AGAIN) {

@@ -8,7 +8,7 @@ use ludex_referee::suite::plan::{MatchKey, Plan, PlannedPart};
 
 use super::plan_progress::PlanProgress;
 
-/// Returns the matches that the plan requires, in plan order. Invalid matches are included and marked as such.
+/// Returns the matches that the plan requires, in plan order. Invalid matches are included and marked as invalid.
 pub fn observed<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> Rows<'g> {
     Rows::new(table(run, plan, walk, games))
 }

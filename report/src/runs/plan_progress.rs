@@ -34,7 +34,7 @@ pub struct PlanProgress {
     pub done: Vec<PlannedMatch>,
     /// Blocks with due matches in the order of the plan.
     pub due: Vec<Block>,
-    /// Keys of unfinished matches that come before a finished match which was due at the same time.
+    /// Keys of unfinished matches that precede a finished match in the plan, although both were due at the same time.
     pub gaps: Vec<String>,
     /// Keys of finished matches that the plan does not require.
     pub extra: Vec<String>,

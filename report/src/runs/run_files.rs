@@ -115,7 +115,7 @@ pub struct LogLine {
     pub more: Map<String, Value>,
 }
 
-/// Content of a file of lines.
+/// Content of a file with one item per line.
 pub struct ParsedLines<T> {
     /// Valid lines, in order.
     pub rows: Vec<T>,

@@ -55,10 +55,10 @@ pub struct PartResult {
     /// Verdicts on the replies of a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
-    /// Matches lost by replies that were not legal moves.
+    /// Number of matches lost because of replies that were not legal moves.
     pub lost_by_answers: u64,
     pub discarded: u64,
-    /// Matches that do not count because an illegal move ended them.
+    /// Number of matches that do not count because an illegal move ended them.
     pub invalid: u64,
     /// Reason that the part is not played, if it needs more candidates than the run has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,8 +256,8 @@ fn among_many(
     tally
 }
 
-/// Computes the metrics that a part requests. For non-competitive games, this includes the mean return, which is their
-/// result.
+/// Computes the metrics that a part requests and, for non-competitive games, the mean return, which is the result of
+/// such games.
 fn measured(
     part: &PartSpec,
     fight: bool,

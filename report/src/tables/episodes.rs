@@ -52,7 +52,7 @@ pub struct EpisodeRow {
     pub at_fault: Option<u32>,
     /// number of moves, without chance events
     pub moves: usize,
-    /// seed, decimal (up to 64 bits without sign)
+    /// seed in decimal, an unsigned 64-bit integer
     pub seed: Option<String>,
     /// digest of the record, hex
     pub digest: Option<String>,

@@ -96,7 +96,7 @@ fn only_paired_matches_share_a_deal() {
     let other = place.ludex(&[&line[..], &["paired", "--seed-sharing", "once"]].concat());
     assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
     let bad = place.ludex(&[&line[..], &["x", "--seed-sharing", "twice"]].concat());
-    assert!(bad.fails().contains("expected once or paired"), "{}", bad.err);
+    assert!(bad.fails().contains("expected `once` or `paired`"), "{}", bad.err);
     fs::write(place.path("bad.toml"), SUITE.replace("\"once\"", "\"twice\"")).unwrap();
     let bad = place.ludex(&["evaluate", "--agent", "random", "--suite", "bad.toml", "--run", "x"]);
     assert!(bad.fails().contains("line 5"), "{}", bad.err);

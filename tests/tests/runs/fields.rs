@@ -193,7 +193,7 @@ fn part_for_two_candidates_requires_two_agents() {
     let plain =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
     let line = [&plain[..], &["--part", "itself"]].concat();
-    let why = "cup: needs 2 candidates, and the run has 1: nothing is played";
+    let why = "cup: needs 2 candidates, but the run has 1; the part is not played";
     let estimate = place.ludex(&[&line[..], &["--estimate"]].concat());
     assert!(estimate.well().contains(why) && !estimate.out.contains("681"), "{}", estimate.out);
     let parts = place.ludex(&[&line[..], &["--estimate", "--json"]].concat()).json()["parts"].clone();
@@ -207,7 +207,7 @@ fn part_for_two_candidates_requires_two_agents() {
     let json = place.ludex(&[&line[..], &["--run", "one", "--json"]].concat()).json();
     let parts = json["parts"].as_array().unwrap();
     let cup = parts.iter().find(|part| part["part"] == "cup").unwrap();
-    assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
+    assert_eq!(cup["note"], "needs 2 candidates, but the run has 1; the part is not played");
     // If no matches are due, no run is created.
     let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
     assert!(none.fails().contains("for at least one part; cup: needs 2 candidates"), "{}", none.err);
@@ -282,7 +282,7 @@ fn suites_are_listed_and_explained() {
     }
     let json = place.ludex(&["suites", "fields.toml", "--role", "reference=solver", "--json"]).json();
     assert_eq!((&json["roles"][0]["name"], &json["open_roles"]), (&"reference".into(), &Value::Array(Vec::new())));
-    assert_eq!(json["parts"][2]["note"], "needs 2 candidates, and the run has 1: nothing is played");
+    assert_eq!(json["parts"][2]["note"], "needs 2 candidates, but the run has 1; the part is not played");
     assert_eq!(json["parts"][0]["games"].as_array().unwrap().len(), 2);
     let all = place.ludex(&["suites", "reference"]);
     assert!(all.well().contains("role reference: 1 agent: anchor level=1"), "{}", all.out);

@@ -4,11 +4,11 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::{DfsEvent, depth_first_search};
 
-/// Limits of the count.
+/// Limits of the search for simple cycles.
 pub(super) struct Bounds {
-    /// Maximum number of nodes of a simple cycle.
+    /// Maximum number of nodes in a counted cycle.
     pub length: usize,
-    /// Maximum number of cycles.
+    /// Number of cycles at which the count stops.
     pub most: u64,
 }
 
@@ -18,7 +18,7 @@ const STEPS: u64 = 20_000_000;
 /// Maximum number of nodes in a component for the search of the longest cycle.
 const SEARCHED: usize = 20;
 
-/// Results of the search.
+/// Measures of a graph, named as in the metric `loops`.
 #[derive(Debug, PartialEq)]
 pub(super) struct Loops {
     dfs: usize,
@@ -112,7 +112,7 @@ fn triangles(n: usize, graph: &DiGraphMap<usize, ()>) -> usize {
     found
 }
 
-/// Counts the simple cycles within a component. Each cycle is counted at its first node.
+/// Counts the simple cycles within a component. Each cycle is counted once, from its lowest node.
 fn simple_circles(n: usize, graph: &DiGraphMap<usize, ()>, component: &[usize], bounds: &Bounds) -> u64 {
     let (mut found, mut steps) = (0, 0);
     for first in 0..n {

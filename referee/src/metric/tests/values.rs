@@ -90,7 +90,8 @@ fn alpha_rank_matches_openspiel() {
     }
 }
 
-/// OpenSpiel's solver is accurate to about seven decimals; exact fractions check the played strategies.
+/// Compares with OpenSpiel's solver, which is accurate to about seven decimals. The test also checks which strategies
+/// are played, by comparison with exact fractions.
 #[test]
 fn nash_averaging_matches_openspiel() {
     for case in cases("nash") {

@@ -15,8 +15,8 @@ use ndarray::Array1;
 use super::{Problem, of_one, substitute};
 
 impl Problem {
-    /// Returns, for each of the free `players` (ascending), the number of blocks and the standard error of theta; the
-    /// error is `None` for fewer than two blocks. `times` is the number of units of each kind.
+    /// Returns the number of blocks and the standard error of theta for each of `players`, which are free players in
+    /// ascending order. The error is `None` for fewer than two blocks. `times` is the number of units of each kind.
     pub(super) fn errors(&self, times: &[u32], nu: f64, theta: &[f64], players: &[usize]) -> Vec<(usize, Option<f64>)> {
         let mut place = vec![None; theta.len()];
         players.iter().enumerate().for_each(|(i, &p)| place[p] = Some(i));

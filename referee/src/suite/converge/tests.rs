@@ -18,7 +18,7 @@ fn plan(candidates: usize, stop: &str, scale: f64) -> Plan {
     Plan::new(suite, &all, scale, &ludex_games::builtin()).unwrap()
 }
 
-/// Returns a result that depends only on the match: the lower number is stronger.
+/// Returns a result that depends only on the match. A candidate with a lower number is stronger.
 fn result(block: &Block) -> MatchScore {
     let luck = Stream::from_text(&format!("result:{}", block.index)).unit();
     let gap = block.pairing[1] as f64 - block.pairing[0] as f64;
@@ -33,8 +33,8 @@ fn name(block: &Block) -> String {
     key("p", &block.pairing, block.index, block.matches[0].turn)
 }
 
-/// Plays a plan to its end in waves of due matches, of which `keep` selects the matches to play. Returns the blocks by
-/// number, and the size of the largest wave.
+/// Plays a plan to its end. In each step, `keep` selects the matches to play from all due matches. Returns the blocks
+/// by number, and the largest number of due matches in a step.
 fn played(
     plan: &Plan,
     result: impl Fn(&Block) -> MatchScore,

@@ -39,13 +39,13 @@ fn invalid_figures_are_refused() {
         (format!("{GOOD}colour = \"agent\"\n"), "colour is not supported by kind table"),
         (format!("{GOOD}color = \"agent\"\n"), "unknown field `color`"),
         (format!("{GOOD}rows = \"part\"\ncolumns = \"part\"\n"), "expected different axes for rows and columns"),
-        (format!("{GOOD}rows = \"part\"\npages = \"part\"\n"), "pages and rows are both \"part\""),
+        (format!("{GOOD}rows = \"part\"\npages = \"part\"\n"), "expected different axes for pages and rows"),
         (GOOD.replace("table", "graph"), "kind graph needs value"),
         (GOOD.replace("table", "scatter"), "kind scatter needs x"),
         (GOOD.replace("\"score_rate\"", "{ id = \"score_rate\" }"), "expected metric = ID"),
-        (GOOD.replace("\"score_rate\"", "3"), "expected the id of a metric or a table, got 3"),
+        (GOOD.replace("\"score_rate\"", "3"), "expected a metric as text or as a table, got 3"),
         (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "unknown argument \"of\""),
-        (GOOD.replace("\"T\"", "\" \""), "title: expected a text, got none"),
+        (GOOD.replace("\"T\"", "\" \""), "title: expected text, got none"),
         (format!("{GOOD}highlight = \"worst\"\n"), "unknown variant `worst`"),
     ];
     for (text, why) in cases {

@@ -71,7 +71,7 @@ fn level_without_counted_matches_is_unknown() {
 }
 
 #[test]
-fn half_of_decided_matches_passes_a_level() {
+fn winning_half_of_decided_matches_passes_a_level() {
     let tally = |wins, draws, losses| Tally { wins, draws, losses };
     let part = |drawn: &str| {
         let text = LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", &format!("blocks = 8\ndrawn = {drawn}"));

@@ -22,7 +22,7 @@ fn render(game: &str, excerpt: &Excerpt) -> String {
 }
 
 #[test]
-fn block_plays_its_start_with_swapped_seats() {
+fn matches_of_a_block_share_a_start_and_swap_seats() {
     let part = "game = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nmoves = 2\nblocks = 2";
     let lines = "{\"moves\": [4, \"o(0,0)\"]}\n\n{\"moves\": [0], \"about\": \"A corner\"}\n{}\n";
     let all = excerpts(part, lines);
@@ -56,7 +56,7 @@ fn starts_may_contain_chance_and_joint_moves() {
 }
 
 #[test]
-fn error_for_an_unplayable_start_has_its_line() {
+fn error_for_an_unplayable_start_states_the_line() {
     let suite = |game: &str, lines: &str, more: &str| {
         let part = format!("game = \"{game}\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nblocks = 1\n{more}");
         Suite::parse(&text(&part, &[("s.jsonl", lines)]), &ludex_games::builtin()).map_err(|e| e.to_string())

@@ -80,7 +80,7 @@ fn heads(grid: &Grid) -> Vec<String> {
     grid.columns.iter().map(GridColumn::full).collect()
 }
 
-/// Returns a number computed directly by the metric.
+/// Returns the value that the metric itself computes, for comparison with a figure.
 fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measurement> {
     MetricQuery::parse(metric).unwrap().number(&rows.of_part(part).of_agent(agent))
 }
@@ -188,7 +188,7 @@ fn scatter_plots_and_strips_resolve_to_data() {
 }
 
 #[test]
-fn metric_may_be_subtracted_and_limited_to_parts() {
+fn metric_may_be_subtracted_from_one_and_limited_to_parts() {
     with_rows(|rows| {
         let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
         let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());

@@ -28,7 +28,7 @@ fn measures_match_networkx() {
 }
 
 #[test]
-fn cycle_of_three_matches_hand_computed_values() {
+fn measures_of_a_triangle_match_hand_computed_values() {
     let found = of(4, &[(0, 1), (0, 3), (1, 2), (2, 0)]);
     let want = Loops {
         dfs: 1,

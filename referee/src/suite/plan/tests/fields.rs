@@ -233,7 +233,7 @@ fn each_swept_value_adds_a_match_per_seating() {
 fn part_reports_missing_candidates() {
     let text = part("schedule = \"round_robin\"\n");
     let short = |text: &str, candidates: &[&str]| plan_of(&suite(text), candidates).unwrap().parts[0].short_of();
-    assert_eq!(short(&text, &["a"]).unwrap(), "needs 2 candidates, and the run has 1: nothing is played");
+    assert_eq!(short(&text, &["a"]).unwrap(), "needs 2 candidates, but the run has 1; the part is not played");
     assert_eq!(short(&text, &["a", "b"]), None);
     let four =
         text.replace("tic_tac_toe", "mcr_mahjong").replace("round_robin\"", "round_robin\"\nseats = \"permutations\"");
