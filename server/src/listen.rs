@@ -99,7 +99,12 @@ async fn serve_until(
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.hub)?;
     tokio::spawn(token_expiry::watch(Arc::downgrade(&shared)));
-    let watch = [tokio::spawn(shared.hub.clone().watch_runs()), tokio::spawn(shared.hub.clone().watch_ladders())];
+    let hub = &shared.hub;
+    let watch = [
+        tokio::spawn(hub.clone().watch_runs()),
+        tokio::spawn(hub.clone().watch_ladders()),
+        tokio::spawn(hub.clone().watch_ended()),
+    ];
     {
         let mut told = pin!(async {
             shutdown.await;

@@ -9,6 +9,7 @@ use ludex_play::machine::interface::{AgentOutcome, Input, LogRow, Output};
 use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{EndReason, Record};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -70,6 +71,8 @@ pub(super) struct Actor {
     held_until: Option<u64>,
     /// True once log rows are no longer buffered.
     settled: bool,
+    /// Time at which an ended match is removed.
+    gone_at: Option<u64>,
     /// Stall monitor of this task's thread. The field `lost` holds the monitor's total at the last check.
     pulse: StallMonitor,
     lost: u64,
@@ -99,38 +102,55 @@ impl Actor {
             held: Vec::new(),
             held_until: None,
             settled: false,
+            gone_at: None,
             pulse: StallMonitor::default(),
             lost: 0,
             losses: Vec::new(),
         }
     }
 
-    /// Runs the match to its end, then serves clients that missed the end. `first` holds the outputs to deliver at the
-    /// start.
-    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>, first: Vec<Output>) {
+    /// Returns the id of the match.
+    pub(super) fn id(&self) -> &str {
+        self.machine.id()
+    }
+
+    /// Runs the match to its end, then serves clients that missed the end. Between their commands, the ended match is
+    /// parked without a task. `first` holds the outputs to deliver at the start.
+    pub(super) async fn run(
+        mut self: Box<Self>,
+        mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>,
+        first: Vec<Output>,
+    ) {
         self.pulse = StallMonitor::here();
         self.lost = self.pulse.lost_ms();
-        let grace_ms = self.hub.config.limits.grace_ms;
-        let until = |now: u64| now.saturating_add(grace_ms);
         // A match that ended before a restart only reports its end.
-        let mut gone_at = self.machine.is_over().then(|| until(self.hub.now()));
+        if self.machine.is_over() && self.gone_at.is_none() {
+            self.gone_at = Some(self.hub.on_match_ended(self.machine.id()));
+        }
         self.deliver(first).await;
         loop {
-            if self.machine.is_over() && gone_at.is_none() {
-                gone_at = Some(until(self.hub.now()));
+            if self.machine.is_over() && self.gone_at.is_none() {
                 self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
+                self.gone_at = Some(self.hub.on_match_ended(self.machine.id()));
                 self.machine.pack();
             }
             self.give_back();
             let now = self.hub.now();
-            if gone_at.is_some_and(|at| now >= at) {
+            if self.gone_at.is_some_and(|at| now >= at) {
                 break;
             }
             if self.held_until.is_some_and(|at| now >= at) {
                 self.write_held().await;
             }
-            let wake = gone_at.or_else(|| self.machine.next_deadline()).into_iter().chain(self.held_until).min();
+            if self.gone_at.is_some() && self.held_until.is_none() && self.crowd.wake().is_none() {
+                (self, rx) = match park(self, rx) {
+                    Some(busy) => busy,
+                    None => return,
+                };
+            }
+            let wake = self.machine.next_deadline().filter(|_| self.gone_at.is_none());
+            let wake = wake.into_iter().chain(self.gone_at).chain(self.held_until).min();
             let wake = wake.map(|at| Duration::from_millis(at.saturating_sub(now)));
             let cmd = match wake.into_iter().chain(self.crowd.wake()).min() {
                 Some(left) => tokio::select! {
@@ -435,6 +455,21 @@ impl Actor {
             entered.await_reply(seat, reply.abort_handle());
         }
     }
+}
+
+/// Parks an ended match until its next command. Returns the match if a command has arrived.
+fn park(
+    actor: Box<Actor>,
+    rx: mpsc::UnboundedReceiver<Box<MatchCommand>>,
+) -> Option<(Box<Actor>, mpsc::UnboundedReceiver<Box<MatchCommand>>)> {
+    let handle = actor.handle.clone();
+    let mut parts = Some((actor, rx));
+    handle.park(|| {
+        let (actor, rx) = parts.take_if(|(_, rx)| rx.is_empty())?;
+        let runtime = Handle::current();
+        Some(Box::new(move || drop(runtime.spawn(actor.hub.clone().drive(actor, rx, Vec::new())))))
+    });
+    parts
 }
 
 type Answered = Result<MoveReply, AgentError>;

@@ -4,7 +4,7 @@ mod queries;
 mod replay_view;
 mod restore;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -82,6 +82,8 @@ pub struct Hub {
     secret: [u8; 32],
     /// Matches that have a task: running matches, and ended matches that still serve requests.
     live: Mutex<HashMap<String, MatchHandle>>,
+    /// Ended matches with the times of their removal, in order.
+    ended: Mutex<VecDeque<(u64, String)>>,
     /// Number of running and starting matches.
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
@@ -218,6 +220,9 @@ pub(crate) fn storage_failure(error: &dyn Display) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Internal, "storing the request failed; try again later"))
 }
 
+/// Interval at which ended matches are removed.
+const SWEEP: Duration = Duration::from_secs(1);
+
 /// Interval at which a mirror match checks that its client is present.
 const PRESENCE: Duration = Duration::from_millis(100);
 
@@ -256,6 +261,7 @@ impl Hub {
             started: tokio::time::Instant::now(),
             secret,
             live: Mutex::default(),
+            ended: Mutex::default(),
             running: AtomicIsize::new(0),
             lobby: Mutex::default(),
             late: Mutex::default(),
@@ -555,20 +561,49 @@ impl Hub {
                 }
             }
         }
-        let actor = Actor::new(self.clone(), machine, handle.clone(), agents, rows);
-        let task = AssertUnwindSafe(actor.run(rx, first)).catch_unwind();
-        let hub = self.clone();
-        tokio::spawn(async move {
-            if task.await.is_err() {
-                tracing::error!(match_id = %id, "match task panicked");
-                hub.end(&id);
-                hub.forget(&id);
-                if let Err(error) = hub.abandon(&id, "the server failed").await {
-                    tracing::error!(match_id = %id, %error, "storing the end of a match failed");
+        let actor = Box::new(Actor::new(self.clone(), machine, handle.clone(), agents, rows));
+        tokio::spawn(self.clone().drive(actor, rx, first));
+        handle
+    }
+
+    /// Runs the task of a match, and ends the match if the task panics.
+    pub(super) async fn drive(
+        self: Arc<Self>,
+        actor: Box<Actor>,
+        rx: mpsc::UnboundedReceiver<Box<MatchCommand>>,
+        first: Vec<Output>,
+    ) {
+        let id = actor.id().to_owned();
+        if AssertUnwindSafe(actor.run(rx, first)).catch_unwind().await.is_err() {
+            tracing::error!(match_id = %id, "match task panicked");
+            self.end(&id);
+            self.forget(&id);
+            if let Err(error) = self.abandon(&id, "the server failed").await {
+                tracing::error!(match_id = %id, %error, "storing the end of a match failed");
+            }
+        }
+    }
+
+    /// Plans the removal of a match that has ended, and returns its time.
+    pub(super) fn on_match_ended(&self, id: &str) -> u64 {
+        let at = self.now().saturating_add(self.config.limits.grace_ms);
+        self.ended.lock().push_back((at, id.to_owned()));
+        at
+    }
+
+    /// Removes ended matches when their time is over.
+    pub async fn watch_ended(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            let now = self.now();
+            loop {
+                let due = self.ended.lock().pop_front_if(|(at, _)| *at <= now);
+                let Some((_, id)) = due else { break };
+                if let Some(handle) = self.handle(&id) {
+                    handle.send(MatchCommand::Forget);
                 }
             }
-        });
-        handle
+        }
     }
 
     /// Returns the matches to release when this match ends. These are this match alone, or all matches of its pair if

@@ -84,7 +84,12 @@ struct SharedMatch {
     holders: Mutex<Vec<Weak<Session>>>,
     over: AtomicBool,
     released: AtomicBool,
+    /// Ended match without a task.
+    parked: Mutex<Option<ParkedMatch>>,
 }
+
+/// Closure that starts the task of a parked match again.
+pub(crate) type ParkedMatch = Box<dyn FnOnce() + Send>;
 
 impl MatchHandle {
     /// Creates a handle. `seated` holds the sessions that have seats at the start.
@@ -96,12 +101,23 @@ impl MatchHandle {
     ) -> Self {
         let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
-        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released }))
+        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, parked: Mutex::default() }))
     }
 
-    /// Sends a command to the task. Returns false if the task has ended.
+    /// Sends a command to the match, and starts its task again if it is parked. Returns false if the match is gone.
     pub fn send(&self, cmd: MatchCommand) -> bool {
-        self.0.tx.send(Box::new(cmd)).is_ok()
+        let sent = self.0.tx.send(Box::new(cmd)).is_ok();
+        // Released before the call, which may lock other state.
+        let parked = self.0.parked.lock().take();
+        parked.into_iter().for_each(|wake| wake());
+        sent
+    }
+
+    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after it
+    /// sent a command, and returns `None` if a command has arrived.
+    pub(crate) fn park(&self, parked: impl FnOnce() -> Option<ParkedMatch>) {
+        let mut slot = self.0.parked.lock();
+        *slot = parked();
     }
 
     /// Returns the match's entry in lists of matches.
