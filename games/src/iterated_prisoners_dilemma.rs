@@ -77,9 +77,8 @@ impl Default for Params {
 
 fn four<'de, D: Deserializer<'de>>(d: D) -> Result<[f64; 4], D::Error> {
     let list: Vec<f64> = params::list(d)?;
-    list.try_into().map_err(|l: Vec<f64>| {
-        serde::de::Error::custom(format!("expected four numbers [T, S, R, P], got {}", l.len()))
-    })
+    list.try_into()
+        .map_err(|l: Vec<f64>| serde::de::Error::custom(format!("expected four numbers [T, S, R, P], got {}", l.len())))
 }
 
 const MOST_ROUNDS: u32 = 9_999;
