@@ -75,7 +75,7 @@ impl Env {
     }
 
     /// Acts in every environment. `actions` has one action id per environment (in games with joint moves, one per
-    /// seat); -1 is no action.
+    /// seat); -1 means no action.
     ///
     /// # Errors
     /// Same as [`Client::request`].
