@@ -149,7 +149,7 @@ struct Line {
 struct UnitFile {
     file: File,
     path: PathBuf,
-    /// Returns of the matches, by unit and pairing.
+    /// Match returns by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 
@@ -159,7 +159,7 @@ impl UnitFile {
         let dir = settings.data.join("ladders");
         let name = format!("{}-{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), settings.seed, build()?);
         let path = dir.join(name);
-        let failed = || format!("{} cannot be used; --data names another folder", path.display());
+        let failed = || format!("{} cannot be used; choose another data folder with --data", path.display());
         fs::create_dir_all(&dir).with_context(failed)?;
         let mut units = HashMap::new();
         let mut whole = 0;

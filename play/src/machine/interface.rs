@@ -117,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Seat that the host resigns on behalf of its agent.
+    /// Seat whose match the host resigns because the seat's agent withdrew.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),
@@ -217,7 +217,7 @@ impl AcceptedMove {
     }
 }
 
-/// Move request to an in-process agent that owns its data and can be sent to another thread.
+/// Move request to an in-process agent. The request owns its data, so it can be sent to another thread.
 pub struct OwnedMoveRequest {
     pub seat: Seat,
     pub turn: u32,

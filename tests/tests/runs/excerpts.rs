@@ -104,7 +104,7 @@ fn block_plays_given_decisions_from_its_start_position() {
     fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(
-        verified.out.contains("end: expected 2 decisions of the candidate by the suite, got 3 decisions"),
+        verified.out.contains("end: expected 2 decisions (set by the suite), got 3 decisions of the candidate"),
         "{}",
         verified.out
     );
