@@ -86,7 +86,7 @@ impl LawFailure {
     }
 }
 
-/// Rule for servers, which is checked and reported in one line.
+/// Rule for servers. The report has one line per law.
 struct Law {
     section: u32,
     name: &'static str,
@@ -117,7 +117,7 @@ const THEMES: &[&[Law]] = &[
 /// Checks every law and calls `tell` with each result, in the order of the laws.
 ///
 /// # Errors
-/// The address serves no WebSocket, or no law name contains [`ServerCheckOptions::only`].
+/// Returns an error if the address serves no WebSocket, or if no law name contains [`ServerCheckOptions::only`].
 pub async fn check(plan: &ServerCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     boxed(plan, &mut tell).await
 }

@@ -18,7 +18,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns true if a client of this level must pass the scripts of `other`. Documents and runs are independent.
+    /// Returns true if a client of this level must pass the scripts of `other`. Neither of the levels `Documents` and
+    /// `Runs` includes the other.
     pub(super) fn includes(self, other: Level) -> bool {
         other == self || other <= self.min(Level::Resumable)
     }

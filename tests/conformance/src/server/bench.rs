@@ -37,7 +37,7 @@ impl LawContext {
     /// Connects once, to check that a server is running.
     ///
     /// # Errors
-    /// The address is invalid, or no WebSocket can be opened there.
+    /// Returns an error if the address is invalid, or if no WebSocket can be opened there.
     pub async fn new(plan: &ServerCheckOptions) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
@@ -119,7 +119,7 @@ impl LawContext {
         Ok(self.link_in(Encoding::MsgPack).await?.0)
     }
 
-    /// Returns the games with their default parameters: entry of the list and spec of each.
+    /// Returns each game's entry in the list of games, with the spec for default parameters.
     pub async fn games(&self) -> LawResult<&[(GameEntry, Spec)]> {
         let games = self.games.get_or_try_init(|| async {
             let mut link = self.link().await?;
