@@ -117,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Seat whose match the host resigns because the seat's agent withdrew.
+    /// Seat for which the host resigns, because the seat's agent is to blame for the end of its run.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),

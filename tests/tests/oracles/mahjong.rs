@@ -110,7 +110,7 @@ const VOIDS: [&str; 6] = [
 /// Checks that the strict edition differs from the oracle exactly in its three documented points.
 ///
 /// Two of the three points have exact tags in the file. The tag `all_terminals_double_pung` marks something else: the
-/// 31 hands of All Terminals with pairs of pungs of one rank. Both editions add no Double Pung to them, so these hands
+/// 31 hands of All Terminals with pairs of pungs of one rank. Neither edition adds Double Pung to these hands, so they
 /// do not differ. The third point is Triple Pung, which the oracle adds and the rules of 1998 do not. It occurs in the
 /// 19 hands of All Terminals without this tag. Hand 110 is the first of them (pungs of W1, B1, T1 and T9, pair B9): 64
 /// + 16 + 6 points for the oracle, 64 + 6 for the strict edition.

@@ -36,13 +36,13 @@ pub struct Case {
     not_compared: &'static [(&'static str, &'static str)],
 }
 
-/// Games in the files of counts and trees that are not in the registry yet.
+/// Games that occur in the files of counts and trees, but are not in the registry yet.
 const LATER: &[&str] =
     &["checkers", "dark_chess", "goofspiel", "hex", "matrix_pd", "matrix_rps", "phantom_ttt", "tiny_hanabi"];
 
-/// Returns the game of a trajectory and the number of its steps that precede our start. OpenSpiel draws hands and pools
-/// in one step, from a table or its own generator. If our game takes an `instance`, it is parsed from the text of that
-/// step.
+/// Returns the game of a trajectory, and the number of the trajectory's steps that precede the start of that game.
+/// OpenSpiel draws hands and pools in one step, from a table or with its own generator. If this project's game takes an
+/// `instance`, the instance is parsed from the text of that step.
 fn start_game(game: &GameRef, t: &Value) -> (GameRef, usize) {
     if game.spec().params_schema["properties"].get("instance").is_none() {
         return (game.clone(), 0);

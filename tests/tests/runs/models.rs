@@ -179,8 +179,9 @@ fn run_estimate_is_close_to_measured_usage() {
     }
 }
 
-/// Checks that a small run of the same model (a pilot) provides the usage per move, for each game and prompting method,
-/// including the cost of faults. Both games have a fixed number of moves, so that only the usage is estimated.
+/// Checks that an estimate takes the usage per move from a pilot (a small earlier run of the model), for each game and
+/// prompting method, including the cost of faults. Both games have a fixed number of moves, so that only the usage is
+/// estimated.
 #[test]
 fn pilot_measures_usage_per_move() {
     let place = Place::new();

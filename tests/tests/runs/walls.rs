@@ -54,7 +54,7 @@ fn hands(record: &Record) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn entrants_take_all_seatings_of_each_tile_wall() {
+fn each_tile_wall_is_played_in_all_seatings() {
     let place = Place::new();
     fs::write(place.path("walls.toml"), SUITE).unwrap();
     let agents: Vec<&str> = ENTRANTS.iter().flat_map(|agent| ["--agent", agent]).collect();

@@ -112,7 +112,7 @@ async fn open_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn one_invalid_action_refuses_whole_step() {
+async fn step_with_one_invalid_action_is_refused() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 3, "autoreset": "disabled"})).await;
@@ -302,7 +302,7 @@ async fn illegal_action_loses_if_configured() {
 }
 
 #[tokio::test]
-async fn step_limit_truncates() {
+async fn step_limit_truncates_episode() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "connect_four", "max_steps": 2})).await;

@@ -207,7 +207,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
     steps
 }
 
-/// Returns true if a viewer cannot distinguish the worlds by the game's views.
+/// Returns true if the game's views do not let `viewer` distinguish the episodes of the two seeds.
 fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
     let views = seeds.map(|seed| opening(game, seed).view(viewer).value());
     views[0] == views[1]
@@ -272,8 +272,8 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     }
 }
 
-/// Checks positions in the middle of an episode, and games with hands so large that two seeds never agree. The second
-/// world is sampled from the view of a seat in the first one.
+/// Checks positions in the middle of an episode, and games with hands so large that no two seeds deal a seat the same
+/// hand. The second state is sampled from the view of a seat in the first state.
 #[test]
 fn sampled_state_gives_equal_frames_to_viewer() {
     let hidden = games().iter().filter_map(|e| load(e.info.id).ok());

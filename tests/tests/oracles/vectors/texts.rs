@@ -191,8 +191,8 @@ pub fn holdem_cards(list: &Value) -> String {
     cards.into_iter().rev().collect()
 }
 
-/// Returns the start of both of OpenSpiel's strings. OpenSpiel defines the pot as the highest bet times the active
-/// players.
+/// Returns the start of the text that OpenSpiel's two strings for a position have in common. OpenSpiel defines the pot
+/// as the highest bet times the active players.
 pub fn holdem_head(s: &dyn DynState, v: &Value) -> String {
     let spent: Vec<u64> = v["spent"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let players = spent.len() as u64 - v["folded"].as_array().map_or(0, Vec::len) as u64;

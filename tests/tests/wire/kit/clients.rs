@@ -72,7 +72,8 @@ async fn document_scripts_run_only_if_claimed() {
     assert!(out.contains("no check of this level has a name that contains"), "{out}");
 }
 
-/// Checks that a client without `reclaim` joins again after its session is forgotten, and finishes that match.
+/// Checks that a client without `reclaim` passes all scripts: after the server forgets the session, it joins again and
+/// finishes the new match.
 #[tokio::test]
 async fn rust_client_passes_client_check_without_reclaiming() {
     passes(&JOIN).await;
@@ -224,7 +225,7 @@ async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     }
 }
 
-/// Returns true if a tool is installed. If not, the test of its example is skipped with a message.
+/// Returns true if a tool is installed. Otherwise prints a message, and the test that needs the tool is skipped.
 fn has(tool: &str) -> bool {
     let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
