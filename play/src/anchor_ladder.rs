@@ -144,8 +144,8 @@ struct Line {
     returns: Returns,
 }
 
-/// File of finished units, as JSON Lines. There is one file per game, rules hash, unit of play, seed and build, since
-/// agents of the same name may play differently in another build.
+/// File of finished units, as JSON Lines. There is one file per game, rules hash, unit of play, seed and build. The
+/// build matters because an agent may play differently in another build.
 struct UnitFile {
     file: File,
     path: PathBuf,

@@ -89,7 +89,7 @@ pub struct MatchMachine {
     narrator: Option<Narrator>,
     /// True if the machine emits [`Output::Persist`].
     keeps: bool,
-    /// Number of decisions so far by the seats whose decisions the excerpt counts.
+    /// Number of decisions so far that count toward the excerpt's limit.
     decisions: u32,
     /// Record of a match that ended before a restart.
     recalled: Option<Box<Record>>,

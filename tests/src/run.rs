@@ -37,7 +37,7 @@ pub const SEED: u64 = 11;
 pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
 
 impl Run<'_> {
-    /// Writes the run below `data`/runs and returns its folder.
+    /// Writes the run to the subfolder `runs` of `data` and returns the folder of the run.
     ///
     /// # Panics
     /// Panics if a game or an agent is unknown, or the folder cannot be written.

@@ -68,7 +68,7 @@ impl MatchSetup {
         }
     }
 
-    /// Returns true if the only legal move of `seat` is played for it.
+    /// Returns true if the host plays the only legal move of `seat` without a request.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
         self.skip_forced && open && state.legal_list(seat).len() == 1

@@ -239,8 +239,11 @@ impl Evaluation {
     /// is at most `ci` points.
     ///
     /// # Errors
-    /// Returns an error if the suite has no matches, if a run with the same name but other settings exists, if an
-    /// endpoint does not reply, or if a file cannot be written.
+    /// Returns an error if:
+    /// - the suite has no matches,
+    /// - a run with this name exists and has different settings,
+    /// - an endpoint does not reply,
+    /// - a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,

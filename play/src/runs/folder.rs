@@ -115,7 +115,7 @@ impl Folder {
     ///
     /// # Errors
     /// Returns an error if:
-    /// - a run of the same name has other settings (the message lists the differences),
+    /// - the run exists and has different settings (the message lists the differences),
     /// - another process is playing the run,
     /// - a folder or a file cannot be used,
     /// - a line other than the last of a file is damaged.

@@ -331,7 +331,7 @@ impl ReadyTournament {
     /// Plays the due matches. After each match, `progress` receives the number of matches in the run and the match.
     ///
     /// # Errors
-    /// Returns an error if a run with the same name but other settings exists, or if a file cannot be written.
+    /// Returns an error if a run with this name exists and has different settings, or if a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,

@@ -235,7 +235,7 @@ fn ids(list: &Value) -> Vec<u32> {
     list.as_array().unwrap().iter().map(|a| a.as_u64().unwrap() as u32).collect()
 }
 
-/// Returns an array that may be stored as its nonzero cells only.
+/// Returns an array that may be stored in sparse form, that is, as its nonzero cells.
 fn dense(v: &Value) -> Vec<f32> {
     match v.as_array() {
         Some(list) => list.iter().map(|v| v.as_f64().unwrap() as f32).collect(),
@@ -333,7 +333,7 @@ fn every_recorded_game_file_is_compared() {
     assert_eq!(files, lines);
 }
 
-/// Loads the game of a string. `None` if the game is listed in [`LATER`], and then the registry must not know it.
+/// Loads the game of a string. `None` for a game in [`LATER`], which the registry must not contain.
 fn supported_game(string: &str) -> Option<GameRef> {
     let name = string.split('(').next().unwrap_or_default();
     match load(string) {

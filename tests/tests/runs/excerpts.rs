@@ -141,7 +141,7 @@ stop = { metric = "trueskill", games = 20, sigma = 2, change = 0.8, over = 4, mo
 metrics = ["score_rate"]
 "#;
 
-/// Checks that a part with random pairs plays the same matches if it is killed and continued, and for one or four
+/// Checks that the matches of a part with random pairs do not depend on interruptions of the run or on the number of
 /// parallel matches.
 #[test]
 fn random_pairs_do_not_depend_on_execution() {

@@ -60,7 +60,7 @@ impl DynGame for Continued {
     }
 }
 
-/// Returns the state of an episode after its chance outcomes and before its first decision, by seed.
+/// Returns the state of the episode with this seed after the initial chance outcomes, before the first decision.
 fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     while state.turn() == ToMove::Chance {
@@ -122,7 +122,7 @@ fn open(m: &MatchMachine, seat: usize) -> Option<Vec<u32>> {
     resync.turn.map(|t| t.legal.iter().collect())
 }
 
-/// Returns the frames of one watcher in both encodings.
+/// Returns the frames of one watcher, encoded in JSON and in MessagePack.
 fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for output in outputs {

@@ -551,7 +551,7 @@ async fn draining_server_announces_shutdown() {
 }
 
 #[tokio::test]
-async fn http_pages_are_read_only_json() {
+async fn programs_get_http_pages_as_json() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("ping", json!({})).await;

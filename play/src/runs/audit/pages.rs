@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::runs::report_files;
 
-/// Relative tolerance for numbers in reports, since rounding differs between processors.
+/// Relative tolerance for numbers in reports, whose rounding differs between processors.
 const CLOSE: f64 = 1e-6;
 
 /// Returns the faults of the report and the card, by file, and a note if they were not checked.

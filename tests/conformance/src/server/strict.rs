@@ -10,7 +10,8 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// Maximum nesting depth of a frame, since many JSON parsers stop at 127. The limit in `welcome` binds clients only.
+/// Maximum nesting depth of a frame. Many JSON parsers stop at 127. The limit in `welcome` applies only to messages
+/// from clients.
 const DEPTH: u32 = 127;
 
 /// Maps whose absent fields are checked by other laws.

@@ -24,7 +24,8 @@ pub fn fen(s: &dyn DynState, seat: usize) -> String {
     view(s, seat)["fen"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns our text up to the column letters below the board, without any following line about ko or the end.
+/// Returns this project's text of a position up to the column letters below the board, without any following line about
+/// ko or the end.
 pub fn go_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     let rest = text.match_indices("\n\n").nth(1);
@@ -52,7 +53,7 @@ pub fn kuhn_state(s: &dyn DynState, _seat: usize) -> String {
     parts.join(" ")
 }
 
-/// Returns our text without its last line.
+/// Returns this project's text of a position without the last line.
 pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()

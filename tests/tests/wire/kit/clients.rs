@@ -7,7 +7,7 @@ use super::{PROGRAM, ludex};
 
 const BOT: &str = env!("CARGO_BIN_EXE_bot");
 
-/// Number of mistakes checked in parallel, since each check spends nearly all its time waiting.
+/// Number of mistakes that are checked in parallel. Each check spends nearly all its time waiting.
 const AT_ONCE: usize = 5;
 
 async fn check(words: &[&str]) -> (Option<i32>, String) {

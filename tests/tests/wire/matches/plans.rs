@@ -195,8 +195,8 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
     [&other, &watcher].map(|client| before(client, round))
 }
 
-/// Checks that frames are equal for variants that differ in a seat's plan, in the number and steps of its attempts, and
-/// in the form of its moves (documents, texts, ids).
+/// Checks that frames are equal for variants that differ in a seat's plan. The variants also differ in the number and
+/// steps of the seat's attempts, and in the form of the moves (documents, texts, ids).
 #[tokio::test]
 async fn plan_is_hidden_until_its_round() {
     let server = Server::start(|_| {}).await;
