@@ -27,7 +27,7 @@ pub struct AnchorRunSettings {
     pub units: u64,
     /// Seed of the matches; equal seeds give equal ratings.
     pub seed: u64,
-    /// Number of parallel matches; 0: one per core.
+    /// Number of parallel matches; 0 means one per core.
     pub jobs: usize,
     /// Data folder. Finished units are stored in its subfolder `ladders`; a call with equal settings and the same build
     /// resumes from there.

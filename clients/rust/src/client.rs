@@ -78,7 +78,7 @@ impl Client {
     /// the connection runs in a spawned task.
     ///
     /// # Errors
-    /// Returns [`Error::Connect`] if no server responds, [`Error::Refused`] if the server refuses the client.
+    /// Returns [`Error::Connect`] if no server responds, or [`Error::Refused`] if the server refuses the client.
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
         let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();

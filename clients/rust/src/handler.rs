@@ -25,7 +25,7 @@ pub struct TurnRequest {
     pub attempt: u32,
     /// Legal actions of the seat.
     pub legal: Legal,
-    /// Text of each legal action, in the order of `legal`; present with the view `texts`.
+    /// Text of each legal action, in the order of `legal`. Present if the client requested the view `texts`.
     pub names: Option<Vec<String>>,
     /// View of the position for the agent's seat.
     pub view: SeatView,

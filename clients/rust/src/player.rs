@@ -171,9 +171,9 @@ impl Player {
         }
     }
 
-    /// Plays until `join.count` matches have ended (0: an unlimited number). If a match is lost with a session, the
-    /// player joins again to replace the match. When `stop` resolves, the player takes no new matches and finishes the
-    /// running matches.
+    /// Plays until `join.count` matches have ended (0 means no limit). If a match is lost with a session, the player
+    /// joins again to replace the match. When `stop` resolves, the player takes no new matches and finishes the running
+    /// matches.
     ///
     /// # Errors
     /// Returns [`Error::Refused`] if the server refuses the join, or refuses an act for a reason other than lateness;

@@ -80,7 +80,7 @@ pub(crate) struct ClientSession {
 enum Disconnect {
     /// The caller closed the client.
     Requested(Option<oneshot::Sender<()>>),
-    /// The connection was lost, with the reason.
+    /// The connection was lost for this reason.
     Lost(String),
     /// The server asks the client to wait before reconnecting.
     Later(String),

@@ -49,7 +49,7 @@ pub(crate) enum Incoming {
     Alive,
     /// The server closed the connection.
     Closed { code: u16, reason: String },
-    /// The connection was lost, with the reason.
+    /// The connection was lost for this reason.
     Lost(String),
 }
 

@@ -31,8 +31,8 @@ pub struct MatchSetup {
     pub salt: [u8; 16],
     /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
-    /// Milliseconds to wait for a disconnected client. `None`: no limit, and the seat's clock is paused until the
-    /// client reconnects.
+    /// Milliseconds to wait for a disconnected client. If `None`, there is no limit, and the seat's clock is paused
+    /// until the client reconnects.
     pub grace_ms: Option<u64>,
     /// Name of the run that the match belongs to; only copied to the record.
     pub run: Option<String>,

@@ -115,7 +115,7 @@ impl MatchLog {
         self.log = Log::Closed(record);
     }
 
-    /// Returns the bank in ms, after event `n`, of the seat that moved.
+    /// Returns the remaining bank in ms of the seat that moved in event `n`, after that event.
     pub(super) fn bank(&self, n: usize) -> u64 {
         self.banks.get(n).copied().unwrap_or(0)
     }

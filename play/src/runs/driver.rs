@@ -399,7 +399,8 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// Returns the setup of a match of a run: that of a local match, with the names and the policy of the run.
+/// Returns the setup of a match of a run. The setup equals that of a local match, except for the names and the policy,
+/// which come from the run.
 pub fn setup(table: &RunPart, block: &Block, due: &DueMatch, run: &str, episode: &str) -> MatchSetup {
     let GameRoster { game, players } = table.room(due.turn);
     let players: Vec<_> = due.seats.iter().map(|who| &players[who]).collect();

@@ -56,13 +56,14 @@ pub struct TournamentRequest {
     pub blocks: u64,
     /// Seed for the pairings and the games.
     pub seed: u64,
-    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0: never.
+    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0 means that no entrant is
+    /// disqualified.
     pub strikes: u64,
     /// Time limit per move, in seconds; by default 30, or 300 with a language model.
     pub move_seconds: Option<u64>,
     /// Number of parallel matches; by default one per core, or 1,024 with a batched entrant.
     pub jobs: Option<usize>,
-    /// Secret in hex from which the seeds of games are derived; `None`: they are derived from `seed`.
+    /// Secret in hex from which the seeds of games are derived. If `None`, the seeds of games are derived from `seed`.
     pub secret: Option<String>,
     /// Seed sharing within a block. Entrants that remember earlier matches need a different seed in each match.
     pub deals: Deals,

@@ -33,13 +33,14 @@ pub struct ServerCheckOptions {
     pub url: String,
     /// Token sent in `hello`.
     pub token: Option<String>,
-    /// Agent name to play under. Absent: the token's name, or `conformance` without a token.
+    /// Agent name to play under. If absent, the token's name is used, or `conformance` without a token.
     pub agent: Option<String>,
     /// Time limit for each reply.
     pub patience: Duration,
     /// Text that the names of the selected laws must contain; `None` selects all laws.
     pub only: Option<String>,
-    /// TLS settings for `wss`. Absent: trust the certificates of the operating system and those that browsers trust.
+    /// TLS settings for `wss`. If absent, the certificates of the operating system and those that browsers trust are
+    /// trusted.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 

@@ -90,7 +90,8 @@ impl Patterns {
 }
 
 impl Counts {
-    /// Counts the occurrences in one file: all kinds in Rust, phrases only in Markdown, Python and TypeScript.
+    /// Counts the occurrences in one file. In Rust files, all kinds are counted. In Markdown, Python and TypeScript
+    /// files, only phrases are counted.
     fn add(&mut self, path: &str, source: &str, patterns: &Patterns) {
         let extension = Path::new(path).extension().and_then(|e| e.to_str());
         for (n, line) in source.lines().map(str::trim).enumerate() {

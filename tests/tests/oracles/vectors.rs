@@ -226,7 +226,7 @@ impl Replay<'_> {
     }
 }
 
-/// Returns the bare name of an action; hold'em has names such as `player=1 move=Call`.
+/// Returns the name of an action without the player. In hold'em, for example, names have the form `player=1 move=Call`.
 fn bare(name: &str) -> &str {
     name.split_once(" move=").map_or(name, |(_, name)| name)
 }

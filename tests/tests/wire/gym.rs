@@ -144,7 +144,7 @@ async fn step_with_one_invalid_action_is_refused() {
     server.stop().stopped().await;
 }
 
-/// Plays x: 0 1 2, o: 3 4, so that x wins with the fifth move.
+/// Plays the cells 0, 1 and 2 for x, and 3 and 4 for o, so that x wins with the fifth move.
 async fn win(c: &mut Client, env: i64) -> Value {
     for a in [0, 3, 1, 4] {
         c.call("step", json!({"env": env, "actions": [a]})).await;

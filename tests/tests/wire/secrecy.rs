@@ -244,7 +244,7 @@ fn indistinguishable_states_give_equal_frames() {
     assert!(compared > 1_000 && different > 100, "{compared} frames compared, {different} worlds differ");
 }
 
-/// Returns a position with a seat to move, after some random moves; `None` if the episode ended before.
+/// Returns a position with a seat to move, after some random moves; `None` if the episode ended earlier.
 fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     let mut state = game.start();
     let mut left = rng.below(12);

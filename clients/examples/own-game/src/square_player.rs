@@ -29,7 +29,7 @@ pub fn losing_sizes(pile: u32) -> Vec<bool> {
 }
 
 impl Agent for SquarePlayer {
-    /// Leaves a size from which the opponent loses; without one, takes one object.
+    /// Takes objects so that the opponent gets a losing size. If no legal move does so, takes one object.
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {

@@ -430,7 +430,7 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// Sends the frames that the client has not seen and the pending turn, after a `welcome`.
+    /// After a `welcome`, sends the frames that the client has not seen, and then the pending turn.
     async fn catch_up(&mut self, wire: &mut ScriptSocket, seen: Option<u64>) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let whole =

@@ -59,7 +59,7 @@ pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
     text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()
 }
 
-/// Returns the player to move in Leduc poker, or after the end the player who moved last; -1 is chance.
+/// Returns the player to move in Leduc poker, or after the end the player who moved last; -1 means chance.
 pub fn leduc_player(s: &dyn DynState) -> i64 {
     let v = view(s, 0);
     if s.turn() != ToMove::Over {

@@ -30,7 +30,7 @@ impl Recorded {
         self.until(|message| message["re"] == id).await
     }
 
-    /// Reads frames until `last` returns true for one, and returns that frame.
+    /// Reads frames until `last` returns true for a frame, and returns that frame.
     pub async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.next_frame().await.expect("a frame");

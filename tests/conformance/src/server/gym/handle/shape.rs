@@ -12,7 +12,8 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::super::super::{LawResult, law_holds, same, wrong};
 use super::CheckedHandle;
 
-/// Checks all fields of a batch that answers a request about the environments `envs` (absent: all) of a handle.
+/// Checks all fields of a batch that answers a request about the environments `envs` of a handle. If `envs` is absent,
+/// the request is about all environments.
 pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) -> LawResult {
     same(&b.env, &h.env, || "batch.env".into())?;
     // A reply to a request about all environments need not list them.
