@@ -86,7 +86,7 @@ pub struct MeasuredCalls {
 pub fn read(path: &Path) -> anyhow::Result<Agents> {
     let entries = if path.is_dir() {
         let entries = read::programs(path, &[])?;
-        anyhow::ensure!(!entries.is_empty(), "{}: expected at least one bot, found none: {}", path.display(), BOTS);
+        anyhow::ensure!(!entries.is_empty(), "{}: expected at least one bot, found none; {}", path.display(), BOTS);
         entries
     } else {
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;

@@ -322,7 +322,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_name_no_paths_outside_the_project() {
+fn files_contain_no_paths_outside_the_project() {
     // Split in two parts, since this file is checked too.
     let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
     for path in files() {

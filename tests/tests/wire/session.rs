@@ -522,7 +522,7 @@ async fn gym_replies_wait_for_slow_reader() {
 }
 
 #[tokio::test]
-async fn idle_connections_do_not_block_others() {
+async fn idle_connections_do_not_block_other_connections() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut all = Vec::new();
     for _ in 0..1_000 {

@@ -202,7 +202,7 @@ async fn trace_has_frames_of_fault() {
 }
 
 #[tokio::test]
-async fn json_report_is_one_document_and_missing_program_exits_with_2() {
+async fn json_report_is_one_document_and_missing_program_gives_exit_code_2() {
     let words = ["check", "client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
@@ -235,7 +235,7 @@ fn has(tool: &str) -> bool {
 }
 
 #[tokio::test]
-async fn javascript_example_passes() {
+async fn javascript_example_passes_client_check() {
     if has("node") {
         passes(&["node", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"), "{url}"])
             .await;
@@ -244,7 +244,7 @@ async fn javascript_example_passes() {
 
 /// Checks the Java example. Java would compile the source at every start, so the scripts run the compiled classes.
 #[tokio::test]
-async fn java_example_passes() {
+async fn java_example_passes_client_check() {
     if !has("java") {
         return;
     }
@@ -285,7 +285,7 @@ async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
 }
 
 #[tokio::test]
-async fn cpp_example_passes() {
+async fn cpp_example_passes_client_check() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     if let Some(program) = compiled_cpp(folder.path()).await {
         passes_with_runs(&[&program, "{url}"]).await;
@@ -294,7 +294,7 @@ async fn cpp_example_passes() {
 
 /// Checks that the example needs fewer than thirty additional lines for suites, as its page promises.
 #[test]
-fn cpp_example_needs_few_more_lines_for_suite() {
+fn cpp_example_needs_few_additional_lines_for_suites() {
     let source = std::fs::read_to_string(CPP).expect("the example");
     let more = source
         .split("// ---- additions for a suite")
