@@ -102,8 +102,8 @@ impl Client {
     }
 
     /// Sends a request that is valid only in one session. `session` is the number of sessions lost before that session.
-    /// If the session is no longer current, the request is not sent and fails with [`Error::SessionLost`]. `None`
-    /// allows any session.
+    /// If the session has ended, the request is not sent and fails with [`Error::SessionLost`]. `None` allows any
+    /// session.
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
         self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::ClientClosed)?;

@@ -31,7 +31,7 @@ pub struct MatchSetup {
     pub salt: [u8; 16],
     /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
-    /// Milliseconds to wait for a disconnected client. If `None`, there is no limit, and the seat's clock is paused
+    /// Milliseconds to wait for a disconnected client. If `None`, the wait is unlimited, and the seat's clock is paused
     /// until the client reconnects.
     pub grace_ms: Option<u64>,
     /// Name of the run that the match belongs to; only copied to the record.
