@@ -86,7 +86,7 @@ pub struct MeasuredCalls {
 pub fn read(path: &Path) -> anyhow::Result<Agents> {
     let entries = if path.is_dir() {
         let entries = read::programs(path, &[])?;
-        anyhow::ensure!(!entries.is_empty(), "{}: expected at least one bot, found none: {}", path.display(), BOTS);
+        anyhow::ensure!(!entries.is_empty(), "{}: expected at least one bot, found none; {}", path.display(), BOTS);
         entries
     } else {
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
@@ -140,7 +140,8 @@ impl NamedAgent {
     /// Returns the agent's spec, with its prices. A program is compiled into a subfolder of `into`.
     ///
     /// # Errors
-    /// Returns an error if the program cannot be compiled; the message has the compiler output or the missing tool.
+    /// Returns an error if the program cannot be compiled; the message has the compiler output or names the missing
+    /// tool.
     pub fn spec(&self, into: &Path) -> anyhow::Result<AgentSpec> {
         match &self.source {
             AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),

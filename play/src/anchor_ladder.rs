@@ -27,7 +27,7 @@ pub struct AnchorRunSettings {
     pub units: u64,
     /// Seed of the matches; equal seeds give equal ratings.
     pub seed: u64,
-    /// Number of parallel matches; 0: one per core.
+    /// Number of parallel matches; 0 means one per core.
     pub jobs: usize,
     /// Data folder. Finished units are stored in its subfolder `ladders`; a call with equal settings and the same build
     /// resumes from there.
@@ -144,12 +144,12 @@ struct Line {
     returns: Returns,
 }
 
-/// File of finished units, as JSON Lines. There is one file per game, rules hash, unit of play, seed and build, since
-/// agents of the same name may play differently in another build.
+/// File of finished units, as JSON Lines. There is one file per game, rules hash, unit of play, seed and build. The
+/// build matters because an agent may play differently in another build.
 struct UnitFile {
     file: File,
     path: PathBuf,
-    /// Returns of the matches, by unit and pairing.
+    /// Match returns by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 
@@ -159,7 +159,7 @@ impl UnitFile {
         let dir = settings.data.join("ladders");
         let name = format!("{}-{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), settings.seed, build()?);
         let path = dir.join(name);
-        let failed = || format!("{} cannot be used; --data names another folder", path.display());
+        let failed = || format!("{} cannot be used; choose another data folder with --data", path.display());
         fs::create_dir_all(&dir).with_context(failed)?;
         let mut units = HashMap::new();
         let mut whole = 0;

@@ -54,7 +54,7 @@ struct SeatState {
     open: bool,
     /// True while an in-process agent's move request is pending.
     asked: bool,
-    /// Part of a joint move by the seat, buffered until all acting seats have moved.
+    /// The seat's part of a joint move, buffered until all acting seats have moved.
     pending: Option<AcceptedMove>,
     tries: Vec<RefusedMove>,
     /// The refused attempts in `tries`, in the form passed to an in-process agent.
@@ -67,7 +67,7 @@ struct SeatState {
     away_since: Option<u64>,
     /// True once the seat has submitted a move (even a refused one) or resigned.
     acted: bool,
-    /// True from a restart until the client reconnects; the seat's clock does not start before.
+    /// True from a restart until the client reconnects; the seat's clock does not start before then.
     waits: bool,
     /// Milliseconds during which the host could not read from this seat.
     stalled: u64,
@@ -89,7 +89,7 @@ pub struct MatchMachine {
     narrator: Option<Narrator>,
     /// True if the machine emits [`Output::Persist`].
     keeps: bool,
-    /// Number of decisions so far by the seats whose decisions the excerpt counts.
+    /// Number of decisions so far that count toward the excerpt's limit.
     decisions: u32,
     /// Record of a match that ended before a restart.
     recalled: Option<Box<Record>>,

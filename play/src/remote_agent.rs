@@ -70,7 +70,7 @@ impl RemoteAgent {
     /// # Errors
     /// Returns an error if the agent needs the full state, which clients do not receive.
     pub fn new(spec: AgentSpec, seed: u64, on_end: Box<OnMatchEnd>) -> anyhow::Result<Self> {
-        anyhow::ensure!(!spec.peeks(), "expected an agent without peek, got {spec}: clients get no full state");
+        anyhow::ensure!(!spec.peeks(), "expected an agent without peek, got {spec}: clients do not get the full state");
         Ok(RemoteAgent { spec, seed, on_end, skips_forced: false, tables: Mutex::default() })
     }
 

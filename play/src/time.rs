@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn end_is_never_before_start() {
+    fn current_time_is_never_before_start_of_clock() {
         // `started` is ahead of the wall clock, as if the wall clock had been set back.
         let started = "2999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("2999-01-01T00:00:0"));

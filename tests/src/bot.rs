@@ -42,7 +42,7 @@ pub struct Bot {
     pub matches: BTreeMap<String, BotMatch>,
     /// Requests without a reply, as they were sent, by id.
     pub unanswered: BTreeMap<i64, Value>,
-    /// One entry per `welcome` after the first: true if it resumed the session.
+    /// One entry per `welcome` after the first: true if that connection resumed the session.
     pub resumed: Vec<bool>,
 }
 

@@ -91,8 +91,8 @@ impl Client {
         client
     }
 
-    /// Opens a connection and sends `hello` with additional fields. `None` if no server is running or it refuses the
-    /// client.
+    /// Opens a connection and sends `hello` with additional fields. `None` if no server is running, or if the server
+    /// refuses the client.
     pub async fn try_greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Option<Self> {
         let mut client = Self::open(address, subprotocol, &[]).await.ok()?;
         let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 pub struct Run<'a> {
     /// Name of the run, used for its folder and pages.
     pub name: &'a str,
-    /// Models, the evaluated one first: name, and the built-in agent that plays in place of the model.
+    /// Names of models, each with the built-in agent that plays in place of the model. The first model is the one that
+    /// is evaluated.
     pub models: &'a [(&'a str, &'a str)],
     /// Parts of the suite: id, game and opponent.
     pub parts: &'a [(&'a str, &'a str, &'a str)],
@@ -29,14 +30,14 @@ pub struct Run<'a> {
     pub seeds: u64,
 }
 
-/// Seed of all these runs.
+/// Seed of all runs that [`Run::write`] writes.
 pub const SEED: u64 = 11;
 
 /// Text of every system prompt. Pages must display the markup as text.
 pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
 
 impl Run<'_> {
-    /// Writes the run below `data`/runs and returns its folder.
+    /// Writes the run to the subfolder `runs` of `data` and returns the folder of the run.
     ///
     /// # Panics
     /// Panics if a game or an agent is unknown, or the folder cannot be written.

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Running server with a temporary store, which is deleted with this value.
+/// Running server with a temporary store, which is deleted when this value is dropped.
 pub struct Server {
     /// Listening address of the server.
     pub address: SocketAddr,

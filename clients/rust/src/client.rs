@@ -17,7 +17,8 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::session::{ClientSession, Command, Event};
 
-/// Number of requests that callers can queue before they must wait. The server's window also limits requests.
+/// Number of requests that callers can queue before they must wait. The server's window separately limits the requests
+/// that have been sent but not answered.
 const QUEUE: usize = 1_024;
 
 /// A connection to a server. Clones share the connection, which is closed when the last clone is dropped.
@@ -77,7 +78,7 @@ impl Client {
     /// the connection runs in a spawned task.
     ///
     /// # Errors
-    /// Returns [`Error::Connect`] if no server responds, [`Error::Refused`] if the server refuses the client.
+    /// Returns [`Error::Connect`] if no server responds, or [`Error::Refused`] if the server refuses the client.
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
         let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();
@@ -100,8 +101,9 @@ impl Client {
         self.post_in(None, message).await
     }
 
-    /// Sends a request that is valid only in one session. `session` identifies the session by the number of sessions
-    /// lost before. If that session is not current, the request is not sent and fails with [`Error::SessionLost`].
+    /// Sends a request that is valid only in one session. `session` is the number of sessions lost before that session.
+    /// If the session has ended, the request is not sent and fails with [`Error::SessionLost`]. `None` allows any
+    /// session.
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
         self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::ClientClosed)?;

@@ -53,7 +53,7 @@ impl Env {
         self.count
     }
 
-    /// Returns the spec of the game with its parameters.
+    /// Returns the spec of the game with the parameters of these environments.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -66,7 +66,8 @@ impl Env {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
 
-    /// Starts episodes with all options of a [`Reset`] message: in some environments, or with other opponents.
+    /// Starts episodes with all options of a [`Reset`] message, for example only in some environments or with different
+    /// opponents.
     ///
     /// # Errors
     /// Same as [`Client::request`].
@@ -75,7 +76,7 @@ impl Env {
     }
 
     /// Acts in every environment. `actions` has one action id per environment (in games with joint moves, one per
-    /// seat); -1 is no action.
+    /// seat); -1 means no action.
     ///
     /// # Errors
     /// Same as [`Client::request`].
@@ -83,7 +84,8 @@ impl Env {
         self.step_with(acting(actions)).await
     }
 
-    /// Acts with all options of a [`StepEnvs`] message: in some environments, or with texts and documents.
+    /// Acts with all options of a [`StepEnvs`] message, for example only in some environments or with texts and
+    /// documents.
     ///
     /// # Errors
     /// Same as [`Client::request`].

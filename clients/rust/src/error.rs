@@ -30,7 +30,7 @@ pub enum Error {
     /// The server closed the connection and the session cannot be resumed.
     #[error("the server closed the connection: {code} {reason}")]
     Closed {
-        /// The WebSocket close code; `ludex_protocol::error::close` lists them.
+        /// The WebSocket close code, one of those in `ludex_protocol::error::close`.
         code: u16,
         /// The reason text that the server sent with the code.
         reason: String,

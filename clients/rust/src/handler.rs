@@ -25,15 +25,16 @@ pub struct TurnRequest {
     pub attempt: u32,
     /// Legal actions of the seat.
     pub legal: Legal,
-    /// Text of each legal action, in the order of `legal`; present with the view `texts`.
+    /// Text of each legal action, in the order of `legal`. Present if the client requested the view `texts`.
     pub names: Option<Vec<String>>,
     /// View of the position for the agent's seat.
     pub view: SeatView,
     /// Phase of the game, in games with several phases.
     pub phase: Option<String>,
-    /// Key of the schema in the spec's `proposals` for documents in this turn; absent: documents are not accepted.
+    /// Key of an entry in the spec's `proposals`: the schema of the documents that this turn accepts. Absent if the
+    /// turn accepts no documents.
     pub schema: Option<String>,
-    /// Time from the start of the turn after which the seat loses; absent: no clock.
+    /// Duration of the turn after which the seat loses on time; absent without a clock.
     pub budget: Option<Duration>,
     /// Time banks of all seats, in milliseconds.
     pub bank_ms: Vec<u64>,
@@ -49,7 +50,8 @@ impl TurnRequest {
         self.start.seat.unwrap_or(0)
     }
 
-    /// Returns the time at which the seat loses, measured from the arrival of the turn.
+    /// Returns the instant at which the seat loses on time: the arrival of the turn plus its budget. `None` without a
+    /// clock.
     pub fn deadline(&self) -> Option<Instant> {
         self.since.checked_add(self.budget?)
     }

@@ -74,8 +74,9 @@
 //! client fails all requests immediately with [`Error::ClientClosed`]. If your program forks, create the client after
 //! the `fork`, because tokio runtimes do not survive a fork.
 //!
-//! For `wss://`, the client trusts the certificates that browsers trust and those of the system or, if `SSL_CERT_FILE`
-//! is set, of that file. To trust other certificates, use [`Options::ca`].
+//! For `wss://`, the client trusts the certificates that browsers trust and those of the operating system. The
+//! environment variable `SSL_CERT_FILE` can name a file that replaces those of the operating system. To trust other
+//! certificates, use [`Options::ca`].
 #![forbid(unsafe_code)]
 
 mod client;

@@ -22,15 +22,17 @@ pub struct Options {
     /// Name of the client program as free text, such as `mybot/0.1`.
     pub client: String,
     /// True to take over the seats that the agent's name still holds, both on the first connection and after a lost
-    /// session. If another process is connected with the same name, that process is disconnected, so do not use this
-    /// option if several processes share a name.
+    /// session. Another process that is connected with the same name is disconnected. Do not use this option if several
+    /// processes share a name.
     pub reclaim: bool,
-    /// Maximum time for reconnecting after a lost connection. Absent: as long as the server keeps the session.
+    /// Maximum time for reconnecting after a lost connection. If absent, the client tries as long as the server keeps
+    /// the session.
     pub patience: Option<Duration>,
     /// Maximum time of one attempt to connect.
     pub timeout: Duration,
-    /// TLS settings of `wss` connections. Absent: trust the certificates that browsers trust and those of the system
-    /// or, if the environment variable `SSL_CERT_FILE` is set, of that file.
+    /// TLS settings of `wss` connections. If absent, the client trusts the certificates that browsers trust and those
+    /// of the operating system. The environment variable `SSL_CERT_FILE` can name a file that replaces those of the
+    /// operating system.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 

@@ -31,7 +31,7 @@ const MAX_ENDED: usize = 1_000;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Key (turn, try) of a move request. The player sends one act per key, and the server accepts one.
+/// Key (turn, try) of a move request. The player chooses one move per key, and the server accepts at most one.
 type Key = (u32, u32);
 
 /// Player of the matches of one join, or of one run that the agent enrolls in.
@@ -50,7 +50,8 @@ pub struct Player {
     matches: BTreeMap<String, RunningMatch>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
-    /// Matches of a lost session that the new session does not have. The player does not know yet if they have ended.
+    /// Matches of a lost session that the new session does not have. The player does not know yet whether these matches
+    /// have ended.
     doubtful: BTreeSet<String>,
     /// Number of matches that a reclaimed join must still start.
     owed: u32,
@@ -63,7 +64,7 @@ pub struct Player {
     lost: u64,
 }
 
-/// The request that leads to matches.
+/// The request by which the player gets matches.
 #[derive(Debug)]
 enum Goal {
     Join(Box<Join>),
@@ -105,8 +106,8 @@ enum TaskResult {
     /// End of the pause before the player joins again.
     Rejoin,
     Left,
-    /// Reply to the ping after a new session; true if the ping succeeded. The ends of all matches that the server still
-    /// has arrive before this reply.
+    /// Reply to the ping that the player sends in a new session; true if the ping succeeded. The ends of all matches
+    /// that the server still has arrive before this reply.
     Synced(bool),
     Resigned,
 }
@@ -170,12 +171,12 @@ impl Player {
         }
     }
 
-    /// Plays until `join.count` matches have ended (0: an unlimited number). If a match is lost with a session, the
-    /// player joins again to replace the match. When `stop` resolves, the player takes no new matches and finishes the
-    /// running matches.
+    /// Plays until `join.count` matches have ended (0 means no limit). If a match is lost with a session, the player
+    /// joins again to replace the match. When `stop` resolves, the player takes no new matches and finishes the running
+    /// matches.
     ///
     /// # Errors
-    /// Returns [`Error::Refused`] if the server refuses the join, or refuses an act that was not late;
+    /// Returns [`Error::Refused`] if the server refuses the join, or refuses an act for a reason other than lateness;
     /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
     pub async fn run(mut self, stop: impl Future<Output = ()> + Send) -> Result<Vec<MatchResult>, Error> {
         self.boxed(Box::pin(stop)).await?;
@@ -336,8 +337,8 @@ impl Player {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Takes over a new session. A `resync` follows for each reclaimed match. The other matches of the old session are
-    /// lost or have ended; the end of such a match arrives before the reply to the next request.
+    /// Takes over a new session. A `resync` follows for each reclaimed match. Each other match of the old session is
+    /// lost or has ended. The message about the end of an ended match arrives before the reply to the next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let seats = welcome.matches.iter().filter(|entry| entry.seat.is_some());
         let held: BTreeSet<String> = seats.map(|entry| entry.match_id.clone()).collect();
@@ -417,7 +418,8 @@ impl Player {
         Ok(())
     }
 
-    /// Handles an open turn. Requests a move from the agent once per key, and sends the act again if it may be lost.
+    /// Handles an open turn. Requests a move from the agent once per key, and sends the act again if the first copy may
+    /// have been lost.
     async fn turn(&mut self, turn: Box<TurnFrame>, refusal: Option<Box<ActRefused>>) -> Result<(), Error> {
         let id = turn.match_id.clone();
         let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
@@ -605,7 +607,8 @@ fn pause(error: &Refusal) -> Duration {
     error.after_ms.map_or(RETRY_PAUSE, |ms| Duration::from_millis(ms.into()))
 }
 
-/// Returns the names of the legal actions `legal`, taken from the names of the turn's legal actions `before`.
+/// Returns the names of the actions in `legal`, given the `names` of the turn's original legal actions `before`. The id
+/// of an action that `before` does not contain is used as the action's name.
 fn names_of(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
     if before == legal {
         return names;

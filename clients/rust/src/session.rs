@@ -26,7 +26,7 @@ const ENDED: usize = 100;
 
 /// A command from a client handle to the background task.
 pub(crate) enum Command {
-    /// Request to send; with a session number, only if that session is still current.
+    /// Request to send. If the request has a session number, it is sent only if that session is still current.
     Request(ClientMessage, ReplySender, Option<u64>),
     /// Message to send that has no reply.
     Send(ClientMessage),
@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Close(oneshot::Sender<()>),
 }
 
-/// Receiver of the reply to a request.
+/// Sending half of the channel that delivers the reply to the caller of a request.
 pub(crate) type ReplySender = oneshot::Sender<Result<ServerMessage, Error>>;
 
 /// An event of a connection; replies are not events.
@@ -80,9 +80,9 @@ pub(crate) struct ClientSession {
 enum Disconnect {
     /// The caller closed the client.
     Requested(Option<oneshot::Sender<()>>),
-    /// The connection was lost, with the reason.
+    /// The connection was lost for this reason.
     Lost(String),
-    /// The server asks the client to wait before it reconnects.
+    /// The server asks the client to wait before reconnecting.
     Later(String),
     /// The server ended the session because it was idle; a new session may start.
     Idle,
@@ -377,7 +377,8 @@ fn hello(options: &Options, resume: Option<ResumeSession>) -> Hello {
     }
 }
 
-/// Completes an address such as `host:port` to a URL, and replaces `http(s)://` with `ws(s)://`.
+/// Converts an address to a WebSocket URL: prefixes `host:port` with `ws://`, and replaces `http(s)://` with
+/// `ws(s)://`.
 fn address(url: &str) -> String {
     match url.split_once("://") {
         None => format!("ws://{url}"),

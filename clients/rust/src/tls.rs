@@ -28,8 +28,8 @@ pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(trusting.with_no_client_auth()))
 }
 
-/// Returns the remedy for a connection that failed because of TLS; `None` for other failures. Retrying does not help
-/// against TLS failures.
+/// Returns a remedy if a connection failed because of TLS, in which case a retry would fail too; `None` for other
+/// failures.
 pub(crate) fn failure_hint(e: &tungstenite::Error) -> Option<String> {
     match e {
         tungstenite::Error::Protocol(ProtocolError::HttparseError(_)) => {

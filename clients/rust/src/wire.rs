@@ -22,8 +22,8 @@ use crate::tls;
 /// The id of `hello`. Ids of other requests start at 1.
 pub(crate) const HELLO_ID: Id = 0;
 
-/// Maximum nesting depth of messages from the server. 127 is the limit of JSON parsers; the server's own limit applies
-/// only to messages from clients.
+/// Maximum nesting depth of messages from the server. Many JSON parsers stop at 127. The limit that the server
+/// announces applies only to messages from clients.
 const DEPTH: u32 = 127;
 
 /// Maximum size of a message from the server, in bytes. Batches with observations may be large.
@@ -49,7 +49,7 @@ pub(crate) enum Incoming {
     Alive,
     /// The server closed the connection.
     Closed { code: u16, reason: String },
-    /// The connection was lost, with the reason.
+    /// The connection was lost for this reason.
     Lost(String),
 }
 

@@ -14,7 +14,7 @@ use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, read};
 /// measurements are preserved if the spec is unchanged.
 ///
 /// # Errors
-/// Returns an error for an invalid name or price, for an existing entry (without `replace`), or for a file that is
+/// Returns an error if the name or a price is invalid, if the entry exists and `replace` is false, or if the file is
 /// invalid or cannot be written.
 pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
     if let Some(why) = fault_of_name(&entry.name) {

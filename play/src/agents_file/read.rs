@@ -16,7 +16,7 @@ const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at
 /// List of the file types accepted as bots, for error messages.
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
-/// Parses the agents in the text of `path`.
+/// Parses the agents in `text`, the content of the file `path`.
 pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>> {
     let file = File { path, text };
     let document = Document::parse(text).map_err(|e| {
@@ -73,7 +73,7 @@ pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<
     Ok(found)
 }
 
-/// Agents file that is being parsed, for error messages and relative paths.
+/// Agents file that is being parsed. Error messages name its path and line, and other paths are relative to its folder.
 struct File<'a> {
     path: &'a Path,
     text: &'a str,

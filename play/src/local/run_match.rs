@@ -31,7 +31,7 @@ pub struct PlayedMatch {
 }
 
 /// Returns the setup of a match without a clock between `players`, one per seat. `block` is the key of the match's
-/// block ([`block_key`]), `turn` the position in that block. A match outside a block has no `pair`.
+/// block ([`block_key`]), and `turn` is the position in that block. `pair` is absent for a match outside a block.
 pub fn setup(
     game: &GameRef,
     players: &[&Participant],
@@ -216,7 +216,7 @@ pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// Wraps an agent so that an only legal action is played without a request to the agent.
+/// Wraps an agent so that the agent receives no request for a move if only one action is legal; that action is played.
 pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>| match ask.legal[..] {
         [only] => Ok(MoveReply::id(only)),

@@ -43,7 +43,8 @@ impl Series {
         play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
     }
 
-    /// Plays the whole plan on `jobs` threads; 0: one per core, or up to [`GATHERED_JOBS`] with a batched player.
+    /// Plays the whole plan on `jobs` threads. If `jobs` is 0, one thread per core is used, or up to [`GATHERED_JOBS`]
+    /// threads with a batched player.
     ///
     /// `done` receives each match with its index, in plan order, once all earlier matches have finished. If `done`
     /// returns `Break`, the rest of the plan is skipped.

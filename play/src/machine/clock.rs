@@ -18,13 +18,13 @@ struct Running {
     since: u64,
     /// Milliseconds per turn that are not charged to the bank.
     allowance: u64,
-    /// Deadline of the turn; `None`: no limit.
+    /// Deadline of the turn; `None` without a limit.
     until: Option<u64>,
     /// True while the clock is paused.
     paused: bool,
 }
 
-/// Returns the maximum duration in ms of a turn with `bank` ms left in the bank; `None`: no limit.
+/// Returns the maximum duration in ms of a turn with `bank` ms left in the bank; `None` without a limit.
 pub(super) fn budget(rule: &Clock, bank: u64, first: bool) -> Option<u64> {
     let limited = rule.move_ms.is_some() || rule.first_ms.is_some() || rule.bank_ms > 0;
     limited.then(|| allowance(rule, first).saturating_add(bank))

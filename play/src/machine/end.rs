@@ -8,9 +8,9 @@ use super::MatchMachine;
 use super::interface::{LogRow, Output};
 
 impl MatchMachine {
-    /// Records the acts of a turn that the end of the match interrupted: the submitted parts of a joint move, and the
-    /// refused attempts of the seat at fault (as a move without an action). All parts of an unfinished joint move have
-    /// `more`.
+    /// Records the acts of a turn that the end of the match interrupted. These are the submitted parts of a joint move,
+    /// and the refused attempts of the seat at fault, which become a move without an action. In every part of an
+    /// unfinished joint move, the flag `more` is set.
     fn record_unfinished(&mut self, at_fault: Option<Seat>) {
         let more = matches!(self.state.turn(), ToMove::Simultaneous(_));
         for seat in 0..self.places.len() {

@@ -31,8 +31,8 @@ pub struct MatchSetup {
     pub salt: [u8; 16],
     /// True if seed, salt and digest may be published at the end of the match: no other running match uses the seed.
     pub release: bool,
-    /// Milliseconds to wait for a disconnected client. `None`: no limit, and the seat's clock is paused until the
-    /// client reconnects.
+    /// Milliseconds to wait for a disconnected client. If `None`, the wait is unlimited, and the seat's clock is paused
+    /// until the client reconnects.
     pub grace_ms: Option<u64>,
     /// Name of the run that the match belongs to; only copied to the record.
     pub run: Option<String>,
@@ -68,7 +68,7 @@ impl MatchSetup {
         }
     }
 
-    /// Returns true if the only legal move of `seat` is played for it.
+    /// Returns true if the host plays the only legal move of `seat` without a request.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
         self.skip_forced && open && state.legal_list(seat).len() == 1
@@ -117,7 +117,7 @@ pub enum Input {
     },
     Online(Seat),
     Offline(Seat),
-    /// Seat that the host resigns on behalf of its agent.
+    /// Seat for which the host resigns, because the seat's agent is to blame for the end of its run.
     Withdrawn(Seat),
     /// Seat whose agent never connected.
     Absent(Seat),
@@ -217,7 +217,7 @@ impl AcceptedMove {
     }
 }
 
-/// Move request to an in-process agent that owns its data and can be sent to another thread.
+/// Move request to an in-process agent. The request owns its data, so it can be sent to another thread.
 pub struct OwnedMoveRequest {
     pub seat: Seat,
     pub turn: u32,

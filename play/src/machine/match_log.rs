@@ -10,7 +10,8 @@ use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-/// Maximum size in bytes of packed logs that are left uncompressed: compression takes as long as a short match.
+/// Maximum size in bytes of packed logs that are left uncompressed, because compression takes as long as playing a
+/// short match.
 const SMALL: usize = 3_000;
 /// First byte of a compressed log. No JSON text starts with this byte.
 const DEFLATED: u8 = 0;
@@ -114,7 +115,7 @@ impl MatchLog {
         self.log = Log::Closed(record);
     }
 
-    /// Returns the bank in ms, after event `n`, of the seat that moved.
+    /// Returns the remaining bank in ms of the seat that moved in event `n`, after that event.
     pub(super) fn bank(&self, n: usize) -> u64 {
         self.banks.get(n).copied().unwrap_or(0)
     }

@@ -54,7 +54,7 @@ pub(super) struct Narrator {
 }
 
 impl Narrator {
-    /// Creates a narrator for `watchers` that has emitted no frames.
+    /// Creates a narrator for `watchers`, before the first frame.
     pub(super) fn new(setup: &MatchSetup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
         let position = ReplayCursor::new(&*setup.game);
         let seats = setup.seats.len();

@@ -71,7 +71,7 @@ impl MatchMachine {
             }
             LogRow::Refused { seat, tried, answer } => {
                 let Some(place) = self.places.get_mut(seat) else {
-                    return Err(format!("seat: expected one below {}, got {seat}", self.setup.seats.len()));
+                    return Err(format!("seat: expected a number below {}, got {seat}", self.setup.seats.len()));
                 };
                 place.acted = true;
                 self.count_try(seat, tried, &answer.message);

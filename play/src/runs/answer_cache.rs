@@ -30,8 +30,8 @@ fn question(line: &OnceLine) -> Question {
     [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
 }
 
-/// Returns a cached reply for the match `episode`. Its notes have the calls only in the episode that produced the
-/// reply.
+/// Returns a cached reply for the match `episode`. If another episode produced the reply, the notes name that episode
+/// instead of containing the calls.
 fn reply(line: &OnceLine, episode: &str) -> MoveReply {
     let mut notes = line.notes.clone();
     if episode != line.episode {

@@ -37,8 +37,8 @@ pub struct Audit {
     pub notes: Vec<String>,
 }
 
-/// Audits a run. `files` are all files of the run, for a bundle including the report. `done` is called after each
-/// verified record.
+/// Audits a run. `files` has all files of the run; if the run is a bundle, they include the report. `done` is called
+/// after each verified record.
 pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_each(&run.found, done);
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();

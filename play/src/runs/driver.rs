@@ -37,7 +37,7 @@ const STREAK: usize = 5;
 /// cover the block, at the mean cost of a match so far. The budget is exceeded by at most about one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunBudget {
-    /// US dollars over the whole run.
+    /// Maximum cost of the whole run in US dollars.
     pub usd: Option<f64>,
     /// Maximum number of input and output tokens in the whole run.
     pub tokens: Option<u64>,
@@ -139,7 +139,7 @@ impl Driver<'_> {
     /// Plays until no match is due, the budget is used up, or the infrastructure fails.
     ///
     /// # Errors
-    /// Returns an error if a record or a log line cannot be written. No further match is played then.
+    /// Returns an error if a record or a log line cannot be written. In that case, no further match is played.
     pub fn play(&self, past: RunHistory, mut news: impl FnMut(RunNews)) -> anyhow::Result<(StopReason, Vec<Record>)> {
         if let Some(points) = self.ci {
             self.folder.log(CI, None, Some(&points.to_string()))?;
@@ -206,7 +206,7 @@ impl Driver<'_> {
                 queue.kept = keeper.records.len();
                 drop(queue);
                 wave.kept.notify_all();
-                kept.send(()).map_err(|_| anyhow::anyhow!("thread of a match ended unexpectedly"))
+                kept.send(()).map_err(|_| anyhow::anyhow!("the thread of a match ended unexpectedly"))
             });
             wave.stop.store(true, Relaxed);
             wave.kept.notify_all();
@@ -399,7 +399,8 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// Returns the setup of a match of a run: that of a local match, with the names and the policy of the run.
+/// Returns the setup of a match of a run. The setup equals that of a local match, except for the names and the policy,
+/// which come from the run.
 pub fn setup(table: &RunPart, block: &Block, due: &DueMatch, run: &str, episode: &str) -> MatchSetup {
     let GameRoster { game, players } = table.room(due.turn);
     let players: Vec<_> = due.seats.iter().map(|who| &players[who]).collect();

@@ -102,9 +102,9 @@ pub type MeasuredCandidates = BTreeMap<usize, MeasuredCalls>;
 
 /// Estimates the cost of a run.
 ///
-/// `known` has the measured usage per call, and the usage per match in an earlier run, which takes precedence. `like`
-/// is the substitute for language models. Without `like`, the estimate is the mean of two: one with `random`, one with
-/// the middle level of the anchor ladder.
+/// `known` has the measured usage per call and the usage per match in an earlier run. The usage per match takes
+/// precedence. `like` is the substitute for language models. Without `like`, the estimate is the mean of an estimate
+/// with `random` and an estimate with the middle level of the anchor ladder.
 ///
 /// # Errors
 /// Returns an error if the substitute cannot play a game of the suite, or if an agent fails.

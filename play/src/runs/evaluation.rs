@@ -50,15 +50,15 @@ pub struct EvaluationRequest {
     pub data: PathBuf,
     /// Factor by which the suite's numbers of blocks are multiplied.
     pub scale: f64,
-    /// Ids of the parts to play; empty: all parts.
+    /// Ids of the parts to play. If the list is empty, all parts are played.
     pub only: Vec<String>,
     /// Agents that fill roles of the suite, instead of the suite's own agents; see [`parse_roles`].
     pub roles: RoleAssignment,
-    /// Secret in hex from which seeds are derived; `None`: the public seeds of the suite.
+    /// Secret in hex from which seeds are derived. If `None`, the public seeds of the suite are used.
     pub secret: Option<String>,
-    /// Seed sharing within a block; `None`: as set by the suite.
+    /// Seed sharing within a block; `None` keeps the setting of the suite.
     pub deals: Option<Deals>,
-    /// Shard of the plan to play; each shard has its own run folder. `None`: the whole plan.
+    /// Shard of the plan to play, with its own run folder. `None` plays the whole plan.
     pub shard: Option<Shard>,
     /// Number of parallel matches. By default, 1,024 with batched calls, 8 with other language models, otherwise one
     /// per core.
@@ -113,7 +113,7 @@ fn name_of(name: String, spec: &AgentSpec) -> String {
 }
 
 /// Parses role assignments of the form `ROLE=AGENT`, in which `AGENT` is a spec or a name from the agents file in the
-/// folder `data`. A role with several agents is given several times.
+/// folder `data`. If several agents fill a role, each of them has its own assignment.
 ///
 /// # Errors
 /// Returns an error if a text has no `=`, or if an agent is unknown or remote.
@@ -239,8 +239,11 @@ impl Evaluation {
     /// is at most `ci` points.
     ///
     /// # Errors
-    /// Returns an error if the suite has no matches, if a run with the same name but other settings exists, if an
-    /// endpoint does not reply, or if a file cannot be written.
+    /// Returns an error if:
+    /// - the suite has no matches,
+    /// - a run with this name exists and has different settings,
+    /// - an endpoint does not reply,
+    /// - a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,

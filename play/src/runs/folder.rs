@@ -115,7 +115,7 @@ impl Folder {
     ///
     /// # Errors
     /// Returns an error if:
-    /// - a run of the same name has other settings (the message lists the differences),
+    /// - the run exists and has different settings (the message lists the differences),
     /// - another process is playing the run,
     /// - a folder or a file cannot be used,
     /// - a line other than the last of a file is damaged.
@@ -303,7 +303,7 @@ pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
 
 /// Appends a line in a single write, so that a killed process leaves at most one incomplete line.
 ///
-/// If only a part can be written because the disk is full, that part is removed again.
+/// If only a part can be written because the disk is full, that part is removed.
 pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {

@@ -67,7 +67,10 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let walk = PlanProgress::new(&plan, &ids(&plan), &over, &[]);
     let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
     // Complete shards cover the plan, so this checks the sharding rule.
-    ensure!(missing == 0 && walk.extra.is_empty(), "expected all planned matches in the shards, {missing} are missing");
+    ensure!(
+        missing == 0 && walk.extra.is_empty(),
+        "expected all planned matches in the shards, but {missing} are missing"
+    );
 
     // A match that was repeated has two records.
     let place = |episode: &str| {

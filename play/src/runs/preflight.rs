@@ -89,7 +89,7 @@ pub(super) fn something_is_played(plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// Describes, in one sentence each, the parts that cannot be played and the reason.
+/// Returns one sentence for each part that cannot be played, with the reason.
 pub fn shortages(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }

@@ -38,9 +38,9 @@ use ludex_report::scale::RatingOptions;
 use super::rebuilt_plan::RebuiltPlan;
 use super::spec_in;
 
-/// Returns, by episode of the run in `folder`, the position in the plan, from 1, and true if a rematch replaces the
-/// episode. Without a plan, the map is empty. Records are read one by one and without events, since a run may have
-/// millions of records.
+/// Returns a pair for each episode of the run in `folder`: its position in the plan, counted from 1, and true if a
+/// rematch replaces the episode. Without a plan, the map is empty. Records are read one by one and without events,
+/// since a run may have millions of records.
 pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
     let (Ok(ground), Ok(file)) = (RebuiltPlan::of(&run), File::open(folder.join(EPISODES))) else {
@@ -60,7 +60,7 @@ pub fn put_in_order(run: &Archive, games: &mut [VerifiedRecord]) {
     ground.walk(run, &records).put_in_order(&run.about.run, games);
 }
 
-/// Parses a record, except its events.
+/// Parses a record without its events.
 fn without_events(line: &str) -> Option<Record> {
     let record = match recording::read_line(line, recording::Keep::WithoutNotes) {
         Some(line) => line.record,

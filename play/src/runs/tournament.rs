@@ -56,13 +56,14 @@ pub struct TournamentRequest {
     pub blocks: u64,
     /// Seed for the pairings and the games.
     pub seed: u64,
-    /// Number of matches lost by its own failure after which an entrant is disqualified; 0: never.
+    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0 means that no entrant is
+    /// disqualified.
     pub strikes: u64,
     /// Time limit per move, in seconds; by default 30, or 300 with a language model.
     pub move_seconds: Option<u64>,
     /// Number of parallel matches; by default one per core, or 1,024 with a batched entrant.
     pub jobs: Option<usize>,
-    /// Secret in hex from which the seeds of games are derived; `None`: they are derived from `seed`.
+    /// Secret in hex from which the seeds of games are derived. If `None`, the seeds of games are derived from `seed`.
     pub secret: Option<String>,
     /// Seed sharing within a block. Entrants that remember earlier matches need a different seed in each match.
     pub deals: Deals,
@@ -153,8 +154,8 @@ impl Contest {
     /// entrant that fails is excluded. `tried` is called after each trial. If the run has already started, entrants are
     /// only rebuilt.
     ///
-    /// Programs are compiled in the folder `bots`, by default the folder of the run. With the default, a started run is
-    /// continued, and the specs in its records name the programs that played.
+    /// Programs are compiled in the folder `bots` or, if `bots` is `None`, in the folder of the run. A started run is
+    /// continued only if `bots` is `None`, because the specs in its records name programs in the folder of the run.
     ///
     /// # Errors
     /// Returns an error if an endpoint fails, if too few entrants pass, or if an entrant can no longer be built.
@@ -331,7 +332,7 @@ impl ReadyTournament {
     /// Plays the due matches. After each match, `progress` receives the number of matches in the run and the match.
     ///
     /// # Errors
-    /// Returns an error if a run with the same name but other settings exists, or if a file cannot be written.
+    /// Returns an error if a run with this name exists and has different settings, or if a file cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -410,7 +411,7 @@ pub struct TournamentEstimate {
     pub seconds_per_match: f64,
     /// Number of parallel matches.
     pub jobs: usize,
-    /// Duration of the tournament in seconds, without the time of batches.
+    /// Duration of the tournament in seconds, excluding the time spent waiting for batches.
     pub seconds: f64,
     /// True if at least one entrant is batched.
     pub batches: bool,

@@ -527,7 +527,7 @@ fn excerpt_sets_start_and_end_of_the_match() {
 }
 
 #[test]
-fn parsed_move_row_serializes_to_the_same_json() {
+fn move_rows_round_trip_through_json() {
     for text in [
         r#"{"row":"act","seat":1,"turn":2,"try":1,"action":4,"ms":70,"forced":true,"bank_ms":80}"#,
         r#"{"row":"act","seat":0,"turn":0,"try":0,"said":{"offer":1.5},"ms":7,"notes":{"say":"hi"},"bank_ms":0}"#,

@@ -12,14 +12,14 @@ use ludex_referee::{VerifiedRecord, Verifier};
 /// Number of matches per measurement of the mean return.
 const MATCHES: u64 = 100;
 
-/// Pairing to measure, with the expected gain.
+/// Pairing to measure, with the expected variance reduction.
 struct Case {
     game: &'static str,
     agent: &'static str,
     anchor: &'static str,
     /// Number of measurements of the mean.
     means: u64,
-    /// Minimum expected gain.
+    /// Minimum expected factor by which mirror matches reduce the variance of the mean return.
     gain: f64,
 }
 

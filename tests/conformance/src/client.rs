@@ -29,7 +29,7 @@ use self::script::Script;
 use self::trace::Trace;
 use super::Check;
 
-/// Scripts that run at the same time. Most of their time is spent starting clients.
+/// Number of scripts that run at the same time. Scripts spend most of their time starting clients.
 const AT_ONCE: usize = 4;
 
 /// Settings of a check of a client.
@@ -54,8 +54,8 @@ const NEVER_MET: &str = "the client sent no `hello` in the first check";
 /// script runs alone; if the client does not send `hello` in it, the other scripts are skipped.
 ///
 /// # Errors
-/// The command cannot be started, loopback has no free port, no script name contains [`ClientCheckOptions::only`], or
-/// the trace cannot be written.
+/// Returns an error if the command cannot be started, loopback has no free port, no script name contains
+/// [`ClientCheckOptions::only`], or the trace cannot be written.
 pub async fn check(plan: &ClientCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     boxed(plan, &mut tell).await
 }

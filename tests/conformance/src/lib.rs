@@ -41,7 +41,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Name that the checks send as their program, in both directions.
+/// Program name that the checks send, both as a client and as a server.
 const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
 
 /// Result of one check of a client or server.

@@ -49,7 +49,7 @@ pub struct StubOptions {
     /// Answer with documents that fit the schema, where a game takes documents; --malformed then damages documents
     #[arg(long, conflicts_with = "agent")]
     pub documents: bool,
-    /// Set the seed of everything random; the same request gets the same answer
+    /// Set the seed of all random choices; equal requests get equal answers
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Delay each answer by at least this many milliseconds
@@ -117,7 +117,7 @@ impl StubOptions {
     /// Returns the agent that chooses moves.
     ///
     /// # Errors
-    /// The agent does not exist.
+    /// Returns an error if the agent does not exist.
     pub fn agent_spec(&self) -> anyhow::Result<AgentSpec> {
         Ok(AgentSpec::parse(if self.documents { "random documents=1" } else { &self.agent })?)
     }
@@ -136,7 +136,7 @@ impl StubOptions {
 /// Serves `listener` until `shutdown` resolves, or until [`StubOptions::down_after`] requests have been answered.
 ///
 /// # Errors
-/// The agent does not exist, or the listener fails.
+/// Returns an error if the agent does not exist or the listener fails.
 pub async fn serve(
     listener: TcpListener,
     options: StubOptions,
@@ -182,7 +182,7 @@ enum Api {
 }
 
 impl Api {
-    /// Returns the provider whose headers these are.
+    /// Returns the provider whose interface a request with these headers uses.
     fn of(headers: &HeaderMap) -> Self {
         let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
         if anthropic { Api::Anthropic } else { Api::OpenAi }

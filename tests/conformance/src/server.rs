@@ -33,13 +33,14 @@ pub struct ServerCheckOptions {
     pub url: String,
     /// Token sent in `hello`.
     pub token: Option<String>,
-    /// Agent name to play under. Absent: the token's name, or `conformance` without a token.
+    /// Agent name to play under. If absent, the token's name is used, or `conformance` without a token.
     pub agent: Option<String>,
     /// Time limit for each reply.
     pub patience: Duration,
     /// Text that the names of the selected laws must contain; `None` selects all laws.
     pub only: Option<String>,
-    /// TLS settings for `wss`. Absent: trust the certificates of the operating system and those that browsers trust.
+    /// TLS settings for `wss`. If absent, the certificates of the operating system and those that browsers trust are
+    /// trusted.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
@@ -86,7 +87,7 @@ impl LawFailure {
     }
 }
 
-/// Rule for servers, which is checked and reported in one line.
+/// Rule for servers. The report has one line per law.
 struct Law {
     section: u32,
     name: &'static str,
@@ -117,7 +118,7 @@ const THEMES: &[&[Law]] = &[
 /// Checks every law and calls `tell` with each result, in the order of the laws.
 ///
 /// # Errors
-/// The address serves no WebSocket, or no law name contains [`ServerCheckOptions::only`].
+/// Returns an error if the address serves no WebSocket, or if no law name contains [`ServerCheckOptions::only`].
 pub async fn check(plan: &ServerCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     boxed(plan, &mut tell).await
 }

@@ -58,8 +58,8 @@ async fn main() -> ExitCode {
     if bot.makes("bad_exit") { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Returns the first frame of a bot whose mistake is a malformed frame under the MessagePack subprotocol; `None` for
-/// other mistakes.
+/// Returns the malformed frame that a bot with this mistake sends first on a MessagePack connection. `None` if the
+/// mistake does not concern the first frame.
 fn raw_frame(mistake: &str) -> Option<Vec<u8>> {
     let hello = rmp_serde::to_vec_named(&json!({ "type": "hello", "id": 1, "protocol": [1] })).ok()?;
     let odd = rmp_serde::to_vec_named(&json!({ "type": "act", "match": 5, "note": "caf\u{e9}" })).ok()?;

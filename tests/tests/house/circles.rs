@@ -17,7 +17,7 @@ use super::imports::{Floor, floors};
 /// Import cycle that the test permits.
 struct Exception {
     member: &'static str,
-    /// Parent module of the cycle; empty: the crate's root.
+    /// Parent module of the cycle; empty for the crate's root.
     floor: &'static str,
     /// Modules of the cycle, in alphabetical order.
     rooms: &'static str,
@@ -43,7 +43,7 @@ const EXCEPTIONS: &[Exception] = &[
 /// Import cycle between sibling modules.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Circle {
-    /// Parent module of the cycle; empty: the crate's root.
+    /// Parent module of the cycle; empty for the crate's root.
     floor: String,
     /// Modules of the cycle, in alphabetical order.
     rooms: Vec<String>,

@@ -51,7 +51,8 @@ fn child(module: &Segments, name: &str) -> Segments {
 }
 
 impl File {
-    /// Reads code in `module`. The module is the file's own if `own` is true, otherwise one of its inline modules.
+    /// Reads code in `module`. If `own` is true, the file defines this module; otherwise, it is an inline module in the
+    /// file.
     fn read(&mut self, tokens: TokenStream, module: &Segments, own: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -87,7 +88,7 @@ impl File {
         }
     }
 
-    /// Records a path if it starts at the crate root or in `module`, where the path occurs.
+    /// Records `path`, which occurs in `module`, if the path starts at the crate root or in `module`.
     fn name(&mut self, path: &Segments, module: &Segments) {
         if path.len() > 1 && matches!(path[0].as_str(), "crate" | "self" | "super") {
             self.paths.insert(from_root(path, module));
@@ -116,7 +117,8 @@ impl File {
     }
 }
 
-/// Returns the index after the item at `at`: after its body in braces or its semicolon.
+/// Returns the index of the token that follows the item at `at`. An item ends with a body in braces or with a
+/// semicolon.
 fn item_end(tokens: &[TokenTree], at: usize) -> usize {
     let is_use = tokens[at - 1].to_string() == "use";
     let last = tokens[at..].iter().position(|t| match t {

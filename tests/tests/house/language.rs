@@ -15,7 +15,7 @@ const PARTICIPLE_NAMES: usize = 12;
 const REPEATED_TYPES: usize = 42;
 const ODD_PHRASES: usize = 80;
 
-/// Regular expressions of phrases that have a plainer form.
+/// Regular expressions for phrases that have a plainer form.
 const ODD: &[&str] = &[
     r"\bis no [a-z]",
     r"\b(?:is|are) none\b",
@@ -39,7 +39,7 @@ const ODD: &[&str] = &[
     r"\bat all that\b",
 ];
 
-/// Parts of paths of data files, licenses, and generated or historical files.
+/// Path fragments of files that are not checked: data files, licenses, and generated or historical files.
 const EXEMPT: &[&str] = &["node_modules", "/data/", "docs/suites/reports", "CHANGELOG", "LICEN"];
 
 /// Occurrences of one kind, as `file:line: text`.
@@ -69,7 +69,7 @@ struct Patterns {
     participle: Regex,
     public_type: Regex,
     phrase: Regex,
-    /// Marks of a comment in Python and TypeScript.
+    /// Start of a comment in Python and TypeScript.
     script_comment: Regex,
 }
 
@@ -90,7 +90,8 @@ impl Patterns {
 }
 
 impl Counts {
-    /// Counts the occurrences in one file: all kinds in Rust, phrases only in Markdown, Python and TypeScript.
+    /// Counts the occurrences in one file. In Rust files, all kinds are counted. In Markdown, Python and TypeScript
+    /// files, only phrases are counted.
     fn add(&mut self, path: &str, source: &str, patterns: &Patterns) {
         let extension = Path::new(path).extension().and_then(|e| e.to_str());
         for (n, line) in source.lines().map(str::trim).enumerate() {

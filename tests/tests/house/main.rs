@@ -159,8 +159,8 @@ impl Workspace {
         self.members.iter().map(|id| (id, &self.packages[id]))
     }
 
-    /// Returns the ids of all packages that a package depends on, directly or indirectly; dev-dependencies only if
-    /// `tests`.
+    /// Returns the ids of all packages that a package depends on, directly or indirectly. Dev-dependencies are included
+    /// only if `tests` is true.
     fn behind(&self, id: &str, tests: bool) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         let mut todo: Vec<&str> = Vec::new();
@@ -322,7 +322,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_name_no_paths_outside_the_project() {
+fn files_contain_no_paths_outside_the_project() {
     // Split in two parts, since this file is checked too.
     let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
     for path in files() {

@@ -8,7 +8,7 @@ use super::{Workspace, files, root};
 /// Maximum lines of Rust per crate, including tests, benches and examples. A limit may only be lowered; a crate that
 /// reaches its limit is split.
 ///
-/// The server has no ceiling until its rebuild splits it.
+/// The crate `ludex-server` has no limit until it has been split.
 const CEILINGS: &[(&str, usize)] = &[
     ("ludex-protocol", 8_800),
     ("ludex-env", 14_000),

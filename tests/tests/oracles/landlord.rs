@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ludex_games::load;
 use ludex_tests::data::document;
 
-/// Returns the texts of a list; if entries are lists, their first elements.
+/// Returns the entries of a list as text. An entry that is itself a list is replaced by its first element.
 fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(|entry| entry.as_str().or_else(|| entry[0].as_str()))
 }

@@ -75,9 +75,9 @@ fn fans_equal_pymahjonggb() {
     assert_eq!((wins, others), (2_819, 181));
 }
 
-/// Returns the fans under the strict edition, given the oracle's fans. A melded and a concealed kong score 1 and 2
-/// points instead of a separate fan, All Terminals adds no Triple Pung, and One Voided Suit is not added to the fans in
-/// `VOIDS`.
+/// Returns the fans under the strict edition, given the oracle's fans. In the strict edition, a melded and a concealed
+/// kong together are no separate fan, but score 1 and 2 points. Triple Pung is not added to All Terminals, and One
+/// Voided Suit is not added to the fans in [`VOIDS`].
 fn strict<'a>(oracle: &[(u64, u64, &'a str)]) -> Vec<(u64, u64, &'a str)> {
     let has = |name: &str| oracle.iter().any(|f| f.2 == name);
     let leaves_out = |name: &str| match name {
@@ -107,13 +107,13 @@ const VOIDS: [&str; 6] = [
     "Big Three Winds",
 ];
 
-/// Checks that the strict edition differs from the oracle exactly in its three documented points.
+/// Checks that the strict edition differs from the oracle exactly in the three documented points.
 ///
 /// Two of the three points have exact tags in the file. The tag `all_terminals_double_pung` marks something else: the
-/// 31 hands of All Terminals with pairs of pungs of one rank. Both editions add no Double Pung to them, so these hands
-/// do not differ. The third point is Triple Pung, which the oracle adds and the rules of 1998 do not. It occurs in the
-/// 19 hands of All Terminals without this tag. Hand 110 is the first of them (pungs of W1, B1, T1 and T9, pair B9): 64
-/// + 16 + 6 points for the oracle, 64 + 6 for the strict edition.
+/// 31 hands of All Terminals with pairs of pungs of one rank. Neither edition adds Double Pung to these hands, so they
+/// do not differ. The third point is Triple Pung, which the oracle adds and the rules of 1998 do not. The 19 hands of
+/// All Terminals without the tag contain Triple Pung. The first of these is hand 110 (pungs of W1, B1, T1 and T9, pair
+/// B9). It scores 64 + 16 + 6 points for the oracle, and 64 + 6 points for the strict edition.
 #[test]
 fn strict_edition_differs_in_documented_hands() {
     let game = load("mcr_mahjong").unwrap();

@@ -36,13 +36,13 @@ pub struct Case {
     not_compared: &'static [(&'static str, &'static str)],
 }
 
-/// Games in the files of counts and trees that are not in the registry yet.
+/// Games that occur in the files of counts and trees, but are not in the registry yet.
 const LATER: &[&str] =
     &["checkers", "dark_chess", "goofspiel", "hex", "matrix_pd", "matrix_rps", "phantom_ttt", "tiny_hanabi"];
 
-/// Returns the game of a trajectory and the number of its steps that precede our start. OpenSpiel draws hands and pools
-/// in one step, from a table or its own generator. If our game takes an `instance`, it is parsed from the text of that
-/// step.
+/// Returns the game of a trajectory, and the number of the trajectory's steps that precede the start of that game.
+/// OpenSpiel draws hands and pools in one step, from a table or with its own generator. If this project's game takes an
+/// `instance`, the instance is parsed from the text of that step.
 fn start_game(game: &GameRef, t: &Value) -> (GameRef, usize) {
     if game.spec().params_schema["properties"].get("instance").is_none() {
         return (game.clone(), 0);
@@ -226,7 +226,7 @@ impl Replay<'_> {
     }
 }
 
-/// Returns the bare name of an action; hold'em has names such as `player=1 move=Call`.
+/// Returns the name of an action without the player. In hold'em, for example, names have the form `player=1 move=Call`.
 fn bare(name: &str) -> &str {
     name.split_once(" move=").map_or(name, |(_, name)| name)
 }
@@ -235,7 +235,7 @@ fn ids(list: &Value) -> Vec<u32> {
     list.as_array().unwrap().iter().map(|a| a.as_u64().unwrap() as u32).collect()
 }
 
-/// Returns an array that may be stored as its nonzero cells only.
+/// Returns an array that may be stored in sparse form, that is, as its nonzero cells.
 fn dense(v: &Value) -> Vec<f32> {
     match v.as_array() {
         Some(list) => list.iter().map(|v| v.as_f64().unwrap() as f32).collect(),
@@ -333,7 +333,7 @@ fn every_recorded_game_file_is_compared() {
     assert_eq!(files, lines);
 }
 
-/// Loads the game of a string. `None` if the game is listed in [`LATER`], and then the registry must not know it.
+/// Loads the game of a string. `None` for a game in [`LATER`], which the registry must not contain.
 fn supported_game(string: &str) -> Option<GameRef> {
     let name = string.split('(').next().unwrap_or_default();
     match load(string) {

@@ -111,7 +111,7 @@ async fn people_and_programs_share_ratings_if_configured() {
 }
 
 #[tokio::test]
-async fn ladder_admits_people_if_rated_with_programs() {
+async fn ladder_admits_people_if_they_share_ratings_with_programs() {
     for (humans, kind) in [(Humans::Together, "joined"), (Humans::Apart, "error")] {
         let server = Server::start(|config| {
             config.humans = humans;

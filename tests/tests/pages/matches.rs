@@ -105,7 +105,7 @@ async fn download_requires_released_record_and_notation() {
 }
 
 #[tokio::test]
-async fn evaluations_are_drawn_after_match_end() {
+async fn value_curves_are_hidden_until_match_end() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "connect_four", "against": ["alphabeta depth=1"], "count": 1})).await;

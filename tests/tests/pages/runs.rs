@@ -120,7 +120,7 @@ async fn run_page_shows_verdict() {
 }
 
 #[tokio::test]
-async fn person_enters_run_from_suite_list() {
+async fn person_starts_run_from_suite_list() {
     let server = server().await;
     let list = page(&server, "/runs").await;
     assert!(list.contains("value=\"little\"") && list.contains("value=\"little/climb\""), "{list}");

@@ -18,8 +18,8 @@ while read -r line; do
 done
 ";
 
-/// Starts a server with one worker that offers the sleeping engine; `agent_ms` is the time limit of its turns without a
-/// clock.
+/// Starts a server with one worker that offers the sleeping engine; `agent_ms` is the time limit per turn of the engine
+/// in matches without a clock.
 async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
     let program = folder.join("sleeper");
     fs::write(&program, SLEEPER).expect("a program");

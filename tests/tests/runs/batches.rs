@@ -184,7 +184,8 @@ fn forgotten_batches_are_sent_again() {
     }
 }
 
-/// Checks batches that take longer than the time limit of a move, with more requests than may be pending.
+/// Checks that no match is lost if a batch takes longer than the time limit of a move, or if more requests are due than
+/// the provider accepts at once.
 #[test]
 fn batches_respect_time_and_size_limits() {
     let place = Place::new();

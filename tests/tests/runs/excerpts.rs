@@ -104,7 +104,7 @@ fn block_plays_given_decisions_from_its_start_position() {
     fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
     let verified = place.ludex(&["verify", "r"]);
     assert!(
-        verified.out.contains("end: expected 2 decisions of the candidate by the suite, got 3 decisions"),
+        verified.out.contains("end: expected 2 decisions (set by the suite), got 3 decisions of the candidate"),
         "{}",
         verified.out
     );
@@ -141,7 +141,7 @@ stop = { metric = "trueskill", games = 20, sigma = 2, change = 0.8, over = 4, mo
 metrics = ["score_rate"]
 "#;
 
-/// Checks that a part with random pairs plays the same matches if it is killed and continued, and for one or four
+/// Checks that the matches of a part with random pairs do not depend on interruptions of the run or on the number of
 /// parallel matches.
 #[test]
 fn random_pairs_do_not_depend_on_execution() {

@@ -352,8 +352,8 @@ fn match_of_candidate_against_itself_counts_once() {
     assert_eq!(part["metrics"]["score_rate"]["value"], part["score"]["value"], "{part}");
 }
 
-/// Checks that the prisoner's dilemma, which has no winner, is measured by its mean return, and that no group averages
-/// a score of it.
+/// Checks that the prisoner's dilemma, which has no winner, is measured by its mean return, and that no group contains
+/// a mean of its scores.
 #[test]
 fn general_sum_game_has_return_but_no_score() {
     let place = Place::new();

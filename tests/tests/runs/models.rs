@@ -60,8 +60,8 @@ fn stronger_stub_is_rated_higher() {
     assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
 }
 
-/// Checks that a match which was ended by an illegal move and then replayed is not counted: not in the verdict, the
-/// report, the ratings of the run's file, or a comparison.
+/// Checks that a match which was ended by an illegal move and then replayed is not counted. The verdict, the report,
+/// the ratings of the run's file, and a comparison must ignore the match.
 #[test]
 fn replayed_match_is_not_counted() {
     let place = Place::new();
@@ -179,8 +179,9 @@ fn run_estimate_is_close_to_measured_usage() {
     }
 }
 
-/// Checks that a small run of the same model (a pilot) provides the usage per move, for each game and prompting method,
-/// including the cost of faults. Both games have a fixed number of moves, so that only the usage is estimated.
+/// Checks that an estimate takes the usage per move from a pilot (a small earlier run of the model). The usage is
+/// measured for each game and prompting method, and includes the cost of faults. Both games have a fixed number of
+/// moves, so that only the usage is estimated.
 #[test]
 fn pilot_measures_usage_per_move() {
     let place = Place::new();

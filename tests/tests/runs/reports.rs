@@ -35,10 +35,10 @@ fn read_in(place: &Place, folder: &str) -> String {
     fs::read_to_string(place.path(folder).join("report.html")).unwrap()
 }
 
-/// Checks that a record with other rules is not counted: the report names it, and a run that contains it cannot be
-/// continued.
+/// Checks that a record of a different rules version is not counted. The report names the record, and a run that
+/// contains the record cannot be continued.
 #[test]
-fn record_with_other_rules_is_not_counted() {
+fn record_of_different_rules_version_is_not_counted() {
     let place = Place::new();
     fs::write(place.path("small.toml"), SUITE).unwrap();
     let line = ["evaluate", "--agent", "random", "--suite", "small.toml", "--run", "a", "--json"];

@@ -62,7 +62,7 @@ async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn season_deals_are_equal_and_hidden_until_it_ends() {
+async fn season_deals_are_equal_and_hidden_until_season_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
     let mut guest = Bot::new(there.address, "guest").await;

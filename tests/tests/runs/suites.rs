@@ -16,7 +16,7 @@ struct Small {
     suite: &'static str,
     /// Replacements in the suite's text that shorten it.
     edits: &'static [(&'static str, &'static str)],
-    /// Parts to play; empty: all parts.
+    /// Parts to play. If the list is empty, all parts are played.
     only: &'static [&'static str],
     /// Metrics without a value in a run of this size: part, metric, reason.
     unmeasured: &'static [(&'static str, &'static str, &'static str)],

@@ -33,8 +33,8 @@ fn chance_outcomes(record: &Record) -> Vec<u32> {
     record.events.iter().filter_map(outcome).collect()
 }
 
-/// Returns the scores of each hand by seat, computed from positions alone: the increase of the total scores at each new
-/// deal and at the end.
+/// Returns the scores of each hand by seat, computed from positions alone. A score is the increase of a seat's total
+/// from one deal to the next, or to the end of the match.
 fn hands(record: &Record) -> Vec<Vec<f64>> {
     let game = ludex_games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
     let mut steps = ludex_env::recording::steps(&*game, record);
@@ -54,7 +54,7 @@ fn hands(record: &Record) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn entrants_take_all_seatings_of_each_tile_wall() {
+fn each_tile_wall_is_played_in_all_seatings() {
     let place = Place::new();
     fs::write(place.path("walls.toml"), SUITE).unwrap();
     let agents: Vec<&str> = ENTRANTS.iter().flat_map(|agent| ["--agent", agent]).collect();

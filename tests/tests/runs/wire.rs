@@ -85,7 +85,7 @@ fn ludex(words: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Returns the records of a run by episode, one line each, without the values that differ between machines and days:
+/// Returns the records of a run by episode, one line each. Values that differ between machines and days are removed:
 /// times, the clock, and the description of each seat's agent.
 fn records(data: &Path, run: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(data.join("runs").join(run).join("episodes.jsonl")).expect("records");
@@ -113,7 +113,8 @@ fn verdict(parts: &Value) -> Value {
     json!(parts.as_array().expect("parts").iter().map(row).collect::<Vec<_>>())
 }
 
-/// Plays the same run in this process, with the secret of the server's run.
+/// Repeats a run of the server in this process, with the same suite, name and secret, and returns its records and its
+/// verdict.
 fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let data = folder.join("here");
     fs::create_dir_all(&data).expect("a folder");

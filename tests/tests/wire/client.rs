@@ -177,7 +177,7 @@ async fn broken_connections_lose_no_match_and_no_move() {
 }
 
 #[tokio::test]
-async fn gym_steps_once_over_broken_connections() {
+async fn gym_steps_are_executed_once_over_broken_connections() {
     let server = Server::start(|_| {}).await;
     let proxy = Proxy::start(server.address, |k| 6_000 + 2_000 * k).await;
     let (client, mut events) =

@@ -157,7 +157,7 @@ async fn rated_anchor_matches_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn hidden_information_matches_use_unique_seeds_and_store_mirror() {
+async fn hidden_information_matches_use_unique_seeds_and_store_mirror_returns() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "kuhn_poker", "against": ["random"], "rated": true, "count": 6, "slots": 3})).await;

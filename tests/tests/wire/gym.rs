@@ -112,7 +112,7 @@ async fn open_refuses_invalid_settings() {
 }
 
 #[tokio::test]
-async fn one_invalid_action_refuses_whole_step() {
+async fn step_with_one_invalid_action_is_refused() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "tic_tac_toe", "count": 3, "autoreset": "disabled"})).await;
@@ -144,7 +144,7 @@ async fn one_invalid_action_refuses_whole_step() {
     server.stop().stopped().await;
 }
 
-/// Plays x: 0 1 2, o: 3 4, so that x wins with the fifth move.
+/// Plays the cells 0, 1 and 2 for x, and 3 and 4 for o, so that x wins with the fifth move.
 async fn win(c: &mut Client, env: i64) -> Value {
     for a in [0, 3, 1, 4] {
         c.call("step", json!({"env": env, "actions": [a]})).await;
@@ -302,7 +302,7 @@ async fn illegal_action_loses_if_configured() {
 }
 
 #[tokio::test]
-async fn step_limit_truncates() {
+async fn step_limit_truncates_episode() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     let env = opened(&mut c, json!({"game": "connect_four", "max_steps": 2})).await;

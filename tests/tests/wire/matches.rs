@@ -533,8 +533,8 @@ async fn matches_end_by_resignation_clock_or_absence() {
     server.stop().stopped().await;
 }
 
-/// Plays one match and cuts the connection at message number `at`, counting messages in both directions. Returns false
-/// if the match has fewer messages.
+/// Plays one match and cuts the connection at message `at`, where messages in both directions are counted. Returns
+/// false if the match has fewer messages.
 async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: Option<&'static str>) -> bool {
     let mut bot = Bot::with(server.address, subprotocol, json!({"agent": {"name": "mybot"}})).await;
     let mut count = 0;
@@ -738,7 +738,7 @@ async fn unspectate_stops_frames() {
 }
 
 #[tokio::test]
-async fn matches_of_run_are_released_when_run_ends() {
+async fn records_of_run_are_released_when_run_ends() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(&meeting("cards", "kuhn_poker", "")).expect("a suite");
     })

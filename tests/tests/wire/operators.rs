@@ -32,7 +32,7 @@ fn against_random(game: &str, rated: bool) -> Value {
 }
 
 #[tokio::test]
-async fn log_has_one_line_per_start_and_end() {
+async fn log_has_one_line_per_start_and_end_of_session_and_match() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let more = ["--log-format", "json", "--limit", "grace_ms=100"];

@@ -60,7 +60,7 @@ impl DynGame for Continued {
     }
 }
 
-/// Returns the state of an episode after its chance outcomes and before its first decision, by seed.
+/// Returns the state of the episode with this seed after the initial chance outcomes, before the first decision.
 fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     while state.turn() == ToMove::Chance {
@@ -122,7 +122,7 @@ fn open(m: &MatchMachine, seat: usize) -> Option<Vec<u32>> {
     resync.turn.map(|t| t.legal.iter().collect())
 }
 
-/// Returns the frames of one watcher in both encodings.
+/// Returns the frames of one watcher, encoded in JSON and in MessagePack.
 fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for output in outputs {
@@ -207,7 +207,7 @@ fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<
     steps
 }
 
-/// Returns true if a viewer cannot distinguish the worlds by the game's views.
+/// Returns true if the game's views do not let `viewer` distinguish the episodes of the two seeds.
 fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
     let views = seeds.map(|seed| opening(game, seed).view(viewer).value());
     views[0] == views[1]
@@ -244,7 +244,7 @@ fn indistinguishable_states_give_equal_frames() {
     assert!(compared > 1_000 && different > 100, "{compared} frames compared, {different} worlds differ");
 }
 
-/// Returns a position with a seat to move, after some random moves; `None` if the episode ended before.
+/// Returns a position with a seat to move, after some random moves; `None` if the episode ended earlier.
 fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     let mut state = game.start();
     let mut left = rng.below(12);
@@ -272,8 +272,8 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     }
 }
 
-/// Checks positions in the middle of an episode, and games with hands so large that two seeds never agree. The second
-/// world is sampled from the view of a seat in the first one.
+/// Checks positions in the middle of an episode, and games with hands so large that no two seeds deal a seat the same
+/// hand. The second state is sampled from the view of a seat in the first state.
 #[test]
 fn sampled_state_gives_equal_frames_to_viewer() {
     let hidden = games().iter().filter_map(|e| load(e.info.id).ok());

@@ -522,7 +522,7 @@ async fn gym_replies_wait_for_slow_reader() {
 }
 
 #[tokio::test]
-async fn idle_connections_do_not_block_others() {
+async fn idle_connections_do_not_block_other_connections() {
     let server = Server::start(|c| c.workers = 2).await;
     let mut all = Vec::new();
     for _ in 0..1_000 {
@@ -551,7 +551,7 @@ async fn draining_server_announces_shutdown() {
 }
 
 #[tokio::test]
-async fn http_pages_are_read_only_json() {
+async fn programs_get_http_pages_as_json() {
     let server = Server::start(|_| {}).await;
     let mut c = Client::hello(server.address).await;
     c.call("ping", json!({})).await;

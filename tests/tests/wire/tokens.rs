@@ -8,13 +8,13 @@ use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
-/// Creates a token of `owner` that expires at this Unix time in ms, if given.
+/// Creates a token of `owner`. If `expires_ms` is given, the token expires at that Unix time in ms.
 fn token_of(owner: &str, expires_ms: Option<i64>) -> NewToken {
     NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec![owner.into()], expires_ms }
 }
 
-/// Checks that the connection is closed with 4001, long before its grace time ends, and returns the messages before the
-/// close.
+/// Checks that the connection is closed with code 4001, long before its grace time ends, and returns the messages
+/// before the close.
 async fn is_closed(client: &mut Client) -> Vec<Value> {
     let from = Instant::now();
     let (ended, before) = client.ended().await;

@@ -33,9 +33,9 @@ pub struct State {
 
 const KEEP: Action = 0;
 const SWAP: Action = 1;
-/// Count of numbers that can be named by action id: 0 to 3.
+/// Count of the numbers that a seat can name by action id (0 to 3). Larger numbers require a document.
 const IDS: u32 = 4;
-/// Word that the text of a document must not contain.
+/// Word that a document's field `say` must not contain.
 const SECRET: &str = "please";
 
 impl Game for Naming {
@@ -152,7 +152,7 @@ impl GameMoves for Naming {
         };
         let say = document.get("say").unwrap_or(&Value::Null);
         if say.as_str().is_some_and(|words| words.to_lowercase().contains(SECRET)) {
-            let issue = Issue::new("/say", say, "other words", format!("expected another text than {SECRET:?}"));
+            let issue = Issue::new("/say", say, "other words", format!("expected a text without {SECRET:?}"));
             return Err(vec![issue.code("begging")]);
         }
         Ok(ParsedMove::Document(said.clone()))

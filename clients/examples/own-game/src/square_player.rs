@@ -18,8 +18,8 @@ pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square:
 
 struct SquarePlayer;
 
-/// Returns, for each pile size from 0 to `pile`, true if the player to move loses against perfect play, that is, if no
-/// move leaves the opponent a losing size.
+/// Returns a vector indexed by pile size, from 0 to `pile`, that is true for losing sizes. A size is losing for the
+/// player to move if no move leaves the opponent a losing size.
 pub fn losing_sizes(pile: u32) -> Vec<bool> {
     let mut losing = vec![true; pile as usize + 1];
     for size in 1..=pile {
@@ -29,7 +29,7 @@ pub fn losing_sizes(pile: u32) -> Vec<bool> {
 }
 
 impl Agent for SquarePlayer {
-    /// Leaves a size from which the opponent loses; without one, takes one object.
+    /// Takes objects so that the opponent gets a losing size. If no legal move does so, takes one object.
     fn act(&self, ask: &MoveRequest<'_>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {

@@ -57,7 +57,7 @@ pub fn objects_of(a: Action) -> u32 {
     (a + 1).saturating_mul(a + 1)
 }
 
-/// Returns the number of legal actions, which is the number of squares from 1 to `pile`.
+/// Returns the number of legal actions, which is the number of perfect squares from 1 to `pile`.
 pub fn squares(pile: u32) -> u32 {
     pile.isqrt()
 }

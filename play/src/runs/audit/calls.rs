@@ -88,7 +88,8 @@ pub(super) fn replayed(
         return (Vec::new(), None);
     }
     if run.about.ludex != crate::PROGRAM {
-        let note = format!("prompts and answers were not checked: the run was created by {}", run.about.ludex);
+        let by = &run.about.ludex;
+        let note = format!("prompts and answers were not checked: the run was created by a different version, {by}");
         return (Vec::new(), Some(note));
     }
     if !run.about.calls_bound {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::runs::report_files;
 
-/// Relative tolerance for numbers in reports, since rounding differs between processors.
+/// Relative tolerance for numbers in reports, whose rounding differs between processors.
 const CLOSE: f64 = 1e-6;
 
 /// Returns the faults of the report and the card, by file, and a note if they were not checked.
@@ -15,7 +15,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
         return (Vec::new(), None);
     }
     if run.about.ludex != crate::PROGRAM || !run.about.calls_bound {
-        let by = if run.about.ludex.is_empty() { "another version" } else { &run.about.ludex };
+        let by = if run.about.ludex.is_empty() { "a different version" } else { &run.about.ludex };
         return (
             Vec::new(),
             Some(format!("the report was not checked: the run was created by {by} or an older build")),
@@ -29,12 +29,12 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
         match (json(files), json(&again)) {
             (Some(was), Some(is)) => wrong.extend(
                 difference(&was, &is, "")
-                    .map(|at| (REPORT.to_owned(), format!("expected the report of these records; {at} differs"))),
+                    .map(|at| (REPORT.to_owned(), format!("the report does not match the records: {at} differs"))),
             ),
             _ => wrong.push((REPORT.to_owned(), "expected a report in JSON, got none or invalid text".to_owned())),
         }
         if files.get(PAGE) != again.get(PAGE) {
-            wrong.push((PAGE.to_owned(), "expected the report of these records, got a different page".to_owned()));
+            wrong.push((PAGE.to_owned(), "the page of the report does not match the records".to_owned()));
         }
     }
     // The card contains the sizes of the other files.

@@ -101,9 +101,9 @@ fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> 
     }
     let truncated = record.footer.reason == Some(EndReason::Truncated);
     let (most, words) =
-        (wanted.moves, wanted.moves.map_or_else(|| "the end of the game".to_owned(), |n| format!("{n} decisions")));
+        (wanted.moves, wanted.moves.map_or_else(|| "a complete game".to_owned(), |n| format!("{n} decisions")));
     let wrong = most.is_some_and(|most| decisions > most) || (truncated && most != Some(decisions));
-    wrong.then(|| format!("end: expected {words} of the candidate by the suite, got {decisions} decisions"))
+    wrong.then(|| format!("end: expected {words} (set by the suite), got {decisions} decisions of the candidate"))
 }
 
 /// Describes the first seat whose agent differs from the planned agent.
@@ -112,7 +112,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
     seats.iter().zip(&record.header.seats).enumerate().find_map(|(seat, (&who, sat))| {
         let name = agents.get(who).map(|agent| agent.name.as_str()).unwrap_or_default();
         if name != sat.name {
-            return Some(format!("seat {seat}: expected {name} by the plan, got {}", sat.name));
+            return Some(format!("seat {seat}: expected {name} as planned, got {}", sat.name));
         }
         let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::without_transport_args);
         // The spec of a remote agent is unknown, and its kind is self-reported.
@@ -121,7 +121,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
             let said = sat.spec.as_deref().unwrap_or_default();
             return Some(format!(
-                "seat {seat}: expected {name} with spec {:?} by the settings, got {said:?}",
+                "seat {seat}: expected {name} with spec {:?} from the settings, got {said:?}",
                 text.unwrap_or_default()
             ));
         }
@@ -132,7 +132,7 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
 /// Check for duplicate matches and unneeded rematches.
 #[derive(Default)]
 pub(super) struct DuplicateCheck {
-    /// Episodes so far, with true if the match counts.
+    /// Episodes so far; the value is true if the match counts.
     counts: HashMap<String, bool>,
 }
 
@@ -147,7 +147,7 @@ impl DuplicateCheck {
         }
         let first = episode.strip_suffix(AGAIN).filter(|_| again)?;
         match self.counts.get(first) {
-            Some(true) => Some(format!("unneeded rematch: {first} counts")),
+            Some(true) => Some(format!("unneeded rematch: the result of {first} counts")),
             Some(false) => None,
             None => Some(format!("expected {first} before its rematch, got none")),
         }

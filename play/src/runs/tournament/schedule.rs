@@ -27,7 +27,8 @@ pub struct TournamentTerms {
     pub blocks: u64,
     /// Seed for all random choices.
     pub seed: u64,
-    /// Number of matches lost by its own failure after which an entrant is disqualified; 0: never.
+    /// Number of matches that an entrant must lose by its own failures to be disqualified; 0 means that no entrant is
+    /// disqualified.
     pub strikes: u64,
     pub format: TournamentFormat,
     pub policy: MatchPolicy,

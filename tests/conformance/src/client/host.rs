@@ -124,7 +124,8 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// Returns true if the client ever received `welcome`. A client that did not would fail in all other scripts too.
+    /// Returns true if the client ever received `welcome`. A client that never received `welcome` would also fail all
+    /// other scripts.
     pub fn has_greeted(&self) -> bool {
         self.session.is_some()
     }
@@ -429,7 +430,7 @@ impl<'a> ScriptServer<'a> {
         }
     }
 
-    /// Sends the frames that the client has not seen and the pending turn, after a `welcome`.
+    /// After a `welcome`, sends the frames that the client has not seen, and then the pending turn.
     async fn catch_up(&mut self, wire: &mut ScriptSocket, seen: Option<u64>) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let whole =
@@ -500,7 +501,7 @@ impl<'a> ScriptServer<'a> {
     }
 }
 
-/// Prefix of the points of a script that precede a turn. They are not messages.
+/// Prefix of the names of script points that precede a turn. No message is sent at such a point.
 const BEFORE: &str = "before turn ";
 
 fn before_turn(turn: u32) -> String {

@@ -18,7 +18,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns true if a client of this level must pass the scripts of `other`. Documents and runs are independent.
+    /// Returns true if a client of this level must pass the scripts of `other`. Neither of the levels `Documents` and
+    /// `Runs` includes the other.
     pub(super) fn includes(self, other: Level) -> bool {
         other == self || other <= self.min(Level::Resumable)
     }
@@ -49,7 +50,7 @@ pub(super) enum Disturbance {
     Resync,
     /// The connection is cut before the second turn is sent, and the server forgets the session.
     Forgotten,
-    /// The server announces that it is draining, and closes with 1012 on the second act.
+    /// The server announces that it is draining, and closes the connection with code 1012 after the second act.
     Drain,
     /// The match ends while the client is disconnected. The end arrives as events or, if `resync` is true, in a
     /// `resync`.

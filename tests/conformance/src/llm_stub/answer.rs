@@ -225,10 +225,10 @@ fn damage(document: Value, luck: &mut Stream) -> Value {
     }
 }
 
-/// Returns the moves listed after `Legal moves` in a prompt. The list is on the same line or the next one, separated by
-/// commas or semicolons, or has one move per line and ends at an empty line. Text in brackets after a move is dropped
-/// if the prompt declares it an explanation. A range of moves on one line (`with every whole number A from ..`) gives
-/// the first and the last move of the range.
+/// Returns the moves listed after `Legal moves` in a prompt. A list on one line (the same line or the next one) is
+/// separated by commas or semicolons. A list with one move per line ends at an empty line. Text in brackets after a
+/// move is dropped if the prompt says that such text explains the move. Of a range of moves (`with every whole number A
+/// from ..`), only the first and the last move are returned.
 fn listed_moves(prompt: &str) -> Vec<String> {
     let mut lines =
         prompt.lines().skip_while(|line| !line.trim_start_matches(['#', '*', ' ']).starts_with("Legal moves"));
@@ -258,8 +258,8 @@ fn listed_moves(prompt: &str) -> Vec<String> {
 /// Marker of a range of moves in a prompt.
 const MANY: &str = " with every whole number ";
 
-/// Returns the first and the last move of a range such as `A,B` with `A from 0 to 4 and every B from 0 to 9, but not
-/// 0,0`, except for excluded moves.
+/// Returns the first and the last move of a range, unless they are excluded. An example is the pattern `A,B` with the
+/// numbers `A from 0 to 4 and every B from 0 to 9, but not 0,0`, which gives the move `4,9`.
 fn ends(pattern: &str, numbers: &str) -> Vec<String> {
     let (ranges, but) = numbers.split_once(", but not ").unwrap_or((numbers, ""));
     let (ranges, last) = ranges.split_once(", up to ").map_or((ranges, None), |(ranges, last)| (ranges, Some(last)));

@@ -74,7 +74,7 @@ fn blocks(request: &StubRequest, answer: &StubAnswer, id: &str) -> (Vec<Value>, 
     (content, reason)
 }
 
-/// Returns a reply whose body ends in the middle.
+/// Returns a reply whose body is truncated in the middle.
 pub(super) fn truncated(document: &Value) -> Response {
     let mut text = document.to_string();
     let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);

@@ -29,7 +29,8 @@ pub(super) struct StubRequest {
 
 pub(super) struct JsonForm {
     pub(super) schema: Value,
-    /// Tool that must be called with the object as arguments. `None`: the object is the content of the message.
+    /// Tool that must be called with the JSON object as arguments. If `None`, the JSON object is the content of the
+    /// message.
     pub(super) tool: Option<String>,
 }
 

@@ -37,7 +37,7 @@ impl LawContext {
     /// Connects once, to check that a server is running.
     ///
     /// # Errors
-    /// The address is invalid, or no WebSocket can be opened there.
+    /// Returns an error if the address is invalid, or if no WebSocket can be opened there.
     pub async fn new(plan: &ServerCheckOptions) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
@@ -74,7 +74,7 @@ impl LawContext {
         self.path.is_none()
     }
 
-    /// Returns the address of the WebSocket, with `path` unless the user gave a path.
+    /// Returns the address of the WebSocket. Its path is the one that the user gave, if any, otherwise `path`.
     pub fn url(&self, path: &str) -> String {
         let scheme = self.base.scheme_str().unwrap_or("ws");
         let host = self.base.authority().map_or("", |authority| authority.as_str());
@@ -119,7 +119,7 @@ impl LawContext {
         Ok(self.link_in(Encoding::MsgPack).await?.0)
     }
 
-    /// Returns the games with their default parameters: entry of the list and spec of each.
+    /// Returns each game's entry in the list of games, with the spec for default parameters.
     pub async fn games(&self) -> LawResult<&[(GameEntry, Spec)]> {
         let games = self.games.get_or_try_init(|| async {
             let mut link = self.link().await?;

@@ -27,7 +27,7 @@ pub(super) const LAWS: &[Law] = &[
     law(6, "lists the allowed values of a wrong parameter", None, |b| wrong_params(b).boxed_local()),
 ];
 
-/// Fields of a spec and of its views that are required (no `?` in the protocol page).
+/// Required fields of a spec and of its views (those without `?` in the protocol page).
 const FIELDS: [&str; 20] = [
     "game",
     "params",

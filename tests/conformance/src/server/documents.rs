@@ -197,8 +197,8 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
 
 // ---- matches --------------------------------------------------------------------------------------------------------
 
-/// Sends a document that is refused with issues, a text that is refused as unparsed, then an id. Each must cost what
-/// the protocol page specifies.
+/// Sends a document that is refused with issues, a text that is refused as unparsed, then an id. The two refusals must
+/// use up as many tries as the protocol page specifies.
 async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
     speaks(spec)?;
     let mut table = CheckedSeat::new(b, spec, join(spec, 0)).await?;

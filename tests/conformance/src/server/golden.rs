@@ -33,7 +33,7 @@ const FORM: [ErrorCode; 6] = [
     ErrorCode::TooDeep,
 ];
 
-/// Golden frames with fields that few games support, each with these fields; a server may refuse them.
+/// Names of golden frames, each with the fields of the frame that few games support. A server may refuse these frames.
 const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
 
 /// Golden frame that can succeed only once, so only the first encoding finds the run.
@@ -63,7 +63,8 @@ async fn frames(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Sends a golden frame on a separate connection. Returns the type of the reply, with the code of an error.
+/// Sends a golden frame on a separate connection. Returns the type of the reply and, if the reply is an error, the
+/// error code.
 async fn answer(b: &LawContext, encoding: Encoding, frame: &Value) -> LawResult<(String, Option<ErrorCode>)> {
     let message = &frame["json"];
     let bytes = match encoding {

@@ -32,7 +32,7 @@ impl IncomingMessage {
         }
     }
 
-    /// Describes a message that arrived after something other than a request.
+    /// Describes this message as the answer to `what`, which is not a request.
     pub fn after(&self, what: &Value) -> String {
         format!("answered {} with {}", truncate_text(&what.to_string()), truncate_text(&self.raw.to_string()))
     }

@@ -31,7 +31,8 @@ pub(super) const LAWS: &[Law] = &[
     of_runs("ends a run when its agent withdraws", |b| withdrawal(b).boxed_local()),
 ];
 
-/// Measure of rating ladders, which adjust the number of matches during the run.
+/// Metric of rating ladders. Parts with this metric are skipped, because the number of their matches changes during the
+/// run.
 const LEVEL: &str = "level";
 
 /// Fraction of a suite that is played: one block per pairing.
@@ -128,7 +129,8 @@ async fn wrong_enrolments(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks that a repeated enrolment continues the run, and that changed settings are refused by name.
+/// Checks that a repeated enrolment continues the run, and that a change of settings is refused with the names of the
+/// changed settings.
 async fn settings(b: &LawContext) -> LawResult {
     let run = smallest(b).await?;
     let mut seat = RunSeat::new(b, &run).await?;

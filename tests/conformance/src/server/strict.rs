@@ -10,7 +10,8 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// Maximum nesting depth of a frame, since many JSON parsers stop at 127. The limit in `welcome` binds clients only.
+/// Maximum nesting depth of a frame. Many JSON parsers stop at 127. The limit in `welcome` applies only to messages
+/// from clients.
 const DEPTH: u32 = 127;
 
 /// Maps whose absent fields are checked by other laws.
@@ -69,7 +70,8 @@ pub(super) fn alike(a: &Value, b: &Value) -> bool {
     fits(a, b, "", true).and_then(|()| fits(b, a, "", true)).is_ok()
 }
 
-/// Returns true if two numbers are equal, or are the same 32-bit float with different numbers of digits.
+/// Returns true if two numbers are equal, or if they are decimal forms of the same 32-bit float, written with different
+/// numbers of digits.
 fn near(a: Option<f64>, b: Option<f64>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a == b || a as f32 == b as f32 && a.fract() != 0.0)
 }

@@ -81,7 +81,8 @@ fn index() -> String {
     page
 }
 
-/// Returns the table of the quantities that the rules count, or an empty text.
+/// Returns the table of the game's marks (quantities that the rules count at each step), or an empty text if the game
+/// has no marks.
 fn marks(e: &RegisteredGame) -> String {
     let docs = ludex_games::load(e.info.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {

@@ -33,7 +33,7 @@ fn golden() -> Vec<Value> {
     text.lines().map(|line| object(line)["json"].take()).collect()
 }
 
-/// Returns true if an example equals a frame, except for entries omitted from the long maps.
+/// Returns true if an example equals a frame, except for entries that the example omits from the maps in [`SHORTENED`].
 fn shows(example: &Value, frame: &Value) -> bool {
     let mut frame = frame.clone();
     for name in SHORTENED {

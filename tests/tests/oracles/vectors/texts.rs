@@ -24,7 +24,8 @@ pub fn fen(s: &dyn DynState, seat: usize) -> String {
     view(s, seat)["fen"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns our text up to the column letters below the board, without any following line about ko or the end.
+/// Returns this project's text of a position up to the column letters below the board, without any following line about
+/// ko or the end.
 pub fn go_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     let rest = text.match_indices("\n\n").nth(1);
@@ -52,13 +53,13 @@ pub fn kuhn_state(s: &dyn DynState, _seat: usize) -> String {
     parts.join(" ")
 }
 
-/// Returns our text without its last line.
+/// Returns this project's text of a position without the last line.
 pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
     let text = text(s, seat);
     text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()
 }
 
-/// Returns the player to move in Leduc poker, or after the end the player who moved last; -1 is chance.
+/// Returns the player to move in Leduc poker, or after the end the player who moved last; -1 means chance.
 pub fn leduc_player(s: &dyn DynState) -> i64 {
     let v = view(s, 0);
     if s.turn() != ToMove::Over {
@@ -191,8 +192,8 @@ pub fn holdem_cards(list: &Value) -> String {
     cards.into_iter().rev().collect()
 }
 
-/// Returns the start of both of OpenSpiel's strings. OpenSpiel defines the pot as the highest bet times the active
-/// players.
+/// Returns the start of the text that OpenSpiel's two strings for a position have in common. OpenSpiel defines the pot
+/// as the highest bet times the active players.
 pub fn holdem_head(s: &dyn DynState, v: &Value) -> String {
     let spent: Vec<u64> = v["spent"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let players = spent.len() as u64 - v["folded"].as_array().map_or(0, Vec::len) as u64;

@@ -117,7 +117,7 @@ fn bundle_records_must_match_settings() {
     assert!(seeds[1..].iter().all(|w| w.contains("from the run's seeds")), "{seeds:?}");
     change(at.path(), "run.json", |text| text.replace("\"open\": 12", "\"open\": 11").replace("model-a", "model-z"));
     let names = wrong(at.path(), "one");
-    assert!(names.iter().all(|w| w.contains("expected model-z by the plan, got model-a")), "{names:?}");
+    assert!(names.iter().all(|w| w.contains("expected model-z as planned, got model-a")), "{names:?}");
     change(at.path(), "run.json", |text| text.replace("model-z", "model-a"));
     ludex(at.path(), &["verify", "one"]).well();
 

@@ -28,7 +28,7 @@ fn names(agents: &agents_file::Agents) -> Vec<&str> {
 }
 
 #[test]
-fn name_is_added_listed_and_removed() {
+fn agent_is_added_listed_and_removed() {
     let here = folder();
     let at = here.path();
     let said =
@@ -111,7 +111,7 @@ fn added_model_is_probed_and_stored() {
 }
 
 #[test]
-fn failed_add_has_reason_and_changes_nothing() {
+fn failed_add_reports_reason_and_changes_nothing() {
     let here = folder();
     let at = here.path();
     add(at, &["searcher", "--spec", "mcts"]).well();

@@ -329,7 +329,7 @@ fn retry_succeeds_after_transport_fault() {
 }
 
 #[test]
-fn invalid_requests_get_reason() {
+fn invalid_requests_are_refused_with_reason() {
     let stub = Stub::start(&["--context", "50"]);
     let state = almost_won();
     let about = |change: &dyn Fn(&mut Value)| {
@@ -435,7 +435,7 @@ fn stub_prints_agent_spec() {
 }
 
 #[test]
-fn stub_options_are_checked() {
+fn invalid_stub_options_are_refused() {
     let at = folder();
     for (args, code, said) in [
         (&["check", "llm-stub", "--agent", "randon"][..], 1, "did you mean random?"),

@@ -161,7 +161,7 @@ fn killed_tournament_resumes() {
 }
 
 #[test]
-fn multiplayer_tournament_rotates_seats_in_sets() {
+fn multiplayer_tournament_gives_each_entrant_every_seat() {
     let here = folder();
     let at = here.path();
     let specs = [("a", "random"), ("b", "random"), ("c", "ismcts sims=20"), ("d", "ismcts sims=20")];

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::{PRELUDE, attempts, helper};
 
-/// Python of Debian and Ubuntu. A version manager's shim would have to start a second program.
+/// Python of Debian and Ubuntu. The shim of a version manager does not work here, because it would have to start a
+/// second program.
 const PYTHON: &str = "/usr/bin/python3";
 
 /// Returns the helper's command line for running a script with the first version of Landlock.

@@ -7,7 +7,7 @@ use super::{PROGRAM, ludex};
 
 const BOT: &str = env!("CARGO_BIN_EXE_bot");
 
-/// Number of mistakes checked in parallel, since each check spends nearly all its time waiting.
+/// Number of mistakes that are checked in parallel. Each check spends nearly all its time waiting.
 const AT_ONCE: usize = 5;
 
 async fn check(words: &[&str]) -> (Option<i32>, String) {
@@ -72,7 +72,8 @@ async fn document_scripts_run_only_if_claimed() {
     assert!(out.contains("no check of this level has a name that contains"), "{out}");
 }
 
-/// Checks that a client without `reclaim` joins again after its session is forgotten, and finishes that match.
+/// Checks that a client without `reclaim` passes all scripts: after the server forgets the session, it joins again and
+/// finishes the new match.
 #[tokio::test]
 async fn rust_client_passes_client_check_without_reclaiming() {
     passes(&JOIN).await;
@@ -201,7 +202,7 @@ async fn trace_has_frames_of_fault() {
 }
 
 #[tokio::test]
-async fn json_report_is_one_document_and_missing_program_exits_with_2() {
+async fn json_report_is_one_document_and_missing_program_gives_exit_code_2() {
     let words = ["check", "client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
     let (code, out, _) = ludex(&words).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
@@ -224,7 +225,7 @@ async fn json_report_is_one_document_and_missing_program_exits_with_2() {
     }
 }
 
-/// Returns true if a tool is installed. If not, the test of its example is skipped with a message.
+/// Returns true if a tool is installed. Otherwise prints a message, and the test that needs the tool is skipped.
 fn has(tool: &str) -> bool {
     let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
@@ -234,7 +235,7 @@ fn has(tool: &str) -> bool {
 }
 
 #[tokio::test]
-async fn javascript_example_passes() {
+async fn javascript_example_passes_client_check() {
     if has("node") {
         passes(&["node", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"), "{url}"])
             .await;
@@ -243,7 +244,7 @@ async fn javascript_example_passes() {
 
 /// Checks the Java example. Java would compile the source at every start, so the scripts run the compiled classes.
 #[tokio::test]
-async fn java_example_passes() {
+async fn java_example_passes_client_check() {
     if !has("java") {
         return;
     }
@@ -284,7 +285,7 @@ async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
 }
 
 #[tokio::test]
-async fn cpp_example_passes() {
+async fn cpp_example_passes_client_check() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     if let Some(program) = compiled_cpp(folder.path()).await {
         passes_with_runs(&[&program, "{url}"]).await;
@@ -293,7 +294,7 @@ async fn cpp_example_passes() {
 
 /// Checks that the example needs fewer than thirty additional lines for suites, as its page promises.
 #[test]
-fn cpp_example_needs_few_more_lines_for_suite() {
+fn cpp_example_needs_few_additional_lines_for_suites() {
     let source = std::fs::read_to_string(CPP).expect("the example");
     let more = source
         .split("// ---- additions for a suite")

@@ -30,7 +30,7 @@ impl Recorded {
         self.until(|message| message["re"] == id).await
     }
 
-    /// Reads frames until `last` returns true for one, and returns that frame.
+    /// Reads frames until `last` returns true for a frame, and returns that frame.
     pub async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.next_frame().await.expect("a frame");
@@ -49,7 +49,7 @@ impl Recorded {
 }
 
 /// Checks the frames of both seats and of a spectator in a joint turn. One seat answers with an id, the other with a
-/// document after a refused one. Random values of a match are replaced by their field names.
+/// document after a refused document. Random values of a match are replaced by their field names.
 #[tokio::test]
 async fn joint_turn_equals_golden_frames() {
     let server = Server::start(|config| config.games = own_game::registries().0).await;

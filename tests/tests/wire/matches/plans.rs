@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::documents::Recorded;
 
-/// Names of all games of plans.
+/// Names of all games in which a move is a plan.
 pub(super) const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
 
 /// Plans for one side of a game: two within the budget, and one over it.
@@ -113,8 +113,9 @@ fn draft_acts(turn: &Value, step: usize) -> Vec<Value> {
     vec![if submits { json!({"action": 0}) } else { low(turn) }]
 }
 
-/// Returns the acts of a seat at `step` of the tested phase. Each of the three variants `world` builds a different plan
-/// in a different way. All variants submit at the third step, because views show which seats have not submitted.
+/// Returns the acts of a seat at `step` of the tested phase. `world` is the number of one of three variants, each of
+/// which builds a different plan in a different way. All variants submit at the third step, because views show which
+/// seats have not submitted.
 fn way(world: usize, plans: &Plans, turn: &Value, step: usize) -> Vec<Value> {
     let initial = turn["phase"].as_str().is_some_and(|phase| phase.starts_with("initial"));
     let nonsense = json!({"text": "I cannot decide."});
@@ -194,8 +195,8 @@ async fn world(server: &Server, game: &str, phase: &str, world: usize, round: us
     [&other, &watcher].map(|client| before(client, round))
 }
 
-/// Checks that frames are equal for variants that differ in a seat's plan, in the number and steps of its attempts, and
-/// in the form of its moves (documents, texts, ids).
+/// Checks that frames are equal for variants that differ in a seat's plan. The variants also differ in the number and
+/// steps of the seat's attempts, and in the form of the moves (documents, texts, ids).
 #[tokio::test]
 async fn plan_is_hidden_until_its_round() {
     let server = Server::start(|_| {}).await;

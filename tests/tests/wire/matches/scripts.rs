@@ -72,9 +72,9 @@ async fn plan_games_are_playable_by_text() {
     server.stop().stopped().await;
 }
 
-/// Checks a script that plays without seeing the position. Seat a writes rules and seat b has the last message. After
-/// either message, seat a plays in column a, where no other seat may place a piece, so the script knows its moves in
-/// advance.
+/// Checks a script that plays without seeing the position. Seat a proposes rules and seat b accepts or rejects them. In
+/// either case, seat a then plays in column a. The other seat cannot place a piece there, so the script knows its moves
+/// in advance.
 #[tokio::test]
 async fn free_style_is_playable_by_text() {
     let server = Server::start(|_| {}).await;

@@ -104,7 +104,7 @@ impl CheckedHandle {
         link.call(ClientMessage::Step(StepEnvs { env: self.env, actions, ..StepEnvs::default() })).await
     }
 
-    /// Reads the state without a move, with entries of -1.
+    /// Reads the state by a step in which every action is -1 (no action).
     pub async fn look(&self, link: &mut Link) -> LawResult<Batch> {
         self.step(link, &vec![-1; self.count() * self.width()]).await
     }
@@ -263,7 +263,7 @@ pub(in super::super) struct Row {
 }
 
 impl Row {
-    /// Returns the row without its last rewards.
+    /// Returns the row without rewards, which depend on the last step and not only on the state.
     pub fn state(self) -> Row {
         Row { reward: Vec::new(), ..self }
     }

@@ -92,8 +92,8 @@ pub(super) async fn acts(b: &LawContext) -> LawResult {
     table.act(&at(99, 0, first)).await?.expect_error(&over).map(drop)
 }
 
-/// Checks that seat 0 forfeited: it has the minimum return, and in constant-sum games for two the opponent has the
-/// maximum.
+/// Checks that seat 0 forfeited: it has the minimum return, and, in constant-sum games for two players, the opponent
+/// has the maximum return.
 fn forfeited(table: &CheckedSeat, end: &MatchEnd, reason: EndReason) -> LawResult {
     let spec = &table.spec;
     same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;

@@ -35,7 +35,8 @@ pub(super) async fn to_the_end(b: &LawContext) -> LawResult {
     Ok(())
 }
 
-/// Checks a join of two matches: match j is played in seat j mod P, and no third match follows.
+/// Checks a join of two matches: match `j` is played in seat `j mod P`, where `P` is the number of seats, and no third
+/// match follows.
 pub(super) async fn count(b: &LawContext) -> LawResult {
     let spec = b.game_of_turns().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;

@@ -164,7 +164,7 @@ impl CheckedSeat {
         Ok(())
     }
 
-    /// Returns true if a frame belongs to a different match of the same agent name, running or just ended.
+    /// Returns true if a frame belongs to a different match under this agent's name that is running or has just ended.
     fn is_of_another(&self, heard: &IncomingMessage) -> bool {
         let Some(id) = heard.raw["match"].as_str().filter(|id| *id != self.id) else { return false };
         let ended = matches!(&heard.message, ServerMessage::Resync(resync) if resync.end.is_some());

@@ -12,7 +12,8 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::super::super::{LawResult, law_holds, same, wrong};
 use super::CheckedHandle;
 
-/// Checks all fields of a batch that answers a request about the environments `envs` (absent: all) of a handle.
+/// Checks all fields of a batch that answers a request about the environments `envs` of a handle. If `envs` is absent,
+/// the request is about all environments.
 pub(super) fn check(h: &CheckedHandle, envs: Option<&Column<u32>>, b: &Batch) -> LawResult {
     same(&b.env, &h.env, || "batch.env".into())?;
     // A reply to a request about all environments need not list them.
@@ -248,7 +249,7 @@ fn chance(h: &CheckedHandle, chance: &ChanceRows, b: &Batch, rows: usize) -> Law
     Ok(())
 }
 
-/// Checks the final views of the rows that were reset by the same call.
+/// Checks the final views of the rows whose episode ended in this batch and was replaced by a new one.
 fn last_views(h: &CheckedHandle, ended: &FinalRows, rows: usize) -> LawResult {
     let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
