@@ -128,7 +128,7 @@ pub(crate) fn command(
         None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
         None => {
             return Err(format!(
-                "this host cannot create a sandbox: its main must call run_helper_if_requested; {UNSANDBOXED_HINT}"
+                "this host has no sandbox: its main must call run_helper_if_requested; {UNSANDBOXED_HINT}"
             ));
         }
     };

@@ -26,16 +26,12 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     classic("pavlov", "iterated_prisoners_dilemma: win-stay, lose-shift", &[]),
     classic(
         "generous_tit_for_tat",
-        "iterated_prisoners_dilemma: tit for tat that sometimes forgives a defection",
+        "iterated_prisoners_dilemma: tit for tat that forgives some defections",
         GENEROSITY,
     ),
     classic("suspicious_tit_for_tat", "iterated_prisoners_dilemma: tit for tat that defects first", &[]),
     classic("tit_for_two_tats", "iterated_prisoners_dilemma: defects after two defections in a row", &[]),
-    classic(
-        "gradual",
-        "iterated_prisoners_dilemma: punishes the n-th defection with n defections, then cooperates twice",
-        &[],
-    ),
+    classic("gradual", "iterated_prisoners_dilemma: n defections after the n-th defection, then cooperates twice", &[]),
     AgentEntry::new(
         "classics_responder",
         "iterated_prisoners_dilemma: infers the opponent's classic strategy and plays the best response",

@@ -19,7 +19,7 @@ use crate::typed_access::{params, view};
 pub(crate) const BOTS: &[AgentEntry] = &[
     AgentEntry::new(
         "sound_plan",
-        "tower_defense, battle_cards, elemental_duel: plays one fixed plan for each side",
+        "tower_defense, battle_cards, elemental_duel: one fixed plan for each side",
         build,
     ),
     AgentEntry::new(

@@ -29,7 +29,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
     negotiator(
         "absolute_tit_for_tat",
-        "negotiation, bargaining: concedes as much as the opponent (Faratin et al. 1998)",
+        "negotiation, bargaining: concedes like the opponent (Faratin 1998)",
         &[RESERVE],
     ),
     negotiator("hardliner", "negotiation, bargaining: demands everything, and agrees only at the last chance", &[]),

@@ -39,7 +39,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     ArgDef::new(
         "within",
         ArgKind::Int { min: 1, max: 10_000 },
-        "play any move at most this many centipawns worse than the best",
+        "play any move within this many centipawns of the best",
     ),
     ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move").default_unless("10000", "ms"),
     ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "maximum plies to look ahead"),

@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(
             usd("price_in=10 price_out=20"),
             Some(1200.0 / 1e6),
-            "without cache prices, all input tokens cost the same"
+            "without cache prices, input tokens cost the same"
         );
         assert_eq!(usd(""), None);
     }

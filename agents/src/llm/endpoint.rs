@@ -239,10 +239,7 @@ impl Endpoint {
                 self.settings.model
             )),
             429 if says(&["insufficient_quota"]) => Outcome::Never(format!("the account has no quota left: {said}")),
-            429 => Outcome::Later(
-                format!("rate limit reached (429); set rpm and concurrency to stay below it: {said}"),
-                *wait,
-            ),
+            429 => Outcome::Later(format!("rate limit reached (429); lower rpm or concurrency: {said}"), *wait),
             408 | 409 | 500..=599 => Outcome::Later(format!("HTTP status {status}: {said}"), *wait),
             300..=399 => {
                 let to = to.as_deref().unwrap_or("another address");

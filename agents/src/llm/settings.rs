@@ -90,7 +90,7 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "batch_wait",
         ArgKind::Number { min: 0.0, max: 3600.0 },
-        "seconds without a new request before a batch is submitted",
+        "seconds without a request before a batch is submitted",
     )
     .default("5"),
     ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "maximum requests in a batch")

@@ -39,11 +39,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
         .default_unless("4", "nodes"),
-    ArgDef::new(
-        "nodes",
-        ArgKind::Int { min: 1, max: 1_000_000_000 },
-        "positions to search; the first ply is always completed",
-    ),
+    ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to search, at least the first ply"),
     ArgDef::new(
         "noise",
         ArgKind::Number { min: 0.0, max: 1.0 },

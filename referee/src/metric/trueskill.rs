@@ -9,8 +9,7 @@ use crate::rows::Rows;
 /// `change` is the largest change of the mean skill in the agent's last `over` matches. Runs use it to detect
 /// convergence.
 ///
-/// Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python
-/// package.
+/// Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python package.
 pub const TRUESKILL: Metric = Metric {
     id: "trueskill",
     title: "TrueSkill",

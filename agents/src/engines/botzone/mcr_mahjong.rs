@@ -174,10 +174,7 @@ fn talk(ask: &MoveRequest<'_>) -> Result<TurnLog, AgentError> {
         Some(last) if open || again => {
             Ok(TurnLog { turns: all, now: last.request, again: again.then_some(last.action) })
         }
-        _ => Err(AgentError::failed(format!(
-            "botzone: the moves of the match do not lead to a turn of seat {}",
-            ask.seat
-        ))),
+        _ => Err(AgentError::failed(format!("botzone: the moves of the match do not lead to seat {}", ask.seat))),
     }
 }
 

@@ -300,9 +300,7 @@ impl<'a> ScriptServer<'a> {
     async fn serve(&mut self, wire: &mut ScriptSocket) -> Go<()> {
         let (id, message) = self.next(wire).await?;
         let ClientMessage::Hello(hello) = message else {
-            return Err(
-                CheckFault::new(2, format!("sent `{}` first", kind(&message)), "`hello` as the first message").into()
-            );
+            return Err(CheckFault::new(2, format!("sent `{}` first", kind(&message)), "`hello` first").into());
         };
         self.greet(wire, id, &hello).await?;
         loop {
@@ -331,9 +329,7 @@ impl<'a> ScriptServer<'a> {
             return Err(CheckFault::new(2, did, format!("{VERSION} among them")).into());
         }
         if wire.uri.contains(TOKEN) {
-            return Err(
-                CheckFault::new(2, "sent its token in the URL", "the token in `hello` or `Authorization`").into()
-            );
+            return Err(CheckFault::new(2, "sent its token in the URL", "a token in `hello` or `Authorization`").into());
         }
         let token = hello.token.as_ref().or(wire.bearer.as_ref());
         if let Some(token) = token.filter(|&token| token != TOKEN) {
@@ -344,9 +340,7 @@ impl<'a> ScriptServer<'a> {
         }
         match &hello.agent {
             None => {
-                return Err(
-                    CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the name of the client").into()
-                );
+                return Err(CheckFault::new(2, "sent `hello` without `agent`", "`agent` with the client's name").into());
             }
             Some(agent) if !ludex_protocol::is_agent_name(&agent.name) => {
                 let did = format!("sent the agent name {:?}", agent.name);

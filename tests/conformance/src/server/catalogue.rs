@@ -103,11 +103,7 @@ fn sane(spec: &Spec) -> LawResult {
         || format!("the spec's returns are {}..{}", spec.min_return, spec.max_return),
         "a range with minimum <= maximum",
     )?;
-    law_holds(
-        spec.actions > 0 || spec.proposals.is_some(),
-        || "the spec has no actions".into(),
-        "actions or proposals",
-    )?;
+    law_holds(spec.actions > 0 || spec.proposals.is_some(), || "the spec has none".into(), "actions or proposals")?;
     law_holds(spec.max_length > 0, || "spec.max_length is 0".into(), "a maximum number of moves")?;
     let hex = |text: &str| !text.is_empty() && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
     law_holds(hex(&spec.hash), || format!("spec.hash is {:?}", spec.hash), "lower-case hex")?;
@@ -115,7 +111,7 @@ fn sane(spec: &Spec) -> LawResult {
     law_holds(
         chance || spec.max_chance == 0,
         || format!("spec.max_chance is {}", spec.max_chance),
-        "0 in a game without chance",
+        "0 without chance",
     )?;
     let arrays = [&spec.views.tensor, &spec.views.info].into_iter().flatten().flatten();
     for (name, array) in arrays {
@@ -170,11 +166,7 @@ async fn filters(b: &LawContext) -> LawResult {
     }
     let name = &b.a_game().await?.game;
     let found = list(&mut link, GameFilter { text: Some(name.clone()), ..none() }).await?;
-    law_holds(
-        found.iter().any(|e| e.game == *name),
-        || format!("listed no game with the name filter {name}"),
-        "that game",
-    )
+    law_holds(found.iter().any(|e| e.game == *name), || format!("listed no game for the name {name}"), "that game")
 }
 
 async fn describe(link: &mut Link, game: &str, params: &Params) -> LawResult<Spec> {
@@ -217,11 +209,7 @@ async fn pages(link: &mut Link, spec: &Spec) -> LawResult {
 fn instead(error: &Refusal, got: &str, nearest: &str) -> LawResult {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
-    law_holds(
-        allowed,
-        || format!("`allowed` is {}", json!(error.allowed)),
-        &format!("a list that contains {nearest:?}"),
-    )?;
+    law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?}"))?;
     // Several names may be equally similar.
     let edits = |word: &str| strsim::osa_distance(got, word);
     let near = error.nearest.as_deref().is_some_and(|word| edits(word) <= edits(nearest));

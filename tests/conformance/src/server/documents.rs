@@ -72,11 +72,7 @@ fn explained(issues: &[Issue]) -> LawResult {
     let pointers = paths.iter().all(|path| path.is_empty() || path.starts_with('/'));
     let good = !issues.is_empty() && issues.len() <= 64 && paths.is_sorted() && pointers;
     law_holds(good, || format!("sent issues with the paths {paths:?}"), "1 to 64 JSON pointers in ascending order")?;
-    law_holds(
-        issues.iter().all(|issue| !issue.message.is_empty()),
-        || "sent an issue without `message`".into(),
-        "a message",
-    )
+    law_holds(issues.iter().all(|issue| !issue.message.is_empty()), || "sent one without `message`".into(), "a message")
 }
 
 /// Returns the schema that a turn names by `key`.
@@ -189,7 +185,7 @@ async fn in_environments(link: &mut Link, spec: &Spec) -> LawResult {
     law_holds(
         tried,
         || format!("requested no document in {TURNS} turns"),
-        "a turn with `schema`, since the spec has `proposals`",
+        "a turn with `schema`, as the spec has `proposals`",
     )?;
     let Room { link, h } = room;
     h.close(link).await
@@ -228,11 +224,7 @@ async fn in_matches(b: &super::bench::LawContext, spec: &Spec) -> LawResult {
         }
         let refused = answer.refusal()?;
         let codes = [ErrorCode::Unparsed, ErrorCode::IllegalAction];
-        law_holds(
-            codes.contains(&refused.code),
-            || format!("refused a text with the code {}", refused.code),
-            "`unparsed`",
-        )?;
+        law_holds(codes.contains(&refused.code), || format!("refused a text with {}", refused.code), "`unparsed`")?;
         same(&refused.tries_left, &1, || "refused.tries_left".into())?;
         if smallest.is_none() {
             let turn = ludex_protocol::message::TurnFrame { attempt: 2, ..turn };

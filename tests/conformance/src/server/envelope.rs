@@ -102,11 +102,7 @@ async fn wrong_fields(link: &mut Link, sample: &Sample) -> LawResult {
         (json!({"type": "list_matches", "game": {}}), "game"),
     ] {
         let error = link.demand(message.clone()).await?.error_at(ErrorCode::BadField, path)?;
-        law_holds(
-            !error.message.is_empty(),
-            || format!("answered {message} with an error without `message`"),
-            "`message`",
-        )?;
+        law_holds(!error.message.is_empty(), || format!("answered {message} by an error without it"), "`message`")?;
     }
     Ok(())
 }

@@ -148,7 +148,7 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> LawResu
         (x.env, y.env) = (0, 0);
         law_holds(
             x == y,
-            || format!("a batch in MessagePack is {}, but in JSON {}", short(&y), short(&x)),
+            || format!("a batch is {} in MessagePack, {} in JSON", short(&y), short(&x)),
             "equal batches",
         )?;
         let Some(actions) = a.choose(&batches[0], 9) else { break };

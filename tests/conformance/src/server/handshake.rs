@@ -74,20 +74,12 @@ async fn limits(b: &LawContext) -> LawResult {
         law_holds(fits, || format!("limits.{name} is {}", announced[name]), "a number of at least 1")?;
     }
     let (kept, window) = (limits.replies_kept, limits.window);
-    law_holds(
-        kept >= window,
-        || format!("stores {kept} replies with a window of {window} requests"),
-        "at least `window` replies",
-    )
+    law_holds(kept >= window, || format!("stores {kept} replies for a window of {window}"), "at least `window` replies")
 }
 
 async fn own_names(b: &LawContext) -> LawResult {
     let ((_a, one), (_b, two)) = (b.link_in(Encoding::Json).await?, b.link_in(Encoding::Json).await?);
-    law_holds(
-        one.session != two.session,
-        || format!("two sessions have the name {:?}", one.session),
-        "a unique name for each",
-    )?;
+    law_holds(one.session != two.session, || format!("two sessions are named {:?}", one.session), "unique names")?;
     law_holds(one.key != two.key, || "two sessions have the same key".into(), "a unique key for each session")
 }
 

@@ -28,11 +28,7 @@ impl ScriptServer<'_> {
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(CheckFault::new(
-                    1,
-                    did,
-                    "each request once per connection, since it gets exactly one reply",
-                ));
+                return Err(CheckFault::new(1, did, "each request once per connection, as it gets exactly one reply"));
             }
             known.connection = self.connection;
             return Ok(false);

@@ -130,11 +130,7 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> LawResult {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(
-        CheckedHandle::ended(&after, 1),
-        || "continued the episode after an illegal action".into(),
-        "the end of the episode",
-    )?;
+    law_holds(CheckedHandle::ended(&after, 1), || "continued after an illegal action".into(), "the episode's end")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await

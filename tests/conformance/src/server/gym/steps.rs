@@ -114,18 +114,10 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> LawResult {
             let error = h.try_step(link, &bad).await?.error_at(ErrorCode::IllegalAction, "actions")?;
             let row = error.at.map(|at| at as usize / h.width().max(1));
             let of_row = row == Some(1) || error.at == Some(1);
-            law_holds(
-                of_row,
-                || format!("`at` of {what} is {:?}", error.at),
-                "the position of the invalid entry, in row 1",
-            )?;
+            law_holds(of_row, || format!("`at` of {what} is {:?}", error.at), "the index of the invalid entry")?;
         }
         let after = h.look(link).await?;
-        law_holds(
-            after.reward.iter().all(|r| r == 0.0),
-            || "sent a nonzero reward for a step without a move".into(),
-            "0",
-        )?;
+        law_holds(after.reward.iter().all(|r| r == 0.0), || "sent a nonzero reward for no move".into(), "0")?;
         let after: Vec<_> = h.rows(&after).into_iter().map(|row| row.state()).collect();
         same(&after, &before, || format!("the state after refused actions at step {ply}"))?;
         batch = h.step(link, &actions).await?;

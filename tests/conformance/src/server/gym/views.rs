@@ -35,7 +35,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> LawResult {
             law_holds(
                 names.iter().all(|name| !name.is_empty()),
                 || format!("names {ids:?} {names:?}"),
-                "a name for each id",
+                "names for all ids",
             )?;
             let parsed = link.call(ask(None, Some(names.clone()))).await?.viewed()?.parsed.unwrap_or_default();
             let back: Vec<Option<i64>> = parsed.into_iter().map(|id| id.map(i64::from)).collect();

@@ -72,7 +72,7 @@ pub(super) async fn count(b: &LawContext) -> LawResult {
         }
         law_holds(
             !matches!(heard.message, ServerMessage::MatchStart(_)),
-            || "started a match after `leave`".into(),
+            || "started one after `leave`".into(),
             "none",
         )?;
     }

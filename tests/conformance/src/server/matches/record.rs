@@ -94,10 +94,7 @@ pub(super) async fn secrets(b: &LawContext) -> LawResult {
             let end = table.play().await?;
             let early = || table.told.iter();
             if let Some((frame, name)) = early().find_map(|frame| Some((frame, field(frame, &RELEASED)?))) {
-                return Err(wrong(
-                    format!("sent `{name}` in {}", short(&frame.to_string())),
-                    "this value only in `match_end`",
-                ));
+                return Err(wrong(format!("sent `{name}` in {}", short(&frame.to_string())), "it only in `match_end`"));
             }
             for (what, secret) in [("seed", &end.seed), ("salt", &end.salt), ("digest", &end.digest)] {
                 let Some(secret) = secret.as_ref().filter(|secret| secret.len() > 8) else { continue };

@@ -49,19 +49,11 @@ async fn cut(b: &LawContext, table: &mut CheckedSeat, seen: Option<u64>) -> LawR
     let fresh = resume(b, &mut table.link, &table.welcome, seen).await?;
     law_holds(fresh.resumed, || "did not resume the session".into(), "`resumed`: true")?;
     same(&fresh.session, &table.welcome.session, || "welcome.session of the same session".into())?;
-    law_holds(
-        fresh.key != table.welcome.key,
-        || "sent the old session key again".into(),
-        "a new key at every connection",
-    )?;
+    law_holds(fresh.key != table.welcome.key, || "sent the old session key again".into(), "a new key each time")?;
     let held = fresh.matches.iter().find(|held| held.match_id == table.id);
     let stands = held.is_some_and(|held| held.seat == Some(table.seat()) && held.seq >= table.seq);
     let known = stands || table.end.is_some();
-    law_holds(
-        known,
-        || format!("welcome.matches is {:?}", fresh.matches),
-        "the client's match with its seat and last seq",
-    )?;
+    law_holds(known, || format!("welcome.matches is {:?}", fresh.matches), "the match with its seat and last seq")?;
     table.welcome = fresh;
     Ok(())
 }
@@ -161,11 +153,7 @@ pub(super) async fn keys(b: &LawContext) -> LawResult {
     second.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     let (_, dead) = back(b, &welcome).await?;
     law_holds(!dead.resumed, || "resumed a session by the old key after the first message".into(), "`resumed`: false")?;
-    law_holds(
-        dead.session != welcome.session,
-        || "reused the name of the old session for a new one".into(),
-        "a new session",
-    )?;
+    law_holds(dead.session != welcome.session, || "reused the name of the old session".into(), "a new session")?;
     // The newer connection owns the session.
     let (mut old, welcome) = b.link_in(Encoding::Json).await?;
     let (mut new, fresh) = back(b, &welcome).await?;
@@ -204,7 +192,7 @@ pub(super) async fn reclaims(b: &LawContext) -> LawResult {
     let fresh = link.greet(hello).await?;
     law_holds(
         !fresh.resumed && fresh.session != table.welcome.session,
-        || "resumed the old session".into(),
+        || "resumed the old one".into(),
         "a new session",
     )?;
     let held = fresh.matches.iter().any(|held| held.match_id == table.id && held.seat == Some(table.seat()));

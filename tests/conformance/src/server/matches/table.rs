@@ -221,11 +221,7 @@ impl CheckedSeat {
     fn event(&mut self, event: &MatchEvent, heard: &IncomingMessage) -> LawResult {
         let players = self.spec.players;
         let EventKind::Move { seat, action, text, forced, .. } = &event.kind else { return Ok(()) };
-        law_holds(
-            *seat < players && !text.is_empty(),
-            || format!("sent {}", heard.raw),
-            "a seat of the game, and a text",
-        )?;
+        law_holds(*seat < players && !text.is_empty(), || format!("sent {}", heard.raw), "a seat and a text")?;
         if *seat == self.seat() {
             let own = self.moves.iter().filter(|(seat, _)| *seat == self.seat()).count();
             let after = self.accepted.is_none_or(|accepted| own < accepted) || *forced;
@@ -258,7 +254,7 @@ impl CheckedSeat {
         if let Some(turn) = resync.turn {
             law_holds(
                 turn.seq <= resync.seq,
-                || format!("resync.turn has seq {}", turn.seq),
+                || format!("resync.turn.seq is {}", turn.seq),
                 &format!("at most {}", resync.seq),
             )?;
             self.asks_well(&turn)?;

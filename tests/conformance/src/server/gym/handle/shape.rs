@@ -88,11 +88,7 @@ fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> LawRes
 fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> LawResult {
     let list = at.to_vec();
     let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
-    law_holds(
-        rises && list.iter().all(|&at| (at as usize) < rows),
-        || format!("{name} is {list:?}"),
-        "ascending row numbers",
-    )
+    law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "ascending rows")
 }
 
 fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
@@ -124,11 +120,7 @@ fn flags(h: &CheckedHandle, b: &Batch, row: usize) -> LawResult {
     for k in 0..h.view_rows() {
         let may = h.legal_in(b, row * h.view_rows() + k);
         let acts = if h.view_rows() == 1 { !seats.is_empty() } else { seats.contains(&k) };
-        law_holds(
-            acts || may.is_empty(),
-            || format!("a mask row of a seat that cannot act has {may:?}"),
-            "an empty row",
-        )?;
+        law_holds(acts || may.is_empty(), || format!("the mask of a seat that cannot act is {may:?}"), "an empty row")?;
         law_holds(
             !acts || !may.is_empty() || h.spec.proposals.is_some(),
             || "a mask row of an acting seat is empty".into(),
@@ -166,11 +158,7 @@ fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize)
     let apart: Vec<u32> = [&[(views / seen.max(1)) as u32, seen as u32], &spec.s[..]].concat();
     let fits = got.s == flat || seen > 1 && got.s == apart;
     law_holds(fits, || format!("shape of the array {name}: {:?}", got.s), &format!("{flat:?}"))?;
-    law_holds(
-        got.is_whole(),
-        || format!("the array {name} has {} bytes", got.b.len()),
-        "the number of bytes of its shape",
-    )?;
+    law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "the bytes of its shape")?;
     let inside = |value: f64| (spec.low..=spec.high).contains(&value);
     let all = match got.d {
         Dtype::U1 => all_inside(got.to_vec::<u8>(), inside),
@@ -179,11 +167,7 @@ fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize)
         Dtype::I4 => all_inside(got.to_vec::<i32>(), inside),
         Dtype::F4 => all_inside(got.to_vec::<f32>(), inside),
     };
-    law_holds(
-        all,
-        || format!("the array {name} has a value outside its bounds"),
-        &format!("{}..{}", spec.low, spec.high),
-    )
+    law_holds(all, || format!("the array {name} exceeds its bounds"), &format!("{}..{}", spec.low, spec.high))
 }
 
 fn all_inside<T: Element>(values: Option<Vec<T>>, inside: impl Fn(f64) -> bool) -> bool {
