@@ -1,6 +1,6 @@
 //! Handle of a running match, and the commands for its task.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use ludex_env::Seat;
@@ -84,6 +84,8 @@ struct SharedMatch {
     holders: Mutex<Vec<Weak<Session>>>,
     over: AtomicBool,
     released: AtomicBool,
+    /// Number of log rows of the match, all of which are displayed or about to be.
+    rows: AtomicU64,
 }
 
 impl MatchHandle {
@@ -96,7 +98,7 @@ impl MatchHandle {
     ) -> Self {
         let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
-        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released }))
+        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, rows: AtomicU64::new(0) }))
     }
 
     /// Sends a command to the task. Returns false if the task has ended.
@@ -122,6 +124,16 @@ impl MatchHandle {
     /// Marks the match as ended. Returns false if it was already marked.
     pub(crate) fn end(&self) -> bool {
         !self.0.over.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns the number of log rows of the match, which grows with each event.
+    pub(crate) fn rows(&self) -> u64 {
+        self.0.rows.load(Ordering::Relaxed)
+    }
+
+    /// Adds new log rows to the number of rows.
+    pub(crate) fn add_rows(&self, rows: u64) {
+        self.0.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Returns true if hidden information is public, since every match with the same seed as this match has ended.
