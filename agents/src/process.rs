@@ -529,9 +529,6 @@ mod tests {
         assert!(ProgramConfig::new("").is_err() && ProgramConfig::new("a 'b").is_err());
         let missing = ProgramConfig { sandboxed: false, ..ProgramConfig::new("no-such-engine -x").unwrap() };
         let fault = missing.start().err().unwrap().to_string();
-        assert!(
-            fault.contains("no-such-engine -x was not started: expected a program on PATH, got no-such-engine"),
-            "{fault}"
-        );
+        assert!(fault.contains("no-such-engine -x was not started: expected a program on PATH, got "), "{fault}");
     }
 }

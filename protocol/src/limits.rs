@@ -27,6 +27,9 @@ pub struct Limits {
     pub window: u32,
     /// Maximum requests per second, averaged over a few seconds; 0: no limit.
     pub requests_per_s: u32,
+    /// Maximum HTTP requests per second of one IP address, averaged over a few seconds; 0: no limit. Some requests count as
+    /// several.
+    pub pages_per_s: u32,
     /// Maximum number of environment handles per session.
     pub envs: u32,
     /// Maximum number of environments per handle.
@@ -59,15 +62,18 @@ pub struct Limits {
     pub grace_ms: u64,
     /// Milliseconds within which `hello` must arrive.
     pub hello_ms: u64,
+    /// Milliseconds after which a connection is closed if its client accepts no byte of what the server writes. The client
+    /// can resume. Before `welcome`, `hello_ms` applies.
+    pub write_stall_ms: u64,
     /// Maximum number of bytes that a client may send before `welcome`.
     pub hello_bytes: u64,
     /// Maximum number of connections per IP address.
     pub address_connections: u32,
-    /// Maximum number of connections over all addresses.
+    /// Maximum number of connections over all addresses. A tenth is reserved for clients with a token.
     pub connections: u32,
     /// Maximum number of connections per IP address that have not completed `hello`.
     pub address_hellos: u32,
-    /// Maximum number of connections over all addresses that have not completed `hello`.
+    /// Maximum number of connections over all addresses that have not completed `hello`; at most a quarter of `connections`.
     pub hellos: u32,
     /// Number of replies cached for repeated requests; at least `window`.
     pub replies_kept: u32,
@@ -83,6 +89,7 @@ impl Default for Limits {
             depth: 64,
             window: 256,
             requests_per_s: 20_000,
+            pages_per_s: 50,
             envs: 64,
             batch: 16_384,
             batch_bytes: 64 << 20,
@@ -99,6 +106,7 @@ impl Default for Limits {
             idle_ms: 300_000,
             grace_ms: 60_000,
             hello_ms: 10_000,
+            write_stall_ms: 60_000,
             hello_bytes: 64 << 10,
             address_connections: 8_192,
             connections: 16_384,

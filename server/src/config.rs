@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use ipnet::IpNet;
 use ludex_env::Games;
 use ludex_protocol::Limits;
 
@@ -32,6 +33,8 @@ pub struct Config {
     /// Additional host names for a server that listens on loopback, besides `localhost`,
     /// `127.0.0.1` and `[::1]`: `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
+    /// Networks of proxies whose header `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
     /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
@@ -95,6 +98,7 @@ impl Config {
             tls: None,
             origins: Vec::new(),
             hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
             pairs: PairMode::default(),
             humans: Humans::default(),
             suites: Suites::builtin(),

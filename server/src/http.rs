@@ -1,17 +1,24 @@
 //! HTTP on the server's single port: WebSocket upgrades, a read-only JSON API, and web pages.
 
+mod admission;
+mod client_address;
+mod games;
 mod guard;
+mod health;
 mod json_api;
+mod responses;
 mod site;
 mod token;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::future::ready;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, Request, Response, StatusCode};
@@ -27,7 +34,10 @@ use ludex_protocol::error::truncate_text;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use self::client_address::client_address;
 use self::guard::GuardRejection;
+use crate::compute::JobError;
+use crate::gym::internal;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};
@@ -44,10 +54,11 @@ pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Opt
 where
     S: session::Io + Send + 'static,
 {
-    // Created on first use: a router is large, and most connections request no page.
-    let (routes, site) = (OnceCell::new(), OnceCell::new());
+    let (programs, people) = (LastRoutes::default(), LastRoutes::default());
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
+        let ip = client_address(peer.ip, request.headers(), &shared.config.trusted_proxies);
+        let peer = Peer { ip, ..peer.clone() };
         let asked = match guard::request(&request, peer.local, &shared.config.hosts) {
             Ok(()) => upgrade(&request, &shared),
             Err(refused) => Some(Err(refused)),
@@ -63,23 +74,20 @@ where
         match upgrade {
             Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
             None => {
-                let for_people = site::is_for_people(request.headers());
-                let programs = || json_api::routes(shared.clone(), peer.clone());
-                let people = || site::routes(shared.clone(), peer.clone(), programs());
-                let routes = match for_people {
-                    true => site.get_or_init(|| TowerToHyperService::new(people())),
-                    false => routes.get_or_init(|| TowerToHyperService::new(programs())),
+                let api = || json_api::routes(shared.clone(), peer.clone());
+                let routes = match site::is_for_people(request.headers()) {
+                    true => people.of(ip, || site::routes(shared.clone(), peer.clone(), api())),
+                    false => programs.of(ip, api),
                 };
-                Either::Right(routes.call(request))
+                Either::Right(page(request, routes, peer, shared.clone()))
             }
         }
     });
-    let head = Duration::from_millis(shared.limits.hello_ms);
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head)
+        .header_read_timeout(peer.hello_time(&shared.limits))
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(io), service)
+        .serve_connection(TokioIo::new(session::timed(io, Duration::from_millis(shared.limits.hello_ms))), service)
         .with_upgrades()
         .await;
     if let Err(e) = served {
@@ -99,7 +107,7 @@ where
         Err(e) => return tracing::debug!(ip = %peer.ip, error = %e, "WebSocket upgrade failed"),
     };
     // Recovers the stream type, so that requests are not processed through a trait object.
-    let Ok(parts) = upgraded.downcast::<TokioIo<S>>() else {
+    let Ok(parts) = upgraded.downcast::<TokioIo<session::TimedIo<S>>>() else {
         return tracing::error!("upgraded connection has an unexpected type");
     };
     shared.metrics.connections.increment(1.0);
@@ -109,6 +117,70 @@ where
 }
 
 type Answer = Response<Body>;
+
+/// Routes of the last request of a connection, and the address that they serve. They are created on first use: a router is
+/// large, and most connections request no page. Behind a proxy, one connection may serve several addresses.
+#[derive(Default)]
+struct LastRoutes(RefCell<Option<(IpAddr, TowerToHyperService<Router>)>>);
+
+impl LastRoutes {
+    fn of(&self, ip: IpAddr, create: impl FnOnce() -> Router) -> TowerToHyperService<Router> {
+        let mut last = self.0.borrow_mut();
+        if let Some((_, routes)) = last.as_ref().filter(|(known, _)| *known == ip) {
+            return routes.clone();
+        }
+        let (_, routes) = last.insert((ip, TowerToHyperService::new(create())));
+        routes.clone()
+    }
+}
+
+/// Serves a page, if the client may have it.
+async fn page(
+    request: Request<Incoming>,
+    routes: TowerToHyperService<Router>,
+    peer: Peer,
+    shared: Arc<ServerState>,
+) -> Result<Answer, Infallible> {
+    // Probes get an answer however busy the server is.
+    if health::is_probe(request.uri().path()) {
+        let mut answer = routes.call(request).await?;
+        if peer.entry.is_reserved() {
+            admission::close_after(&mut answer);
+        }
+        return Ok(answer);
+    }
+    if let Err(refusal) = admission::admit(&request, &peer, &shared).await {
+        return Ok(*refusal);
+    }
+    // Monitoring works while the pool is busy.
+    if request.uri().path() == "/metrics" {
+        return routes.call(request).await;
+    }
+    let wanted = responses::Wanted::of(&request);
+    let answer = routes.call(request).await?;
+    Ok(responses::finish(answer, wanted, &peer, &shared).await)
+}
+
+/// Computes a part of a response as a job of the client's address.
+///
+/// # Errors
+///
+/// The response if the server stops or the job fails.
+async fn compute<T: Send + 'static>(
+    shared: &ServerState,
+    peer: &Peer,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Box<Answer>> {
+    shared.gym.compute.run(&peer.job_owner(), work).await.map_err(|error| {
+        Box::new(match error {
+            JobError::Stopped => {
+                let error = Refusal::new(ErrorCode::Draining, "expected a running server; it is stopping");
+                failed(StatusCode::SERVICE_UNAVAILABLE, error)
+            }
+            JobError::Panicked => failed(StatusCode::INTERNAL_SERVER_ERROR, *internal()),
+        })
+    })
+}
 
 /// Returns the response to a WebSocket request, or its rejection; `None` for other requests.
 fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(Encoding, Answer), GuardRejection>> {

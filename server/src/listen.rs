@@ -25,7 +25,6 @@ use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
-use crate::stall_monitor::StallMonitor;
 use crate::store::Store;
 use crate::tls;
 use crate::token_expiry;
@@ -243,7 +242,7 @@ async fn serve(
     local: bool,
     load: Arc<AtomicUsize>,
 ) {
-    tokio::task::spawn_local(StallMonitor::keep());
+    tokio::task::spawn_local(shared.workers.add().keep());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -307,8 +306,7 @@ async fn connection(
     };
     let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };
     let Some(tls) = tls else { return http::serve(stream, peer, shared).await };
-    let hello = Duration::from_millis(shared.limits.hello_ms);
-    match tokio::time::timeout(hello, tls.accept(stream)).await {
+    match tokio::time::timeout(peer.hello_time(&shared.limits), tls.accept(stream)).await {
         Ok(Ok(stream)) => return http::serve(stream, peer, shared).await,
         Ok(Err(e)) => tracing::debug!(ip = %peer.ip, error = %e, "TLS handshake failed"),
         Err(_) => tracing::debug!(ip = %peer.ip, "TLS handshake timed out"),

@@ -8,5 +8,6 @@ pub mod lobby;
 mod spectators;
 
 pub(crate) use client::MatchClient;
+pub(crate) use hub::MatchReplay;
 pub(crate) use hub::{AgentOptions, fresh_id, storage_failure};
 pub use hub::{Hub, HubConfig};

@@ -132,6 +132,12 @@ impl Metrics {
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
+    /// Counts a computed page or picture of a match, by kind.
+    pub fn page(&self, kind: &'static str) {
+        let key = Key::from_parts("ludex_pages_computed_total", vec![Label::new("of", kind)]);
+        self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
     /// Counts a refusal by subject (`what`) and reason (`why`).
     pub fn count_refusal(&self, what: &'static str, why: &'static str) {
         let key = Key::from_parts("ludex_refused_total", vec![Label::new("what", what), Label::new("why", why)]);

@@ -13,8 +13,10 @@ use crate::gym;
 use crate::limits::Rates;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
+use crate::page_cache::PageCache;
 use crate::peer::Peer;
 use crate::ratings::RatingsCache;
+use crate::stall_monitor::WorkerMonitors;
 use crate::standing_ladders;
 use crate::store::Store;
 
@@ -24,6 +26,11 @@ pub(crate) struct ServerState {
     pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
     pub rates: Rates,
+    /// HTTP requests by address.
+    pub page_rates: Rates,
+    /// Pages and pictures of matches.
+    pub pages: PageCache,
+    pub workers: WorkerMonitors,
     pub doors: Arc<ConnectionLimits>,
     pub gym: gym::Context,
     pub hub: Arc<Hub>,
@@ -63,6 +70,9 @@ impl ServerState {
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;
         Ok(ServerState {
             rates: Rates::new(limits.requests_per_s),
+            page_rates: Rates::new(limits.pages_per_s),
+            pages: PageCache::new(),
+            workers: WorkerMonitors::default(),
             doors: ConnectionLimits::new(&limits),
             gym: gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,

@@ -7,4 +7,4 @@ mod metered;
 mod wire;
 
 pub(crate) use connection::serve;
-pub(crate) use wire::{Io, ServerSocket};
+pub(crate) use wire::{Io, ServerSocket, TimedIo, timed};

@@ -46,8 +46,8 @@ impl StallMonitor {
     }
 
     /// Runs the heartbeat of the current thread. Must run as a task while the thread serves connections.
-    pub async fn keep() {
-        let pulse = StallMonitor::default();
+    pub async fn keep(self) {
+        let pulse = self;
         HERE.set(pulse.clone());
         let _stops = Stops(pulse.clone());
         loop {
@@ -59,6 +59,25 @@ impl StallMonitor {
     /// Returns the total stall time of the thread in milliseconds. The total never decreases.
     pub fn lost_ms(&self) -> u64 {
         u64::try_from(self.0.lock().total_stall(Instant::now()).as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Stall monitors of all threads that serve connections.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerMonitors(Mutex<Vec<StallMonitor>>);
+
+impl WorkerMonitors {
+    /// Returns the monitor of a new worker.
+    pub fn add(&self) -> StallMonitor {
+        let monitor = StallMonitor::default();
+        self.0.lock().push(monitor.clone());
+        monitor
+    }
+
+    /// Returns the longest time since the last heartbeat of a running worker.
+    pub fn longest_silence(&self) -> Duration {
+        let silence = |monitor: &StallMonitor| monitor.0.lock().last.map(|last| last.elapsed());
+        self.0.lock().iter().filter_map(silence).max().unwrap_or_default()
     }
 }
 
@@ -89,5 +108,17 @@ mod tests {
         assert_eq!((lost(&beats, 1_200), lost(&beats, 1_300)), (1_100, 1_100));
         beats.beat(at(2_000));
         assert_eq!(lost(&beats, 2_050), 1_900);
+    }
+
+    #[test]
+    fn silence_of_the_slowest_worker_is_found() {
+        let workers = WorkerMonitors::default();
+        let (slow, quick, _new) = (workers.add(), workers.add(), workers.add());
+        assert_eq!(workers.longest_silence(), Duration::ZERO);
+        slow.0.lock().last = Instant::now().checked_sub(Duration::from_secs(60));
+        quick.0.lock().last = Some(Instant::now());
+        assert!(workers.longest_silence() >= Duration::from_secs(60));
+        drop(Stops(slow));
+        assert!(workers.longest_silence() < Duration::from_secs(60), "a worker that has ended is not silent");
     }
 }

@@ -29,6 +29,7 @@ use crate::metrics::Commits;
 
 pub use error::StoreError;
 use readers::Readers;
+pub(crate) use rows::MatchState;
 pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
     TokenRow, Write,

@@ -53,6 +53,8 @@ impl Server {
         let mut config = Config::new(data);
         config.workers = 1;
         config.drain = Duration::from_secs(1);
+        // Tests poll pages.
+        config.limits.pages_per_s = 0;
         change(&mut config);
         let listener = TcpListener::bind(at).await.expect("a free port");
         let address = listener.local_addr().expect("an address");

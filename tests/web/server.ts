@@ -34,7 +34,7 @@ export class Server {
   }
 
   async begin(): Promise<void> {
-    const args = ['serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.data, ...this.more];
+    const args = ['serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.data, '--limit', 'pages_per_s=0', ...this.more];
     this.#process = spawn(program, args, { stdio: 'ignore' });
     for (;;) {
       try {

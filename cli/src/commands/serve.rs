@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::block_on;
 use ludex_play::runs::evaluation::suite_text;
-use ludex_server::config::{Config, Humans, PairMode, TlsFiles};
+use ludex_server::config::{Config, Humans, IpNet, PairMode, TlsFiles};
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
 use ludex_server::seasons::SuiteSeasons;
@@ -62,6 +62,9 @@ pub(super) struct Args {
     /// [default: localhost]
     #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Believe the header X-Forwarded-For of proxies in this network, e.g. 127.0.0.0/8; may be repeated
+    #[arg(long = "trusted-proxy", value_name = "CIDR")]
+    trusted_proxies: Vec<IpNet>,
     /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -174,6 +177,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.opponents = Opponents { named: parse_agents(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
+    config.trusted_proxies.clone_from(&args.trusted_proxies);
     config.pairs = match args.paired {
         PairedMatches::Off => PairMode::Off,
         PairedMatches::Rated => PairMode::Rated,

@@ -10,14 +10,16 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
+use flate2::Compression;
 use ludex_protocol::message::ListMatches;
-use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 
-use super::{Answer, failed, site, token};
+use super::{Answer, compute, failed, games, health, site, token};
 use crate::auth::{self, Scopes};
+use crate::document::Document;
+use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::quotas::Resource;
 use crate::server_state::ServerState;
@@ -37,9 +39,11 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
             "/ws",
             get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }),
         )
-        .route("/health", get(health))
+        .route("/health", get(health::health))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics))
-        .route("/games", get(games))
+        .route("/games", get(list_games))
         .route("/matches", get(matches))
         .route("/ratings", get(ratings))
         .route("/episodes/{id}", get(episode))
@@ -69,16 +73,6 @@ async fn granted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap)
     }
 }
 
-async fn health(State((shared, _)): App) -> Answer {
-    let (live, parked) = shared.hub.sessions.count();
-    let status = if shared.is_draining() { "draining" } else { "ok" };
-    let body = serde_json::json!({
-        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
-        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
-    });
-    Json(body).into_response()
-}
-
 async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
@@ -97,7 +91,7 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     (kind, app.0.metrics.render()).into_response()
 }
 
-async fn games(State((shared, _)): App) -> Answer {
+async fn list_games(State((shared, _)): App) -> Answer {
     Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
 }
 
@@ -152,10 +146,11 @@ async fn matches(State(app): App, headers: HeaderMap, query: QueryOf<MatchQuery>
         },
         before: query.before,
     };
-    match app.0.hub.page_of_matches(&filter, query.limit.unwrap_or(ListMatches::default().limit)).await {
+    let limit = query.limit.unwrap_or(ListMatches::default().limit);
+    match app.0.hub.page_of_matches(&filter, limit, &app.1.job_owner()).await {
         Ok(page) => Json(page).into_response(),
         Err(error) => {
-            tracing::error!(%error, "match listing failed");
+            tracing::error!("match listing failed: {error:#}");
             let error = Refusal::new(ErrorCode::Internal, "listing the matches failed; see the server log");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }
@@ -253,7 +248,8 @@ async fn table(
         Ok(query) => query,
         Err(e) => return misunderstood(&e),
     };
-    let page = app.0.hub.ladder_page(ladder, season, query.offset, query.limit.unwrap_or(LINES)).await;
+    let range = [query.offset, query.limit.unwrap_or(LINES)];
+    let page = app.0.hub.ladder_page(ladder, season, range, &app.1.job_owner()).await;
     page.map_or_else(no_ladder, |page| Json(page).into_response())
 }
 
@@ -294,11 +290,16 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
         Ok(query) => query,
         Err(e) => return misunderstood(&e),
     };
-    if let Some(Err(refusal)) = query.game.as_deref().map(|game| app.0.catalogue.load(game, &Params::new())) {
-        return failed(StatusCode::NOT_FOUND, *refusal);
+    if let Some(game) = &query.game
+        && let Err(refusal) = games::game_of(game, &app.1, &app.0).await
+    {
+        return failed(games::status_of(&refusal), *refusal);
     }
     match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
-        Ok(made) => Json(&made.page).into_response(),
+        Ok(made) => {
+            let written = compute(&app.0, &app.1, move || Json(&made.page).into_response()).await;
+            written.unwrap_or_else(|failure| *failure)
+        }
         Err(error) => {
             tracing::error!("ratings computation failed: {error:#}");
             let error = Refusal::new(ErrorCode::Internal, "computing the ratings failed; see the server log");
@@ -309,17 +310,21 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
 
 async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> Answer {
     // Every client may see what a public spectator sees, and the whole record after its release.
-    let found = match id {
-        Ok(Path(id)) => app.0.hub.episode(&id).await,
-        Err(_) => None,
+    let id = id.map(|Path(id)| id).unwrap_or_default();
+    let write = async {
+        let written = app.0.hub.episode(&id, &app.1.job_owner()).await.ok_or_else(no_episode)?;
+        compute(&app.0, &app.1, || Document::new(written, Some(Compression::fast()))).await
     };
-    match found {
-        Some(record) => Json(record).into_response(),
-        None => {
-            let error = Refusal::new(ErrorCode::UnknownMatch, "expected the id of an episode");
-            failed(StatusCode::NOT_FOUND, error)
-        }
+    match site::cached(&app, &id, PageKind::Episode, write).await {
+        Ok(Some(document)) => site::send([(header::CONTENT_TYPE, "application/json")], document),
+        Ok(None) => *no_episode(),
+        Err(failure) => *failure,
     }
+}
+
+fn no_episode() -> Box<Answer> {
+    let error = Refusal::new(ErrorCode::UnknownMatch, "expected the id of an episode");
+    Box::new(failed(StatusCode::NOT_FOUND, error))
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Answer {

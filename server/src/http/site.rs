@@ -29,8 +29,10 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::Value;
 
-use super::{Answer, token};
+use super::{Answer, compute, games, token};
 use crate::auth::{self, Grant};
+use crate::document::Document;
+use crate::page_cache::{PageKey, PageKind};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
@@ -47,7 +49,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "same-origin"),
     (header::VARY, "accept, cookie"),
-    (header::CACHE_CONTROL, "no-store"),
+    (header::CACHE_CONTROL, "private, no-cache"),
 ];
 
 /// Returns true if the request accepts HTML, as a page navigation in a browser does.
@@ -137,27 +139,62 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
         blank = answer.extensions_mut().remove();
     }
     let Some(Blank { template, context }) = blank else { return answer };
-    // A server that requires no token needs no login.
-    let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
-    let account = match has_cookie {
-        true => "known",
-        false if is_guest().await.is_ok() => "needless",
-        false => "unknown",
-    };
-    match templates::render(template, account, context) {
+    let account = account(&shared, &peer, has_cookie).await;
+    let html = compute(&shared, &peer, move || templates::render(template, account, context)).await;
+    match html.and_then(|html| html.map_err(|error| not_rendered(template, &error))) {
         Ok(html) => {
             let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
             let mut answer = (answer.status(), kind, html).into_response();
             harden(&mut answer);
             answer
         }
-        Err(error) => {
-            tracing::error!(template, error = %format!("{error:#}"), "page rendering failed");
-            (StatusCode::INTERNAL_SERVER_ERROR, "page rendering failed; the server log has the cause\n").into_response()
-        }
+        Err(failure) => *failure,
     }
 }
 
+/// Logs a failed rendering and returns the response.
+fn not_rendered(template: &str, error: &minijinja::Error) -> Box<Answer> {
+    tracing::error!(template, error = %format!("{error:#}"), "page rendering failed");
+    let why = "page rendering failed; the server log has the cause\n";
+    Box::new((StatusCode::INTERNAL_SERVER_ERROR, why).into_response())
+}
+
+/// Returns the account link of a visitor's pages; see [`templates::render`].
+async fn account(shared: &ServerState, peer: &Peer, has_cookie: bool) -> &'static str {
+    // A server that requires no token needs no login.
+    let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
+    match has_cookie {
+        true => "known",
+        false if is_guest().await.is_ok() => "needless",
+        false => "unknown",
+    }
+}
+
+/// Returns a document of a match in its current state, computed by `make` if it is not cached. `None` if the match does not
+/// exist or is hidden until its season ends.
+///
+/// # Errors
+///
+/// Those of `make`.
+pub(super) async fn cached(
+    (shared, _): &(Arc<ServerState>, Peer),
+    id: &str,
+    kind: PageKind,
+    make: impl Future<Output = Result<Document, Shut>>,
+) -> Result<Option<Document>, Shut> {
+    let Some(state) = shared.hub.match_state(id).await else { return Ok(None) };
+    let key = PageKey { id: id.to_owned(), state, kind };
+    shared.pages.get(key, |kind| shared.metrics.page(kind), make).await.map(Some)
+}
+
+/// Returns a response with a document and headers.
+pub(super) fn send<const N: usize>(headers: [(HeaderName, &'static str); N], document: Document) -> Answer {
+    let mut answer = (headers, document.bytes.clone()).into_response();
+    answer.extensions_mut().insert(document);
+    answer
+}
+
+/// Adds the headers of every page.
 fn harden(answer: &mut Answer) {
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -89,6 +89,7 @@ impl Actor {
         rows: u64,
     ) -> Self {
         let lines = (0..agents.len()).map(|_| Line::default()).collect();
+        handle.add_rows(rows);
         Actor {
             entered: (!machine.is_over()).then(|| Entered::new(&agents)),
             hub,
@@ -312,9 +313,11 @@ impl Actor {
                 other => shown.push(other),
             }
         }
+        let added = rows.len() as u64;
         if !rows.is_empty() && !self.keep(rows).await {
             return;
         }
+        self.handle.add_rows(added);
         shown.into_iter().for_each(|output| self.show(output));
         self.machine.start_client_clocks(self.hub.now());
     }

@@ -31,6 +31,7 @@ use ludex_referee::digest;
 use ludex_referee::suite::starts::Excerpt;
 use tokio::sync::{mpsc, oneshot};
 
+pub(crate) use self::replay_view::MatchReplay;
 use self::restore::EndedBeforeRestart;
 use super::actor::Actor;
 use super::lobby::{Lobby, ReservedSeed};
@@ -313,12 +314,17 @@ impl Hub {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Keeps a session without a connection for the grace time, then ends it. `number` is the session's wait number. If
-    /// the session has resumed meanwhile, nothing happens.
-    pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64) {
+    /// Returns the time for which a lost session can be resumed.
+    pub(crate) fn grace(&self) -> Duration {
+        Duration::from_millis(self.config.limits.grace_ms)
+    }
+
+    /// Keeps a session without a connection for `time`, then ends it. `number` is the session's wait number. If the session
+    /// has resumed meanwhile, nothing happens.
+    pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64, time: Duration) {
         let hub = self.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(hub.config.limits.grace_ms)).await;
+            tokio::time::sleep(time).await;
             if hub.sessions.expire(&session, number) {
                 hub.session_over(&session, "away").await;
             }

@@ -143,7 +143,14 @@ impl Hub {
     }
 
     /// Returns a page of a ladder's table, current or of a past season; `None` if the ladder or season does not exist.
-    pub async fn ladder_page(&self, name: &str, season: Option<&str>, offset: usize, limit: usize) -> Option<Value> {
+    /// The list of its running matches is computed as a job of `owner`.
+    pub async fn ladder_page(
+        &self,
+        name: &str,
+        season: Option<&str>,
+        [offset, limit]: [usize; 2],
+        owner: &Arc<str>,
+    ) -> Option<Value> {
         let (ladder, season) = (self.ladder(name)?.clone(), season.map(str::to_owned));
         let now_ms = ludex_play::time::epoch_ms();
         let label = ladder.label();
@@ -152,7 +159,7 @@ impl Hub {
         let mut page = self.compute.wait(work).await.ok()??;
         if page["frozen"].is_null() && label.is_some() {
             let filter = MatchFilter { run: label, live: Some(true), ..MatchFilter::default() };
-            let live = self.page_of_matches(&filter, u32::MAX).await.ok()?;
+            let live = self.page_of_matches(&filter, u32::MAX, owner).await.ok()?;
             page["live"] = live["matches"].clone();
             page["waiting"] = self.lobby.lock().seekers(&ladder).into();
         }

@@ -34,6 +34,9 @@ const ROUND: Duration = Duration::from_millis(2);
 const STALLED: Duration = Duration::from_millis(50);
 /// Maximum time that events wait for a client that does not read from its socket.
 const UNREAD: Duration = Duration::from_secs(10);
+/// Time in which a client that was too slow can resume a session with environments and without seats: a learner may
+/// compute for long before it reads.
+const LEARNING: Duration = Duration::from_secs(3_600);
 
 /// Reason for the end of a connection.
 enum End {
@@ -397,8 +400,8 @@ impl<S: Io> Connection<S> {
         self.written_out(true).await
     }
 
-    /// Waits until the socket has taken all queued data (if `all` is true), or has room for more. Gym replies may wait
-    /// without limit for the client to read; match events may not.
+    /// Waits until the socket has taken all queued data (if `all` is true), or has room for more. Gym replies may wait for
+    /// the client to read until the socket makes no progress for `write_stall_ms`; match events wait less.
     async fn written_out(&mut self, all: bool) -> Result<(), End> {
         let from = Instant::now();
         loop {
@@ -437,6 +440,7 @@ impl<S: Io> Connection<S> {
     /// Ends the connection: parks, hands over or ends the session, then closes the socket.
     async fn finish(self, end: End) {
         let Connection { wire, shared, session, mut work, player, mut mailbox, mut control, .. } = self;
+        let learning = !work.gym.is_empty() && !player.at_stake();
         player.detach();
         mailbox.close();
         // Undelivered replies are cached for the resuming client.
@@ -448,11 +452,12 @@ impl<S: Io> Connection<S> {
             }
         }
         work.replies.disconnect();
+        let grace = shared.hub.grace();
         let with = match end {
             // The seats wait for another token of the same owner; the session starts no new matches meanwhile.
             End::Broken(Broken::Close(with)) if with == close::UNAUTHORIZED => {
                 shared.hub.dismiss(&session).await;
-                park(&shared, session, work, &mut control);
+                park(&shared, session, work, &mut control, grace);
                 Some(with)
             }
             End::Broken(Broken::Close(with)) if with.resume == ResumeRule::No => {
@@ -462,7 +467,9 @@ impl<S: Io> Connection<S> {
                 Some(with)
             }
             End::Broken(broken) => {
-                park(&shared, session, work, &mut control);
+                let slow = matches!(broken, Broken::Close(close::TOO_SLOW));
+                let time = if slow && learning { LEARNING.max(grace) } else { grace };
+                park(&shared, session, work, &mut control, time);
                 match broken {
                     Broken::Close(with) => Some(with),
                     Broken::Lost => None,
@@ -470,7 +477,7 @@ impl<S: Io> Connection<S> {
             }
             End::Taken(give) => {
                 if let Err(work) = give.send(work) {
-                    park(&shared, session, work, &mut control);
+                    park(&shared, session, work, &mut control, grace);
                 }
                 Some(close::SUPERSEDED)
             }
@@ -485,17 +492,18 @@ impl<S: Io> Connection<S> {
     }
 }
 
-/// Parks the session for the grace time, in which its client may resume.
+/// Parks the session for a time in which its client may resume.
 fn park(
     shared: &ServerState,
     session: Arc<Session>,
     work: Box<SessionData>,
     control: &mut mpsc::UnboundedReceiver<Control>,
+    time: Duration,
 ) {
     // No one waits for searches meanwhile; the next connection resumes them.
     work.gym.set_suspended(true);
     if let Some(number) = shared.hub.sessions.park(&session, work, control) {
-        shared.hub.wait_for(session, number);
+        shared.hub.wait_for(session, number, time);
     }
 }
 
@@ -504,6 +512,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::metrics::Metrics;
+    use crate::session::wire::timed;
     use crate::store::Store;
     use futures_util::{SinkExt as _, StreamExt as _};
     use ludex_protocol::Encoding;
@@ -512,6 +521,8 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
+    /// Time of a write without progress before `welcome`.
+    const PATIENCE: Duration = Duration::from_secs(20);
     /// Size in bytes of a small pipe. If one side does not read, the other side soon blocks.
     const PIPE: usize = 4 << 10;
 
@@ -550,7 +561,7 @@ mod tests {
                 let ip = [127, 0, 0, 1].into();
                 let entry = shared.doors.enter(ip).unwrap();
                 let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
                 let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
                 client.await;
                 serving.await.unwrap();
@@ -594,7 +605,7 @@ mod tests {
                 let ip = [127, 0, 0, 1].into();
                 let entry = shared.doors.enter(ip).unwrap();
                 let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let wire = ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
                 let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
                 client.await;
                 serving.await.unwrap();
@@ -687,7 +698,8 @@ mod tests {
                     let ip = [127, 0, 0, 1].into();
                     let entry = shared.doors.enter(ip).unwrap();
                     let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                    let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                    let wire =
+                        ServerSocket::new(timed(near, PATIENCE), Vec::new(), Encoding::Json, &shared.limits).await;
                     serving.push(tokio::task::spawn_local(serve(wire, peer, shared.clone())));
                 }
                 client.await;

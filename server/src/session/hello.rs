@@ -61,8 +61,9 @@ pub(super) async fn greet<S: Io>(
     peer: &Peer,
     shared: &Arc<ServerState>,
 ) -> Result<Welcomed, Broken> {
-    let by = Instant::now() + Duration::from_millis(shared.limits.hello_ms);
-    let (id, refused) = match first(wire, shared, by).await? {
+    let time = peer.hello_time(&shared.limits);
+    let by = Instant::now() + time;
+    let (id, refused) = match first(wire, shared, time, by).await? {
         Ok((id, hello)) => match welcome(id, *hello, wire, peer, shared).await {
             Ok(welcomed) => return Ok(welcomed),
             Err(refused) => (Some(id), refused),
@@ -89,12 +90,17 @@ pub(super) async fn greet<S: Io>(
 type First = Result<(Id, Box<Hello>), (Option<Id>, HelloRefusal)>;
 
 /// Reads the first message, which must be `hello`.
-async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Instant) -> Result<First, Broken> {
+async fn first<S: Io>(
+    wire: &mut ServerSocket<S>,
+    shared: &ServerState,
+    time: Duration,
+    by: Instant,
+) -> Result<First, Broken> {
     let encoding = wire.encoding;
     let message = loop {
         match timeout_at(by, wire.next()).await {
             Err(_) => {
-                let seconds = shared.limits.hello_ms as f64 / 1000.0;
+                let seconds = time.as_secs_f64();
                 let why = format!("expected hello within {seconds} seconds");
                 return Ok(Err((None, HelloRefusal::of(ErrorCode::HelloFirst, why))));
             }
@@ -128,10 +134,13 @@ async fn welcome<S: Io>(
 ) -> Result<Welcomed, HelloRefusal> {
     let (about, grant) = who(&hello, peer, shared).await?;
     let scopes = grant.scopes;
+    if !peer.entry.welcome(grant.token.is_some()) {
+        let why = "limit of connections without a token reached; try again later";
+        return Err(HelloRefusal(Refusal::new(ErrorCode::Limit, why), close::RATE));
+    }
     let found = find(&hello, &about, shared).await;
     let resumed = found.is_some();
-    peer.entry.welcome();
-    wire.welcome();
+    wire.welcome(Duration::from_millis(shared.limits.write_stall_ms));
     let (session, work) = match found {
         Some(ResumedSession { session, work }) => {
             shared.hub.recall_for(&session.id).await;

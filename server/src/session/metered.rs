@@ -1,29 +1,43 @@
-//! Byte stream with a limit on the bytes read before the handshake.
+//! Byte stream with a limit on the bytes read before the handshake, and on the time of a write without progress.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Result};
+use tokio_io_timeout::TimeoutWriter;
 
 /// Byte stream that can carry a WebSocket.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
+/// Byte stream whose writes fail after a time without progress, because its client does not read.
+pub(crate) type TimedIo<S> = Pin<Box<TimeoutWriter<S>>>;
+
+/// Returns a stream whose writes may wait for `stall` without progress.
+pub(crate) fn timed<S: Io>(io: S, stall: Duration) -> TimedIo<S> {
+    let mut io = TimeoutWriter::new(io);
+    io.set_timeout(Some(stall));
+    Box::pin(io)
+}
+
 /// Byte stream with a limit on the bytes that may still be read.
 pub(crate) struct Metered<S> {
-    io: S,
+    io: TimedIo<S>,
     /// Number of bytes that may still be read; `None`: unlimited.
     left: Option<usize>,
 }
 
-impl<S> Metered<S> {
-    pub fn new(io: S, left: usize) -> Self {
+impl<S: Io> Metered<S> {
+    pub fn new(io: TimedIo<S>, left: usize) -> Self {
         Metered { io, left: Some(left) }
     }
 
-    pub fn open(&mut self) {
+    /// Removes the limit on the bytes read, and sets the time of a write without progress.
+    pub fn open(&mut self, stall: Duration) {
         self.left = None;
+        self.io.as_mut().set_timeout_pinned(Some(stall));
     }
 }
 

@@ -13,8 +13,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{self, Message};
 
-pub(crate) use super::metered::Io;
 use super::metered::Metered;
+pub(crate) use super::metered::{Io, TimedIo, timed};
 
 /// Size of the read buffer in bytes. Every connection has one, which is cleared before each read.
 const READ_BUFFER: usize = 6 << 10;
@@ -45,6 +45,10 @@ impl From<tungstenite::Error> for Broken {
             tungstenite::Error::Io(e) if e.kind() == std::io::ErrorKind::QuotaExceeded => {
                 Broken::Close(close::TOO_LARGE)
             }
+            // A timeout of the operating system, in contrast, is a lost connection.
+            tungstenite::Error::Io(e) if e.kind() == std::io::ErrorKind::TimedOut && e.raw_os_error().is_none() => {
+                Broken::Close(close::TOO_SLOW)
+            }
             tungstenite::Error::Protocol(e) => match e {
                 tungstenite::error::ProtocolError::ResetWithoutClosingHandshake => Broken::Lost,
                 _ => Broken::Close(WEBSOCKET),
@@ -62,7 +66,7 @@ pub(crate) struct ServerSocket<S> {
 
 impl<S: Io> ServerSocket<S> {
     /// Takes over a connection after its HTTP upgrade. `read` holds the bytes received after the request head.
-    pub async fn new(io: S, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
+    pub async fn new(io: TimedIo<S>, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
         let (frame, message) = (limits.frame_bytes as usize, limits.message_bytes as usize);
         // In JSON, a byte of a column takes up to four bytes, and an f8 up to twenty for its eight.
         let reply = limits.batch_bytes as usize * 4 + (1 << 20);
@@ -76,9 +80,10 @@ impl<S: Io> ServerSocket<S> {
         ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
-    /// Raises the maximum message size to the limit for clients that have completed the handshake.
-    pub fn welcome(&mut self) {
-        self.ws.get_mut().open();
+    /// Replaces the limits before the handshake: the client may send any number of bytes, and writes may wait for
+    /// `write_stall` without progress.
+    pub fn welcome(&mut self, write_stall: Duration) {
+        self.ws.get_mut().open(write_stall);
     }
 
     /// Returns the next message.

@@ -1,6 +1,6 @@
 //! Handle of a running match, and the commands for its task.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use ludex_env::Seat;
@@ -86,6 +86,8 @@ struct SharedMatch {
     released: AtomicBool,
     /// Ended match without a task.
     parked: Mutex<Option<ParkedMatch>>,
+    /// Number of log rows of the match, all of which are displayed or about to be.
+    rows: AtomicU64,
 }
 
 /// Closure that starts the task of a parked match again.
@@ -101,7 +103,8 @@ impl MatchHandle {
     ) -> Self {
         let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
-        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, parked: Mutex::default() }))
+        let (rows, parked) = (AtomicU64::new(0), Mutex::default());
+        MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, parked, rows }))
     }
 
     /// Sends a command to the match, and starts its task again if it is parked. Returns false if the match is gone.
@@ -138,6 +141,16 @@ impl MatchHandle {
     /// Marks the match as ended. Returns false if it was already marked.
     pub(crate) fn end(&self) -> bool {
         !self.0.over.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns the number of log rows of the match, which grows with each event.
+    pub(crate) fn rows(&self) -> u64 {
+        self.0.rows.load(Ordering::Relaxed)
+    }
+
+    /// Adds new log rows to the number of rows.
+    pub(crate) fn add_rows(&self, rows: u64) {
+        self.0.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Returns true if hidden information is public, since every match with the same seed as this match has ended.

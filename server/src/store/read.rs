@@ -6,8 +6,8 @@ use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::rows::{
-    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
-    TokenRow,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, MatchState, RecordRow, SeatRow, SessionRow, StoredMatch,
+    TicketRow, TokenRow,
 };
 use super::{Store, StoreError};
 use crate::token::TokenHash;
@@ -60,6 +60,24 @@ impl Store {
     /// Those of [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<StoredMatch>, StoreError> {
         Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
+    }
+
+    /// Returns the state of one match, without its log.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`running`](Self::running).
+    pub(crate) async fn match_state(&self, id: &str) -> Result<Option<MatchState>, StoreError> {
+        let mut query = Query::new(
+            "SELECT m.ended_ms IS NOT NULL, m.released IS NOT NULL, \
+             (SELECT count(*) FROM acts a WHERE a.match = m.seq) FROM matches m",
+        );
+        query.and(" WHERE m.id = ?", id.to_owned());
+        let row = |row: &Row<'_>| {
+            let [ended, released] = [row.get(0)?, row.get(1)?];
+            Ok(MatchState { rows: unsigned(row.get(2)?), ended, released })
+        };
+        Ok(self.all(query, row).await?.pop())
     }
 
     /// Returns a consistent snapshot of matches with their seats and logs. `which` is a condition on `m` with at most

@@ -77,6 +77,15 @@ pub struct StoredMatch {
     pub released: bool,
 }
 
+/// State of a match. Two equal states have the same public data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct MatchState {
+    /// Number of log rows.
+    pub rows: u64,
+    pub ended: bool,
+    pub released: bool,
+}
+
 /// Entry of a list of matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchLine {

@@ -2,6 +2,7 @@
 //! answer with an error or a close frame at once, and serve all other clients normally.
 
 mod bounds;
+mod flood;
 mod fuzz;
 mod kinds;
 mod long;
@@ -9,3 +10,4 @@ mod mutate;
 mod node;
 mod soak;
 mod sockets;
+mod unread;

@@ -65,7 +65,8 @@ async fn list_pages_stay_small_with_many_matches() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     store_of(stored, &data).await;
-    let server = Process::start(&program(), &data, &folder.path().join("log"), None, &["--ladder", "tic_tac_toe"]);
+    let more = ["--ladder", "tic_tac_toe", "--limit", "pages_per_s=0"];
+    let server = Process::start(&program(), &data, &folder.path().join("log"), None, &more);
     let address = server.address;
 
     // Each match is on exactly one page of the list, newest first.

@@ -2,7 +2,9 @@
 
 mod agents;
 mod matches;
+mod rates;
 mod runs;
+mod transfer;
 mod words;
 mod worlds;
 

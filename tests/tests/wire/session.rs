@@ -5,7 +5,8 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 
 use ludex_tests::client::ClientEnd;
-use ludex_tests::{Client, Server};
+use ludex_tests::server::get;
+use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
@@ -547,6 +548,28 @@ async fn draining_server_announces_shutdown() {
     let draining = c.hear().await;
     assert_eq!((&draining["type"], &draining["resume"]), (&json!("draining"), &json!(true)));
     assert_eq!(c.ended().await.0, closed(1012, "restart"));
+    stopping.stopped().await;
+}
+
+#[tokio::test]
+async fn probes_report_the_drain() {
+    let server = Server::start(|config| config.drain = Duration::from_secs(600)).await;
+    let address = server.address;
+    let mut bot = Bot::new(address, "mybot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0, "count": 1})).await;
+    let turn = bot.wait("turn").await;
+    for probe in ["/health", "/healthz", "/readyz"] {
+        assert_eq!(server.get(probe).await.0, 200, "{probe}");
+    }
+    // The match holds up the drain.
+    let stopping = server.stop();
+    bot.wait("draining").await;
+    let (status, health) = get(address, "/health", "").await;
+    assert!(status == 503 && health.contains("\"draining\""), "{status} {health}");
+    let (status, ready) = get(address, "/readyz", "").await;
+    assert!(status == 503 && ready.contains("the server is draining"), "{status} {ready}");
+    assert_eq!(get(address, "/healthz", "").await.0, 200);
+    bot.call("resign", json!({"match": turn["match"]})).await;
     stopping.stopped().await;
 }
 

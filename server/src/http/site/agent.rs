@@ -11,7 +11,7 @@ use ludex_report::scale::{AgentRow, Scale};
 use serde_json::{Value, json};
 
 use super::curve::curve;
-use super::{Answer, App, admitted, errors, matches, scales, show, text};
+use super::{Answer, App, admitted, compute, errors, matches, scales, show, text};
 use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
@@ -36,7 +36,9 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         return *shut;
     }
     let filter = MatchFilter { agent: Some(name.clone()), ..MatchFilter::default() };
-    let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED).await else { return errors::failure() };
+    let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED, &app.1.job_owner()).await else {
+        return errors::failure();
+    };
     let matches = matches::match_lines(shared, &page["matches"]);
     if matches.is_empty() {
         return errors::missing("agent", &name, "/matches", None);
@@ -65,7 +67,12 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .collect();
     let all = scales::ratings_soon(shared, None).await;
     let late = all.is_none();
-    let ratings = all.map(|made| ratings(&made, &name, shared)).unwrap_or_default();
+    let (of, server) = (name.clone(), shared.clone());
+    let draw = move || all.map(|made| ratings(&made, &of, &server)).unwrap_or_default();
+    let ratings = match compute(shared, &app.1, draw).await {
+        Ok(ratings) => ratings,
+        Err(failure) => return *failure,
+    };
     let more = matches.len() > LISTED;
     let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
     show(

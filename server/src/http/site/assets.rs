@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::header;
-use axum::response::IntoResponse;
+use flate2::Compression;
 use sha2::{Digest as _, Sha256};
 
-use super::{Answer, errors};
+use super::{Answer, errors, send};
+use crate::document::Document;
 
 const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
@@ -43,16 +44,21 @@ pub(super) fn curves() -> &'static str {
 }
 
 pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Answer {
-    let (kind, bytes) = match path.as_ref().map(|Path(file)| file.as_str()) {
-        Ok("app.js") => ("text/javascript; charset=utf-8", SCRIPT),
-        Ok("app.css") => ("text/css; charset=utf-8", STYLE),
-        Ok("curves.css") => ("text/css; charset=utf-8", CURVES.as_bytes()),
+    // Compressed at the first request.
+    static FILES: LazyLock<[Document; 3]> = LazyLock::new(|| {
+        [SCRIPT, STYLE, CURVES.as_bytes()].map(|bytes| Document::new(bytes, Some(Compression::best())))
+    });
+    let [script, style, curves] = &*FILES;
+    let (kind, document) = match path.as_ref().map(|Path(file)| file.as_str()) {
+        Ok("app.js") => ("text/javascript; charset=utf-8", script),
+        Ok("app.css") => ("text/css; charset=utf-8", style),
+        Ok("curves.css") => ("text/css; charset=utf-8", curves),
         _ => return errors::no_page(),
     };
     let kept = "public, max-age=31536000, immutable";
     let headers =
         [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
-    (headers, bytes).into_response()
+    send(headers, document.clone())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::json;
 
 use super::super::failed;
-use super::{Answer, page, text};
+use super::{Answer, games, page, text};
 
 /// Returns the JSON response for an unknown page.
 pub(super) fn no_page() -> Answer {
@@ -17,6 +17,15 @@ pub(super) fn no_page() -> Answer {
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))
+}
+
+/// Returns the error page for a game that an address names: the nearest game, or the invalid parameters.
+pub(super) fn game(id: &str, refusal: &Refusal) -> Answer {
+    match games::status_of(refusal) {
+        StatusCode::NOT_FOUND => missing("game", id, "/games", refusal.nearest.as_deref()),
+        StatusCode::INTERNAL_SERVER_ERROR => failure(),
+        status => page(status, "error.html", json!({ "refused": true, "why": refusal.message })),
+    }
 }
 
 /// Returns the page of a match that is hidden until its season ends.

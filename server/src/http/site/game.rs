@@ -3,16 +3,20 @@
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::HeaderMap;
+use flate2::Compression;
 use ludex_env::message_views::view_of;
-use ludex_env::{ToMove, Viewer};
+use ludex_env::{DynGame, ToMove, Viewer};
+use ludex_protocol::Refusal;
 use ludex_protocol::message::MatchView;
-use ludex_protocol::spec::Params;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::failed;
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, matches, scales, show, text};
-use crate::store::MatchFilter;
+use super::{Answer, App, admitted, compute, errors, games, matches, scales, show, text};
+use crate::document::Document;
+use crate::page_cache::{PageKey, PageKind};
+use crate::store::{MatchFilter, MatchState};
 
 /// Maximum length of each list of matches on the page.
 const LISTED: u32 = 10;
@@ -30,17 +34,17 @@ pub(super) async fn page(
 ) -> Answer {
     let shared = &app.0;
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let game = match shared.catalogue.load(&id, &Params::new()) {
+    let game = match games::game_of(&id, &app.1, shared).await {
         Ok(game) => game,
-        Err(refusal) => return errors::missing("game", &id, "/games", refusal.nearest.as_deref()),
+        Err(refusal) => return errors::game(&id, &refusal),
     };
     let spec = game.spec();
     let guest = admitted(&app, &headers, "/").await.ok();
     let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None::<Value>);
     if guest.is_some() {
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
-        live = matches::lines(shared, &filter(true), LISTED).await.0;
-        recent = matches::lines(shared, &filter(false), LISTED).await.0;
+        live = matches::lines(&app, &filter(true), LISTED).await.0;
+        recent = matches::lines(&app, &filter(false), LISTED).await.0;
         if let Some(made) = scales::ratings_soon(shared, Some(&spec.game)).await {
             let mut pages = made.page["ratings"].clone();
             let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
@@ -50,16 +54,34 @@ pub(super) async fn page(
             ratings = Some(pages);
         }
     }
-    let rules = text::rules(game.info().page);
+    let source = game.info().page;
+    let rules = match compute(shared, &app.1, move || text::rules(source)).await {
+        Ok(rules) => rules,
+        Err(failure) => return *failure,
+    };
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });
     show("game.html", context)
 }
 
-/// Returns a picture of the initial position from the public's view. If the game starts with chance, the picture shows
-/// the position after the first deal.
-pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+/// Returns a picture of the initial position from the public's view.
+pub(super) async fn picture(State(app): App, path: Result<Path<String>, PathRejection>) -> Answer {
+    let (shared, peer) = &app;
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Ok(game) = shared.catalogue.load(&id, &Params::new()) else { return errors::no_page() };
+    let make = async {
+        let refused = |refusal: Box<Refusal>| Box::new(failed(games::status_of(&refusal), *refusal));
+        let game = games::game_of(&id, peer, shared).await.map_err(refused)?;
+        let draw = move || Some(Document::new(first_picture(&*game)?, Some(Compression::fast())));
+        compute(shared, peer, draw).await?.ok_or_else(|| Box::new(errors::no_page()))
+    };
+    let key = PageKey { id: id.clone(), state: MatchState::default(), kind: PageKind::Game };
+    match shared.pages.get(key, |kind| shared.metrics.page(kind), make).await {
+        Ok(picture) => svg(picture, "public, max-age=3600"),
+        Err(failure) => *failure,
+    }
+}
+
+/// Draws the initial position. If the game starts with chance, draws the position after the first deal.
+fn first_picture(game: &dyn DynGame) -> Option<String> {
     let mut state = game.start();
     let mut outcomes = ludex_env::Outcomes::new();
     // Upper bound on the chance outcomes of the longest deal of any game.
@@ -73,5 +95,5 @@ pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, 
         state.play_unchecked(action);
     }
     let view = view_of(&*state, Viewer::Public, &[MatchView::Picture], ludex_env::batch::Layout::Ludex);
-    view.picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "public, max-age=3600"))
+    view.picture.map(|picture| picture.svg)
 }

@@ -27,7 +27,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
             *live.entry(id.to_owned()).or_default() += 1;
         }
         let filter = MatchFilter { live: Some(true), ..MatchFilter::default() };
-        running = matches::lines(shared, &filter, RUNNING).await.0;
+        running = matches::lines(&app, &filter, RUNNING).await.0;
     }
     let games: Vec<Value> = shared
         .catalogue

@@ -39,7 +39,7 @@ pub(super) async fn page(
         return *shut;
     }
     let Query(LadderPageQuery { offset }) = from;
-    let Some(mut table) = app.0.hub.ladder_page(&name, None, offset, LINES).await else {
+    let Some(mut table) = app.0.hub.ladder_page(&name, None, [offset, LINES], &app.1.job_owner()).await else {
         return errors::missing("ladder", &name, "/ladders", None);
     };
     table["live"] = matches::match_lines(&app.0, &table["live"]).into();

@@ -1,12 +1,14 @@
 //! Match pages: the list of matches, and one match before, during and after play.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::response::IntoResponse;
+use flate2::Compression;
 use ludex_env::DynGame;
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
@@ -18,7 +20,14 @@ use serde_json::{Value, json};
 use super::super::failed;
 use super::curve::{Series, curve};
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, result_text, show, text};
+use super::{
+    Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, result_text, send, show,
+    templates, text, token,
+};
+use crate::document::Document;
+use crate::matches::MatchReplay;
+use crate::page_cache::PageKind;
+use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
@@ -54,7 +63,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
         before: wanted.before,
         ..MatchFilter::default()
     };
-    let (matches, next) = lines(&app.0, &filter, LISTED).await;
+    let (matches, next) = lines(&app, &filter, LISTED).await;
     let games: Vec<Value> =
         app.0.catalogue.entries().iter().map(|e| json!({ "id": e.game, "title": e.title })).collect();
     let asked = json!({ "game": wanted.game, "agent": wanted.agent, "live": wanted.live, "rated": wanted.rated });
@@ -62,9 +71,13 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
 }
 
 /// Returns one page of listed matches, and the cursor of the next page.
-pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
-    let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "match listing failed");
+pub(super) async fn lines(
+    (shared, peer): &(Arc<ServerState>, Peer),
+    filter: &MatchFilter,
+    limit: u32,
+) -> (Vec<Value>, Option<u64>) {
+    let page = shared.hub.page_of_matches(filter, limit, &peer.job_owner()).await.unwrap_or_else(|error| {
+        tracing::error!("match listing failed: {error:#}");
         Value::Null
     });
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
@@ -106,17 +119,63 @@ pub(super) async fn page(
     path: Result<Path<String>, PathRejection>,
     step: Query<Step>,
 ) -> Answer {
-    let shared = &app.0;
+    let (shared, peer) = &app;
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let (seat, at) = step.numbers();
-    let Some(look) = shared.hub.look(&id, seat).await else {
-        // Visitors who may see the list of matches know from it that the match exists.
-        let knows = admitted(&app, &headers, "/").await.is_ok();
-        if knows && shared.hub.has_hidden(&id).await {
-            return errors::hidden(&id);
+    let account = account(shared, peer, token::in_cookie(&headers).is_some()).await;
+    let make = page_document(shared, peer, &id, seat, at, account);
+    match cached(&app, &id, PageKind::Page { seat, at, account }, make).await {
+        Ok(Some(html)) => {
+            let mut answer = send([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
+            harden(&mut answer);
+            answer
         }
-        return errors::missing("match", &id, "/matches", None);
+        Ok(None) => {
+            // Visitors who may see the list of matches know from it that the match exists.
+            let knows = admitted(&app, &headers, "/").await.is_ok();
+            if knows && shared.hub.has_hidden(&id).await {
+                return errors::hidden(&id);
+            }
+            errors::missing("match", &id, "/matches", None)
+        }
+        Err(failure) => *failure,
+    }
+}
+
+/// Renders the page of a match.
+async fn page_document(
+    shared: &Arc<ServerState>,
+    peer: &Peer,
+    id: &str,
+    seat: Option<usize>,
+    at: Option<usize>,
+    account: &'static str,
+) -> Result<Document, Shut> {
+    let owner = peer.job_owner();
+    let missing = || Box::new(errors::missing("match", id, "/matches", None));
+    let look = shared.hub.look(id, seat, &owner).await.ok_or_else(missing)?;
+    let last = last_step(&look.events);
+    let at = at.unwrap_or(last).min(last);
+    let picture = shared.hub.picture(id, seat, at, &owner).await.map(|picture| picture.svg);
+    let (server, id) = (shared.clone(), id.to_owned());
+    let render = move || {
+        let context = context(&server, &id, &look, seat, [at, last], picture);
+        templates::render(TEMPLATE, account, context).map(|html| Document::new(html, Some(Compression::fast())))
     };
+    compute(shared, peer, render).await?.map_err(|error| not_rendered(TEMPLATE, &error))
+}
+
+const TEMPLATE: &str = "match.html";
+
+/// Returns the variables of a match page that displays step `at` of `last` steps.
+fn context(
+    shared: &ServerState,
+    id: &str,
+    look: &MatchReplay,
+    seat: Option<usize>,
+    [at, last]: [usize; 2],
+    picture: Option<String>,
+) -> Value {
     let header = &look.header;
     let notes = look.record.as_deref().map(|record| thoughts(record, &look.events)).unwrap_or_default();
     let game = shared.catalogue.load(&header.game, &header.params).ok();
@@ -126,9 +185,6 @@ pub(super) async fn page(
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
     let called = result_text::called(&names, &roles);
     let steps = steps(&look.events, notes, &called);
-    let last = steps.1;
-    let at = at.unwrap_or(last).min(last);
-    let picture = shared.hub.picture(&id, seat, at).await.map(|picture| picture.svg);
     let seats: Vec<Value> = header
         .seats
         .iter()
@@ -141,16 +197,15 @@ pub(super) async fn page(
     let released = look.record.is_some();
     let notation = game.as_ref().filter(|_| released).and_then(|game| game.info().notation);
     let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
-    let curve = if released { values(&steps.0, &called, game.as_deref()) } else { None };
+    let curve = if released { values(&steps, &called, game.as_deref()) } else { None };
     let verdict = look.footer.as_ref().map(|footer| result_text::verdict(footer, &called));
-    let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
-    show("match.html", context)
+    json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) })
 }
 
 /// Returns a whole match as a file in the notation of its game.
-pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+pub(super) async fn notation(State((shared, peer)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Some((notation, written)) = shared.hub.written(&id).await else {
+    let Some((notation, written)) = shared.hub.written(&id, &peer.job_owner()).await else {
         let why = "expected a released match of a game with a notation";
         return failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownMatch, why));
     };
@@ -164,15 +219,20 @@ pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>,
 }
 
 /// Returns a picture of the match position after a step.
-pub(super) async fn picture(
-    State((shared, _)): App,
-    path: Result<Path<String>, PathRejection>,
-    step: Query<Step>,
-) -> Answer {
+pub(super) async fn picture(State(app): App, path: Result<Path<String>, PathRejection>, step: Query<Step>) -> Answer {
+    let (shared, peer) = &app;
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let (seat, at) = step.numbers();
-    let picture = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;
-    picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
+    let make = async {
+        let drawn = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX), &peer.job_owner()).await;
+        let picture = drawn.ok_or_else(|| Box::new(errors::no_page()))?;
+        compute(shared, peer, || Document::new(picture.svg, Some(Compression::fast()))).await
+    };
+    match cached(&app, &id, PageKind::Picture { seat, at }, make).await {
+        Ok(Some(picture)) => svg(picture, "private, no-cache"),
+        Ok(None) => errors::no_page(),
+        Err(failure) => *failure,
+    }
 }
 
 /// Returns the moves of a released record in the order of their events. Empty if `events` lacks the event of a move.
@@ -214,9 +274,14 @@ fn says_more(points: &Value) -> bool {
     points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
 }
 
-/// Returns the events for display, and the number of the last step. Moves and chance outcomes have step numbers, from
-/// 1.
-fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> (Vec<Value>, usize) {
+/// Returns the number of the last step.
+fn last_step(events: &[MatchFrame]) -> usize {
+    let is_step = |frame: &&MatchFrame| matches!(frame, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { .. } | EventKind::Chance { .. }));
+    events.iter().filter(is_step).count()
+}
+
+/// Returns the events for display. Moves and chance outcomes have step numbers, from 1.
+fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> Vec<Value> {
     let mut at = 0;
     let mut lines = Vec::with_capacity(events.len());
     for frame in events {
@@ -243,5 +308,5 @@ fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[Strin
         };
         lines.push(line);
     }
-    (lines, at)
+    lines
 }

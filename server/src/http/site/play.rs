@@ -8,14 +8,14 @@ use axum::http::header::HeaderMap;
 use ludex_protocol::spec::{Params, Spec};
 use serde_json::{Value, json};
 
-use super::{Answer, App, admitted, errors, show, text};
+use super::{Answer, App, admitted, compute, errors, games, show, text};
 use crate::catalogue::Catalogue;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let game = match app.0.catalogue.load(&id, &Params::new()) {
+    let game = match games::game_of(&id, &app.1, &app.0).await {
         Ok(game) => game,
-        Err(refusal) => return errors::missing("game", &id, "/games", refusal.nearest.as_deref()),
+        Err(refusal) => return errors::game(&id, &refusal),
     };
     let grant = match admitted(&app, &headers, &format!("/play/{}", text::path(&id))).await {
         Ok(grant) => grant,
@@ -29,7 +29,11 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .into_iter()
         .map(|level| json!({ "level": level, "rating": rating(level).map(|r| r.round() as i64) }))
         .collect();
-    let variants = variants(&app.0.catalogue, spec);
+    let (catalogue, of) = (app.0.catalogue.clone(), spec.clone());
+    let variants = match compute(&app.0, &app.1, move || variants(&catalogue, &of)).await {
+        Ok(variants) => variants,
+        Err(failure) => return *failure,
+    };
     let named: Vec<&String> = app.0.config.opponents.named.keys().collect();
     let context = json!({ "id": spec.game, "asked": id, "variants": variants, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "prefix": grant.prefix(), "owner": grant.owner });
     show("play.html", context)

@@ -101,7 +101,7 @@ pub(super) async fn page(
     // As in the JSON API: knowing which matches belong together reveals more about a seed than the players may know.
     let released = !grant.may(Scopes::ADMIN);
     let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
-    let (matches, next) = matches::lines(&app.0, &filter, LISTED).await;
+    let (matches, next) = matches::lines(&app, &filter, LISTED).await;
     let state = state(&about);
     let title = app.0.catalogue.called(about["game"].as_str().unwrap_or_default());
     let format = about["format"].as_str().map(|format| format.replace('_', " "));

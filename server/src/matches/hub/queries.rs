@@ -1,13 +1,12 @@
 //! Read-only queries of matches: lists of matches, and single episodes.
 
-use ludex_play::machine::MatchMachine;
+use std::sync::Arc;
+
 use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches, SeatInfo};
 use ludex_protocol::record::Header;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::Hub;
-use super::restore::rows_of;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::{MatchFilter, MatchLine, StoreError, StoredMatch};
 
@@ -44,20 +43,28 @@ impl Hub {
         Ok(Matches { matches: lines.iter().map(entry).collect() })
     }
 
-    /// Returns a page of the stored matches, newest first: `{matches, next}`. `next` is the
+    /// Returns a page of the stored matches, newest first: `{matches, next}`, computed as a job of `owner`. `next` is the
     /// [`before`](MatchFilter::before) of the next page.
     ///
     /// # Errors
     ///
-    /// Those of the store.
-    pub(crate) async fn page_of_matches(&self, filter: &MatchFilter, limit: u32) -> Result<Value, StoreError> {
+    /// Those of the store, and a failed job.
+    pub(crate) async fn page_of_matches(
+        &self,
+        filter: &MatchFilter,
+        limit: u32,
+        owner: &Arc<str>,
+    ) -> anyhow::Result<Value> {
         let limit = limit.min(LIST_LIMIT);
         let lines = self.store.matches(filter, limit).await?;
-        let mut page = json!({ "matches": lines.iter().map(entry_of).collect::<Vec<_>>() });
-        if let Some(last) = lines.last().filter(|_| lines.len() == limit as usize) {
-            page["next"] = last.seq.into();
-        }
-        Ok(page)
+        let list = move || {
+            let mut page = json!({ "matches": lines.iter().map(entry_of).collect::<Vec<_>>() });
+            if let Some(last) = lines.last().filter(|_| lines.len() == limit as usize) {
+                page["next"] = last.seq.into();
+            }
+            page
+        };
+        Ok(self.compute.run(owner, list).await?)
     }
 
     fn running_matches(&self, which: &ListMatches) -> Matches {
@@ -75,26 +82,26 @@ impl Hub {
         self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
     }
 
-    /// Returns the public data of an episode: the record if it is released, else the match header and the public
-    /// events.
-    pub async fn episode(&self, id: &str) -> Option<Value> {
-        let handle = self.handle(id);
+    /// Returns the public data of an episode as JSON, computed as a job of `owner`: the record if it is released, else the
+    /// match header and the public events.
+    pub async fn episode(self: &Arc<Self>, id: &str, owner: &Arc<str>) -> Option<Vec<u8>> {
         let kept = self.stored_match(id).await?;
-        if kept.released
-            && let Some(end) = &kept.end
-        {
+        let told = match kept.end {
+            Some(_) if kept.released => None,
+            _ => self.ask(id, MatchCommand::Public).await,
+        };
+        let hub = self.clone();
+        let write = move || serde_json::to_vec(&hub.episode_of(&kept, told)?).ok();
+        self.compute.run(owner, write).await.ok()?
+    }
+
+    /// Returns the public data of a stored match. `told` holds the public events if the match has a task. If the task does
+    /// not exist, or has just ended, the events come from the store.
+    fn episode_of(&self, kept: &StoredMatch, told: Option<Vec<MatchFrame>>) -> Option<Value> {
+        if let Some(end) = kept.end.as_ref().filter(|_| kept.released) {
             return serde_json::from_str(&end.record).ok();
         }
-        let told = match handle {
-            Some(handle) => {
-                let (tx, rx) = oneshot::channel();
-                handle.send(MatchCommand::Public(tx));
-                rx.await.ok()
-            }
-            None => None,
-        };
-        // If the task does not exist, or has just ended, the frames come from the store.
-        let frames = told.or_else(|| self.retold(&kept))?;
+        let frames = told.or_else(|| Some(self.replayed(kept)?.public_events()))?;
         let mut page: serde_json::Map<String, Value> = serde_json::from_str(&kept.row.header).ok()?;
         page.insert("events".into(), json!(frames));
         if let Some(end) = &kept.end
@@ -103,13 +110,6 @@ impl Hub {
             page.extend(footer.into_iter().filter(|(key, _)| !HIDDEN.contains(&key.as_str())));
         }
         Some(Value::Object(page))
-    }
-
-    /// Returns the public events of a stored match that has no task.
-    fn retold(&self, kept: &StoredMatch) -> Option<Vec<MatchFrame>> {
-        let (setup, _) = self.setup_of(kept, 0).ok()?;
-        let (machine, _) = MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?;
-        Some(machine.public_events())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Data of a match page: the events, and the position after each step, from one viewer's perspective.
 
+use std::sync::Arc;
+
 use ludex_env::Seat;
 use ludex_env::notation::Notation;
 use ludex_env::recording::in_notation;
@@ -11,8 +13,8 @@ use tokio::sync::oneshot;
 
 use super::Hub;
 use super::restore::rows_of;
-use crate::sessions::match_handle::MatchCommand;
-use crate::store::StoredMatch;
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::store::{MatchState, StoredMatch};
 
 /// Match from the public's view or, after its release, from the view of a seat.
 pub(crate) struct MatchReplay {
@@ -28,17 +30,37 @@ pub(crate) struct MatchReplay {
 }
 
 impl Hub {
-    /// Returns a match from the view of `seat`, or of the public if `seat` is `None`. Returns `None` if the match does
-    /// not exist or the seat's view is not released yet.
-    pub(crate) async fn look(&self, id: &str, seat: Option<Seat>) -> Option<MatchReplay> {
+    /// Returns the state of a match. `None` if the match does not exist or is hidden until its season ends.
+    pub(crate) async fn match_state(&self, id: &str) -> Option<MatchState> {
+        if self.hides(id) {
+            return None;
+        }
+        if let Some(handle) = self.handle(id).filter(MatchHandle::live) {
+            return Some(MatchState { rows: handle.rows(), ..MatchState::default() });
+        }
+        self.store.match_state(id).await.unwrap_or_else(|error| {
+            tracing::error!(id, %error, "reading the state of a match failed");
+            None
+        })
+    }
+
+    /// Returns a match from the view of `seat`, or of the public if `seat` is `None`, computed as a job of `owner`. Returns
+    /// `None` if the match does not exist or the seat's view is not released yet.
+    pub(crate) async fn look(self: &Arc<Self>, id: &str, seat: Option<Seat>, owner: &Arc<str>) -> Option<MatchReplay> {
         let kept = self.stored_match(id).await?;
-        let header: Header = serde_json::from_str(&kept.row.header).ok()?;
-        let to = watcher(&kept, &header, seat)?;
         let told = match kept.end {
             None => self.ask(id, MatchCommand::Public).await,
             Some(_) => None,
         };
-        let retold = || self.replayed(&kept).map(|machine| machine.replay_frames(to, &[])).unwrap_or_default();
+        let hub = self.clone();
+        self.compute.run(owner, move || hub.replay_of(&kept, seat, told)).await.ok()?
+    }
+
+    /// Returns a stored match from a viewer's perspective. `told` holds the public events if the match is running.
+    fn replay_of(&self, kept: &StoredMatch, seat: Option<Seat>, told: Option<Vec<MatchFrame>>) -> Option<MatchReplay> {
+        let header: Header = serde_json::from_str(&kept.row.header).ok()?;
+        let to = watcher(kept, &header, seat)?;
+        let retold = || self.replayed(kept).map(|machine| machine.replay_frames(to, &[])).unwrap_or_default();
         let mut events = told.unwrap_or_else(retold);
         events.retain(|frame| matches!(frame, MatchFrame::Event(_)));
         let end = kept.end.as_ref();
@@ -51,33 +73,52 @@ impl Hub {
         })
     }
 
-    /// Returns a picture of the position after `at` moves and chance outcomes that the viewer observed. If there are
-    /// fewer, returns the last position.
-    pub(crate) async fn picture(&self, id: &str, seat: Option<Seat>, at: usize) -> Option<PictureView> {
+    /// Returns a picture of the position after `at` moves and chance outcomes that the viewer observed, computed as a job of
+    /// `owner`. If there are fewer, returns the last position.
+    pub(crate) async fn picture(
+        self: &Arc<Self>,
+        id: &str,
+        seat: Option<Seat>,
+        at: usize,
+        owner: &Arc<str>,
+    ) -> Option<PictureView> {
         let kept = self.stored_match(id).await?;
-        let header: Header = serde_json::from_str(&kept.row.header).ok()?;
-        let to = watcher(&kept, &header, seat)?;
         if kept.end.is_none()
+            && seat.is_none()
             && let Some(picture) = self.ask(id, |answer| MatchCommand::Picture(at, answer)).await
         {
             return picture;
         }
-        self.replayed(&kept)?.picture_after(to, at)
+        let hub = self.clone();
+        let draw = move || {
+            let header: Header = serde_json::from_str(&kept.row.header).ok()?;
+            let to = watcher(&kept, &header, seat)?;
+            hub.replayed(&kept)?.picture_after(to, at)
+        };
+        self.compute.run(owner, draw).await.ok()?
     }
 
-    /// Returns a match in its game's notation. `None` if the match does not exist, is not released, or its game has no
-    /// notation.
-    pub(crate) async fn written(&self, id: &str) -> Option<(Notation, String)> {
-        let kept = self.stored_match(id).await.filter(|kept| kept.released)?;
-        let record: Record = serde_json::from_str(&kept.end?.record).ok()?;
-        let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
-        let notation = game.info().notation?;
-        let made = self.compute.wait(move || in_notation(&*game, &record)).await.ok()?;
-        made.map_err(|why| tracing::warn!(id, why, "notation export failed")).ok().map(|text| (notation, text))
+    /// Returns a match in its game's notation, computed as a job of `owner`. `None` if the match does not exist, is not
+    /// released, or its game has no notation.
+    pub(crate) async fn written(self: &Arc<Self>, id: &str, owner: &Arc<str>) -> Option<(Notation, String)> {
+        let end = self.stored_match(id).await.filter(|kept| kept.released)?.end?;
+        let (hub, id) = (self.clone(), id.to_owned());
+        let write = move || {
+            let record: Record = serde_json::from_str(&end.record).ok()?;
+            let game = hub.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
+            let notation = game.info().notation?;
+            let made = in_notation(&*game, &record);
+            made.map_err(|why| tracing::warn!(id, why, "notation export failed")).ok().map(|text| (notation, text))
+        };
+        self.compute.run(owner, write).await.ok()?
     }
 
     /// Sends a request to the task of a match and awaits its reply; `None` without a task.
-    async fn ask<T>(&self, id: &str, question: impl FnOnce(oneshot::Sender<T>) -> MatchCommand) -> Option<T> {
+    pub(super) async fn ask<T>(
+        &self,
+        id: &str,
+        question: impl FnOnce(oneshot::Sender<T>) -> MatchCommand,
+    ) -> Option<T> {
         let (tx, rx) = oneshot::channel();
         self.handle(id)?.send(question(tx));
         rx.await.ok()
@@ -105,7 +146,7 @@ impl Hub {
     }
 
     /// Rebuilds the machine of a stored match. `None` if the rules of its game have changed.
-    fn replayed(&self, kept: &StoredMatch) -> Option<MatchMachine> {
+    pub(super) fn replayed(&self, kept: &StoredMatch) -> Option<MatchMachine> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
         Some(MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?.0)
     }

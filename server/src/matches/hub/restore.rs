@@ -126,7 +126,7 @@ impl Hub {
         let about = ClientInfo { agent: row.agent, ..serde_json::from_str(&row.body)? };
         let session = self.sessions.restore(row.id, about, Some(row.key_hash), row.old_key);
         let number = self.sessions.wait_of(&session);
-        self.wait_for(session, number);
+        self.wait_for(session, number, self.grace());
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Hub {
         let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
         let session = self.sessions.restore(id.to_owned(), about, None, None);
         let number = self.sessions.wait_of(&session);
-        self.wait_for(session.clone(), number);
+        self.wait_for(session.clone(), number, self.grace());
         session
     }
 

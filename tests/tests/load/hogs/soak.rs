@@ -141,7 +141,7 @@ fn seconds() -> f64 {
 #[tokio::test]
 async fn misbehaving_clients_cost_others_no_match() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let limits = ["--limit", "address_hellos=64"];
+    let limits = ["--limit", "address_hellos=64", "--limit", "pages_per_s=0"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());
     let server = Process::start(&program, &folder.path().join("data"), &folder.path().join("log"), None, &limits);
     let now = Arc::new(Now(AtomicUsize::new(0)));

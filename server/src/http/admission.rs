@@ -1,0 +1,89 @@
+//! Admission of page requests: the rate of an address, and connections on reserved places.
+
+use std::num::NonZeroU32;
+
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Request, StatusCode};
+use ludex_protocol::{ErrorCode, Refusal};
+
+use super::{Answer, failed, token};
+use crate::auth;
+use crate::peer::Peer;
+use crate::server_state::ServerState;
+
+/// Number of requests that a request for a game with parameters counts as: the server may have to build the game.
+const GAME_COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+
+/// Checks that the client may request a page now.
+///
+/// # Errors
+///
+/// The response that rejects the request.
+pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerState) -> Result<(), Box<Answer>> {
+    if peer.entry.is_reserved() {
+        let token = token::of(request.headers());
+        let known = auth::admit(&shared.store, token.as_deref(), false, shared.epoch_ms()).await.is_ok();
+        if !known {
+            return Err(Box::new(full(shared)));
+        }
+        peer.entry.welcome(true);
+    }
+    let address = request.uri().path_and_query().map_or("", |address| address.as_str());
+    match wait_ms(address, peer, shared) {
+        None => Ok(()),
+        Some(ms) => Err(Box::new(too_many(ms, shared))),
+    }
+}
+
+/// Takes a request from the budget of its address; returns the time in milliseconds to wait if the budget is empty.
+fn wait_ms(address: &str, peer: &Peer, shared: &ServerState) -> Option<u32> {
+    if shared.limits.pages_per_s == 0 {
+        return None;
+    }
+    let bucket = shared.page_rates.bucket(peer.ip);
+    if has_parameters(address) { bucket.take_many(GAME_COST) } else { bucket.take() }
+}
+
+/// Returns true if an address contains a game string with parameters.
+fn has_parameters(address: &str) -> bool {
+    address.contains('(') || address.contains("%28")
+}
+
+fn too_many(ms: u32, shared: &ServerState) -> Answer {
+    shared.metrics.count_refusal("request", "rate");
+    let why = format!("expected at most {} requests per second; try again later", shared.limits.pages_per_s);
+    let error = Refusal::new(ErrorCode::RateLimited, why).after_ms(ms);
+    let mut answer = failed(StatusCode::TOO_MANY_REQUESTS, error);
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+    answer
+}
+
+/// Returns the response on a reserved place without a token, after which the connection is closed.
+fn full(shared: &ServerState) -> Answer {
+    shared.metrics.count_refusal("request", "connections");
+    let why = "limit of connections without a token reached; try again later";
+    let mut answer = failed(StatusCode::SERVICE_UNAVAILABLE, Refusal::new(ErrorCode::Limit, why));
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    close_after(&mut answer);
+    answer
+}
+
+/// Lets the connection close after a response.
+pub(super) fn close_after(answer: &mut Answer) {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_found_in_any_address() {
+        for address in
+            ["/games/nim(pile_sizes=1;2)/picture.svg", "/play/chess%28max_plies=4%29", "/ratings?game=a(b=1)"]
+        {
+            assert!(has_parameters(address), "{address}");
+        }
+        assert!(!has_parameters("/games/chess?rules=1"));
+    }
+}

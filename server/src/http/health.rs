@@ -1,0 +1,103 @@
+//! Probes of the server's health, for load balancers and supervisors. They are cheap and have no rate limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Json};
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::peer::Peer;
+use crate::server_state::ServerState;
+
+type App = State<(Arc<ServerState>, Peer)>;
+
+/// Time without a heartbeat after which a worker counts as stuck.
+const STUCK: Duration = Duration::from_secs(10);
+
+/// Maximum time for the store to answer.
+const STORE: Duration = Duration::from_secs(2);
+
+/// Returns true if a path is that of a probe.
+pub(super) fn is_probe(path: &str) -> bool {
+    matches!(path, "/health" | "/healthz" | "/readyz")
+}
+
+/// Returns the state of the server; 503 while it accepts no new work.
+pub(super) async fn health(State((shared, _)): App) -> Answer {
+    let (live, parked) = shared.hub.sessions.count();
+    let (code, status) = match shared.is_draining() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        false => (StatusCode::OK, "ok"),
+    };
+    let body = json!({
+        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
+        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
+    });
+    (code, Json(body)).into_response()
+}
+
+/// Returns 200 if all threads that serve connections make progress.
+pub(super) async fn alive(State((shared, _)): App) -> Answer {
+    let silence = shared.workers.longest_silence();
+    let stuck = format!("a worker has made no progress for {} s", silence.as_secs());
+    probe((silence >= STUCK).then_some(stuck))
+}
+
+/// Returns 200 if the server accepts new work.
+pub(super) async fn ready(State((shared, _)): App) -> Answer {
+    if shared.is_draining() {
+        return probe(Some("the server is draining".to_owned()));
+    }
+    let why = match tokio::time::timeout(STORE, shared.store.last_release()).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "reading the store failed");
+            Some("the store cannot be read; see the server log".to_owned())
+        }
+        Err(_) => Some(format!("the store has not answered within {} s", STORE.as_secs())),
+    };
+    probe(why)
+}
+
+fn probe(why: Option<String>) -> Answer {
+    match why {
+        None => Json(json!({ "status": "ok" })).into_response(),
+        Some(reason) => {
+            let body: Value = json!({ "status": "unavailable", "reason": reason });
+            (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::connection_limits::ConnectionLimits;
+    use crate::metrics::Metrics;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn probes_tell_why_a_server_accepts_no_work() {
+        let data = tempfile::tempdir().unwrap();
+        let store = Store::open(data.path()).await.unwrap();
+        let state = ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap();
+        let (shared, ip) = (Arc::new(state), [127, 0, 0, 1].into());
+        let entry = ConnectionLimits::new(&shared.limits).enter(ip).unwrap();
+        let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
+        let app = || State((shared.clone(), peer.clone()));
+        for answer in [health(app()).await, alive(app()).await, ready(app()).await] {
+            assert_eq!(answer.status(), StatusCode::OK);
+        }
+        shared.drain();
+        for answer in [health(app()).await, ready(app()).await] {
+            assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        }
+        assert_eq!(alive(app()).await.status(), StatusCode::OK, "a draining process is alive");
+        drop(shared);
+        store.close().await.unwrap();
+    }
+}
