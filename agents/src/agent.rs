@@ -62,10 +62,8 @@ impl MoveReply {
 /// There are two exceptions, both visible to the host. [`Agent::reproducible`] returns false for agents that depend on
 /// the clock or on a person. A reply that a deadline cut short has the note `cut: true`.
 pub trait Agent: Send + Sync {
-    /// Chooses a move for this request. Returns by the deadline of [`MoveRequest::budget`], if there is one, with a
-    /// reply or an error; only a person may exceed it. A search checks
-    /// [`Budget::is_spent`](ludex_env::Budget::is_spent) every few milliseconds, so that the host can run other work in
-    /// between or stop the search.
+    /// Chooses a move. Returns by the deadline of [`MoveRequest::budget`] with a reply or an error; only a person may
+    /// exceed it. A search checks [`Budget::is_spent`](ludex_env::Budget::is_spent) every few milliseconds.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the agent cannot reply: the agent is at fault.
