@@ -227,6 +227,11 @@ fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
             ludex_protocol::is_agent_name(name),
             "--agent: expected a name of 1 to 40 characters of A-Za-z0-9._-, got {name:?}"
         );
+        // Records name the operator's agents in place of their specs.
+        anyhow::ensure!(
+            ludex_agents::Roster::builtin().get(name).is_none(),
+            "--agent: expected a name that no built-in agent has, got {name:?}"
+        );
         ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
         Ok((name.to_owned(), spec.to_owned()))
     };
