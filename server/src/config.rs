@@ -32,6 +32,8 @@ pub struct Config {
     /// Additional host names for a server that listens on loopback, besides `localhost`,
     /// `127.0.0.1` and `[::1]`: `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
+    /// True if visitors without a token may see matches on a server that requires tokens.
+    pub public: bool,
     /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
@@ -95,6 +97,7 @@ impl Config {
             tls: None,
             origins: Vec::new(),
             hosts: Vec::new(),
+            public: false,
             pairs: PairMode::default(),
             humans: Humans::default(),
             suites: Suites::builtin(),

@@ -1,5 +1,6 @@
 //! HTTP on the server's single port: WebSocket upgrades, a read-only JSON API, and web pages.
 
+mod access;
 mod guard;
 mod json_api;
 mod site;

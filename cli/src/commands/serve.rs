@@ -62,6 +62,9 @@ pub(super) struct Args {
     /// [default: localhost]
     #[arg(long = "allowed-host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Show matches and records to visitors without a token, except matches of unfinished runs
+    #[arg(long)]
+    public: bool,
     /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -174,6 +177,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.opponents = Opponents { named: parse_agents(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
+    config.public = args.public;
     config.pairs = match args.paired {
         PairedMatches::Off => PairMode::Off,
         PairedMatches::Rated => PairMode::Rated,

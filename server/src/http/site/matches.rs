@@ -15,10 +15,10 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::failed;
+use super::super::{access, failed, json_api};
 use super::curve::{Series, curve};
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, result_text, show, text};
+use super::{Answer, App, admitted, errors, result_text, show, shut, text};
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
@@ -108,6 +108,12 @@ pub(super) async fn page(
 ) -> Answer {
     let shared = &app.0;
     let id = path.map(|Path(id)| id).unwrap_or_default();
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return match refusal.code {
+            ErrorCode::Forbidden => errors::of_open_run(&id),
+            _ => *shut(&headers, &format!("/matches/{}", text::path(&id)), &refusal.message),
+        };
+    }
     let (seat, at) = step.numbers();
     let Some(look) = shared.hub.look(&id, seat).await else {
         // Visitors who may see the list of matches know from it that the match exists.
@@ -148,9 +154,16 @@ pub(super) async fn page(
 }
 
 /// Returns a whole match as a file in the notation of its game.
-pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+pub(super) async fn notation(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Some((notation, written)) = shared.hub.written(&id).await else {
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return json_api::denied(*refusal);
+    }
+    let Some((notation, written)) = app.0.hub.written(&id).await else {
         let why = "expected a released match of a game with a notation";
         return failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownMatch, why));
     };
@@ -165,13 +178,17 @@ pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>,
 
 /// Returns a picture of the match position after a step.
 pub(super) async fn picture(
-    State((shared, _)): App,
+    State(app): App,
+    headers: HeaderMap,
     path: Result<Path<String>, PathRejection>,
     step: Query<Step>,
 ) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return json_api::denied(*refusal);
+    }
     let (seat, at) = step.numbers();
-    let picture = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;
+    let picture = app.0.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;
     picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
 }
 
