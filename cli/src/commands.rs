@@ -111,7 +111,8 @@ fn report_error(e: &anyhow::Error) -> bool {
     if io_errors.any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return false;
     }
-    eprintln!("ludex: {e:#}");
+    // Errors quote texts of servers and files.
+    eprintln!("ludex: {}", print::plain(&format!("{e:#}")));
     true
 }
 
