@@ -265,6 +265,8 @@ fn lines(game: &GameRef, depth: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use ludex_protocol::record::AgentKind;
+
     use super::*;
 
     #[test]
@@ -296,6 +298,30 @@ mod tests {
         assert!(!pace.is_quick());
         (0..30).for_each(|_| pace.measure(quick));
         assert!(pace.is_quick());
+    }
+
+    #[test]
+    fn record_shows_kind_and_model_but_no_private_spec() {
+        let game = ludex_games::load("tic_tac_toe").unwrap();
+        let named = [
+            ("oracle", "llm model=m-7 base_url=http://127.0.0.1:1/v1"),
+            ("engine", "uci cmd=/opt/engine"),
+            ("house", "mcts sims=50"),
+        ];
+        let named = named.map(|(name, spec)| (name.to_owned(), spec.to_owned())).into();
+        let opponents = Opponents { named, ..Opponents::default() };
+        let seat = |text: &str| match opponents.seat(text, &game, false) {
+            Ok(opponent) => Ok(opponent.record_seat()),
+            Err(refusal) => Err(*refusal),
+        };
+        let oracle = seat("oracle").unwrap();
+        assert_eq!((oracle.kind, oracle.version.as_deref()), (AgentKind::Llm, Some("m-7")));
+        assert_eq!((oracle.name.as_str(), oracle.spec.as_deref()), ("oracle", Some("oracle")));
+        assert_eq!(opponents.record_seat(" oracle "), oracle, "in the gym, as in matches");
+        assert_eq!(seat("house").unwrap().spec.as_deref(), Some("mcts sims=50"));
+        assert_eq!(seat("anchor level=0").unwrap().spec.as_deref(), Some("anchor level=0"));
+        let refusal = format!("{:?}", seat("engine").unwrap_err());
+        assert!(refusal.contains("engine cannot play") && !refusal.contains("/opt"), "{refusal}");
     }
 
     #[test]

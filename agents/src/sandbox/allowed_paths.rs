@@ -23,7 +23,25 @@ pub(super) const SYSTEM: &[&str] = &[
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
     "/etc/ssl/openssl.cnf",
-    "/proc/self",
+    // No `net` and `task`: they list the connections of the machine.
+    "/proc/self/auxv",
+    "/proc/self/cgroup",
+    "/proc/self/cmdline",
+    "/proc/self/comm",
+    "/proc/self/environ",
+    "/proc/self/exe",
+    "/proc/self/fd",
+    "/proc/self/fdinfo",
+    "/proc/self/io",
+    "/proc/self/limits",
+    "/proc/self/maps",
+    "/proc/self/mountinfo",
+    "/proc/self/mounts",
+    "/proc/self/smaps",
+    "/proc/self/smaps_rollup",
+    "/proc/self/stat",
+    "/proc/self/statm",
+    "/proc/self/status",
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -59,6 +77,18 @@ pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String>
         }
     }
     Ok((full, read))
+}
+
+/// Returns the absolute path of the directory that a spec opens to its program (`folder=`).
+pub(super) fn opened(folder: &Path) -> Result<PathBuf, String> {
+    if !folder.is_dir() {
+        return Err(format!("folder: expected a folder, got {}", folder.display()));
+    }
+    if holds_much(folder) {
+        let what = "expected a folder that holds neither the home directory nor the temporary files";
+        return Err(format!("folder: {what}, got {}", folder.display()));
+    }
+    std::path::absolute(folder).map_err(|e| e.to_string())
 }
 
 /// Finds a program: a name with a slash is a path; any other name is looked up on `PATH`.
@@ -107,15 +137,12 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// Returns the program's directory if it contains no other program, and the library directories of its installation.
-/// Considers both the path of the program and the target of its symbolic link.
+/// Returns the program, and the library directories of its installation. Considers both the path of the program and the
+/// target of its symbolic link.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
         let Some(folder) = file.parent() else { continue };
-        if alone(&file, folder) {
-            read.push(folder.to_owned());
-        }
         if let Some(installation) = folder.parent().filter(|_| folder.ends_with("bin")) {
             let parts = ["lib", "lib64", "conf", "pyvenv.cfg"].map(|part| installation.join(part));
             read.extend(parts.into_iter().filter(|part| part.exists()));
@@ -140,7 +167,7 @@ pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
 
 /// File extensions of bot sources, each of which the module `programs` can run or compile.
 pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// Maximum number of entries in a directory that may count as a program's own.
+/// Maximum number of entries in a directory that a compiler may read.
 const ENTRIES: usize = 1000;
 
 /// Returns true if a directory and its subdirectories contain no other program. Libraries do not count as programs, nor
@@ -203,11 +230,21 @@ mod tests {
     fn home_directory_is_never_readable() {
         let home = env::home_dir().unwrap();
         assert!(holds_much(&home) && holds_much(Path::new("/")) && holds_much(&env::temp_dir()));
-        assert!(!own(&home.join("bot")).contains(&home));
+        assert!(opened(&home).unwrap_err().starts_with("folder: expected a folder that holds neither"));
     }
 
     #[test]
-    fn directory_without_other_programs_is_readable() {
+    fn own_directory_is_not_readable() {
+        let folder = tempfile::tempdir().unwrap();
+        let bot = folder.path().join("bot");
+        std::fs::write(&bot, "").unwrap();
+        assert_eq!(own(&bot), std::slice::from_ref(&bot));
+        assert_eq!(opened(folder.path()).unwrap(), folder.path());
+        assert_eq!(opened(&bot).unwrap_err(), format!("folder: expected a folder, got {}", bot.display()));
+    }
+
+    #[test]
+    fn directory_with_other_programs_is_not_alone() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, mode: u32| {
             let path = folder.path().join(name);
@@ -220,13 +257,13 @@ mod tests {
         for (name, mode) in [("bot.cpp", 0o644), ("weights.txt", 0o644), ("lib/libx.so.2", 0o755), ("x.so", 0o755)] {
             write(name, mode);
         }
-        assert!(own(&bot).contains(&folder.path().to_owned()));
+        assert!(alone(&bot, folder.path()));
         for (other, mode) in [("other.py", 0o644), ("other", 0o755), ("below/deep/other.jar", 0o644)] {
             let other = write(other, mode);
-            assert!(!own(&bot).contains(&folder.path().to_owned()), "{}", other.display());
+            assert!(!alone(&bot, folder.path()), "{}", other.display());
             std::fs::remove_file(other).unwrap();
         }
-        assert!(own(&bot).contains(&folder.path().to_owned()));
+        assert!(alone(&bot, folder.path()));
     }
 
     #[test]
