@@ -205,11 +205,4 @@ mod tests {
         assert_eq!(found[4].build(into.path()).unwrap(), program.display().to_string());
         assert_eq!(found[3].sources.len(), 2);
     }
-
-    #[test]
-    fn every_source_extension_has_a_language() {
-        for ending in crate::sandbox::SOURCES {
-            assert!(kind_of_file(Path::new(&format!("bot.{ending}"))).is_some(), "{ending}");
-        }
-    }
 }

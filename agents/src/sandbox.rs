@@ -37,8 +37,6 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-#[cfg(test)]
-pub(crate) use allowed_paths::SOURCES;
 pub(crate) use allowed_paths::find;
 pub(crate) use group::Group;
 use helper_config::{HelperConfig, UNSANDBOXED_HINT};
@@ -91,8 +89,8 @@ fn become_program(_: &str, _: &[String]) -> String {
 /// Role of a sandboxed program.
 pub(crate) enum SandboxRole<'a> {
     Player,
-    /// Compiler of untrusted source code. The compiler may read `source`, the files on its command line and their
-    /// siblings, write to `into`, and start other programs.
+    /// Compiler of untrusted source code. The compiler may read `source` and the files on its command line, write to
+    /// `into`, and start other programs.
     Compiler {
         source: Option<&'a Path>,
         into: &'a Path,

@@ -11,9 +11,9 @@ use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
 use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest};
 use ludex_env::draw::{Key, key};
 use ludex_env::{AgentKey, Budget, GameRef, ObservedMove, PriorAttempt, Seat};
-use ludex_protocol::{Move, plain_text};
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
+use ludex_protocol::{Move, plain_text};
 use parking_lot::Mutex;
 use serde_json::Value;
 

@@ -228,7 +228,8 @@ mod tests {
         metrics.commits.seconds.record(0.1);
         metrics.commits.jobs.record(1.0);
         let page = metrics.render();
-        let kinds: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+        let kinds: Vec<&str> =
+            page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
         for name in &kinds {
             assert!(page.contains(&format!("# HELP {name} ")), "{name}");
         }

@@ -105,6 +105,9 @@ mod tests {
     fn denied_file_names_the_argument_that_allows_it() {
         assert!(stderr_tail("open: Permission denied\n").ends_with(FOLDER_HINT));
         assert!(stderr_tail("PermissionError: [Errno 13] Permission denied: 'w.bin'").contains("folder=DIR"));
-        assert_eq!((stderr_tail("no move"), stderr_tail(" \n")), ("; last lines of stderr: no move".into(), String::new()));
+        assert_eq!(
+            (stderr_tail("no move"), stderr_tail(" \n")),
+            ("; last lines of stderr: no move".into(), String::new())
+        );
     }
 }

@@ -23,25 +23,6 @@ pub(super) const SYSTEM: &[&str] = &[
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
     "/etc/ssl/openssl.cnf",
-    // No `net` and `task`: they list the connections of the machine.
-    "/proc/self/auxv",
-    "/proc/self/cgroup",
-    "/proc/self/cmdline",
-    "/proc/self/comm",
-    "/proc/self/environ",
-    "/proc/self/exe",
-    "/proc/self/fd",
-    "/proc/self/fdinfo",
-    "/proc/self/io",
-    "/proc/self/limits",
-    "/proc/self/maps",
-    "/proc/self/mountinfo",
-    "/proc/self/mounts",
-    "/proc/self/smaps",
-    "/proc/self/smaps_rollup",
-    "/proc/self/stat",
-    "/proc/self/statm",
-    "/proc/self/status",
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -55,6 +36,11 @@ pub(super) const SYSTEM: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
 ];
+
+/// Files of `/proc/self` that every program may read. `net` and `task` list the connections of the machine.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) const PROC_SELF: &str =
+    "auxv cgroup cmdline comm environ exe fd fdinfo io limits maps mountinfo mounts smaps stat statm status";
 
 /// Returns the command line with absolute paths, and the paths beyond [`SYSTEM`] that the program must be able to read.
 pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String> {
@@ -152,50 +138,14 @@ fn own(program: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// Returns the additional paths that a compiler reads: its installation, the source, and the siblings of the files in
-/// `argv`.
+/// Returns the additional paths that a compiler reads: its installation and the source.
 pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     let mut read: Vec<PathBuf> = source.map(Path::to_owned).into_iter().collect();
     for program in argv.first().map(PathBuf::from).into_iter().flat_map(|path| [path.canonicalize().ok(), Some(path)]) {
         let installation = program.as_deref().and_then(Path::parent).and_then(Path::parent);
         read.extend(installation.filter(|folder| !holds_much(folder)).map(Path::to_owned));
     }
-    let files = argv.iter().skip(1).map(Path::new).filter(|path| path.is_file());
-    read.extend(files.filter_map(|file| file.parent().filter(|folder| alone(file, folder))).map(Path::to_owned));
     read
-}
-
-/// File extensions of bot sources, each of which the module `programs` can run or compile.
-pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// Maximum number of entries in a directory that a compiler may read.
-const ENTRIES: usize = 1000;
-
-/// Returns true if a directory and its subdirectories contain no other program. Libraries do not count as programs, nor
-/// do files with the program's name and a different extension.
-fn alone(program: &Path, folder: &Path) -> bool {
-    if holds_much(folder) {
-        return false;
-    }
-    let mut seen = 0;
-    let mut left = vec![folder.to_owned()];
-    while let Some(folder) = left.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { return false };
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let library = name.ends_with(".so") || name.contains(".so.");
-            let ending = path.extension().unwrap_or_default().to_string_lossy();
-            let plays = meta.is_file() && !library && (executable(&meta) || SOURCES.contains(&ending.as_ref()));
-            if seen > ENTRIES || plays && path.with_extension("") != program.with_extension("") {
-                return false;
-            }
-            if meta.is_dir() {
-                left.push(path);
-            }
-        }
-    }
-    true
 }
 
 /// Returns true if a directory is or contains the home directory or the directory for temporary files.
@@ -241,29 +191,6 @@ mod tests {
         assert_eq!(own(&bot), std::slice::from_ref(&bot));
         assert_eq!(opened(folder.path()).unwrap(), folder.path());
         assert_eq!(opened(&bot).unwrap_err(), format!("folder: expected a folder, got {}", bot.display()));
-    }
-
-    #[test]
-    fn directory_with_other_programs_is_not_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, mode: u32| {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, "").unwrap();
-            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-            path
-        };
-        let bot = write("bot", 0o755);
-        for (name, mode) in [("bot.cpp", 0o644), ("weights.txt", 0o644), ("lib/libx.so.2", 0o755), ("x.so", 0o755)] {
-            write(name, mode);
-        }
-        assert!(alone(&bot, folder.path()));
-        for (other, mode) in [("other.py", 0o644), ("other", 0o755), ("below/deep/other.jar", 0o644)] {
-            let other = write(other, mode);
-            assert!(!alone(&bot, folder.path()), "{}", other.display());
-            std::fs::remove_file(other).unwrap();
-        }
-        assert!(alone(&bot, folder.path()));
     }
 
     #[test]

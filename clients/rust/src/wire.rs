@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -17,7 +19,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
 use crate::error::Error;
-use crate::metered::{Metered, ReadAllowance};
+use crate::metered::Metered;
 use crate::options::Options;
 use crate::tls;
 
@@ -38,10 +40,7 @@ const LARGEST_WELCOME: usize = 4 << 20;
 /// Returns the maximum size of a message from a server with these limits. An array of bytes has up to four characters
 /// for each byte in JSON, and other fields beside it.
 fn largest(limits: &Limits, encoding: Encoding) -> usize {
-    let factor = match encoding {
-        Encoding::MsgPack => 2,
-        Encoding::Json => 4,
-    };
+    let factor = if encoding == Encoding::Json { 4 } else { 2 };
     let bytes = limits.batch_bytes.saturating_mul(factor).saturating_add(limits.message_bytes);
     usize::try_from(bytes).unwrap_or(usize::MAX).min(LARGEST)
 }
@@ -73,7 +72,8 @@ pub(crate) enum Incoming {
 /// A connection. While it waits for a frame, queued frames are written, so that neither side can block the other.
 pub(crate) struct ClientSocket {
     ws: WebSocketStream<MaybeTlsStream<Metered<TcpStream>>>,
-    allowance: ReadAllowance,
+    /// Number of bytes that may still be read before the next message ends.
+    left: Arc<AtomicUsize>,
     /// Maximum size of a message in bytes.
     largest: usize,
     encoding: Encoding,
@@ -113,7 +113,7 @@ impl ClientSocket {
             wire.send(frame.map_err(|e| ConnectError::fatal(e.into()))?);
             let welcome = wire.welcome(url).await?;
             wire.largest = largest(&welcome.limits, options.encoding);
-            wire.allowance.set(wire.largest);
+            wire.left.store(wire.largest, Ordering::Relaxed);
             Ok((wire, welcome))
         };
         let timely = tokio::time::timeout(options.timeout, attempt).await;
@@ -138,10 +138,9 @@ impl ClientSocket {
             _ => None,
         };
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
-        let allowance = ReadAllowance::new(LARGEST_WELCOME);
+        let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
         let connected = async {
-            let io = tcp(request.uri()).await?;
-            let io = Metered { io, allowance: allowance.clone() };
+            let io = Metered { io: tcp(request.uri()).await?, left: left.clone() };
             client_async_tls_with_config(request, io, Some(config), connector).await
         };
         let connected = connected.await;
@@ -159,7 +158,7 @@ impl ClientSocket {
             return Err(ConnectError::fatal(Error::Connect { url: url.to_owned(), why }));
         }
         let (largest, out) = (LARGEST_WELCOME, VecDeque::new());
-        Ok(ClientSocket { ws, allowance, largest, encoding, out, dirty: false })
+        Ok(ClientSocket { ws, left, largest, encoding, out, dirty: false })
     }
 
     /// Reads frames until the reply to `hello` arrives.
@@ -240,7 +239,7 @@ impl ClientSocket {
 
     fn take(&self, read: Option<Result<Message, tungstenite::Error>>) -> Incoming {
         if let Some(Ok(Message::Text(_) | Message::Binary(_))) = &read {
-            self.allowance.set(self.largest);
+            self.left.store(self.largest, Ordering::Relaxed);
         }
         match read {
             Some(Ok(Message::Text(text))) => self.decode(Encoding::Json, text.as_bytes()),

@@ -73,8 +73,7 @@ impl Recorder {
             Some(text) if !is_client(seat) => opponents.record_seat(text),
             _ => self.client.clone(),
         });
-        let peeks =
-            |text: &String| opponents.agents.parse(opponents.private_spec(text)).is_ok_and(|spec| spec.peeks());
+        let peeks = |text: &String| opponents.agents.parse(opponents.private_spec(text)).is_ok_and(|spec| spec.peeks());
         let flags = [("peek", seats.iter().any(peeks)), ("client_chance", config.chance == ChanceBy::Client)];
         let id = format!("g_{}", hex::encode(auth::random_bytes::<12>().map_err(|e| e.to_string())?));
         let header = Header {

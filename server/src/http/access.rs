@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use axum::http::header::HeaderMap;
 use ludex_protocol::{ErrorCode, Refusal};
 
-use super::token;
+use super::{Answer, failed, token};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
@@ -48,4 +49,10 @@ pub(super) async fn to_match(
     }
     let message = "expected a token of an owner in the run; the match is open to others when its run ends";
     Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)))
+}
+
+/// Returns the response for a visitor who may not see a match.
+pub(super) fn denied(refusal: Refusal) -> Answer {
+    let is_known = refusal.code == ErrorCode::Forbidden;
+    failed(if is_known { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED }, refusal)
 }

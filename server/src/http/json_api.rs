@@ -329,7 +329,7 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
 async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, PathRejection>) -> Answer {
     let id = id.map(|Path(id)| id).unwrap_or_default();
     if let Err(refusal) = access::to_match(&app, &headers, &id).await {
-        return denied(*refusal);
+        return access::denied(*refusal);
     }
     // What a public spectator sees, and the whole record after its release.
     let found = app.0.hub.episode(&id).await;
@@ -340,12 +340,6 @@ async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, P
             failed(StatusCode::NOT_FOUND, error)
         }
     }
-}
-
-/// Returns the response for a visitor who may not see a match.
-pub(super) fn denied(refusal: Refusal) -> Answer {
-    let is_known = refusal.code == ErrorCode::Forbidden;
-    failed(if is_known { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED }, refusal)
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Answer {

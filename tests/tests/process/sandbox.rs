@@ -367,7 +367,8 @@ fn orphaned_child_processes_are_killed() {
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox, a program may start children in its process group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
-    let mut program = ProgramConfig { argv, sandboxed: false, folder: None, limits: ProcessLimits::default() }.start().unwrap();
+    let mut program =
+        ProgramConfig { argv, sandboxed: false, folder: None, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);

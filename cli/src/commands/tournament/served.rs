@@ -123,5 +123,8 @@ fn print_tickets(organised: &Organised, url: &str) {
     eprintln!(
         "ludex: clients enter with `ludex join {url} --run {run} --name NAME --agent AGENT`, or with their tickets:"
     );
-    organised.tickets.iter().for_each(|ticket| eprintln!("{}", print::plain(&format!("{}  {}", ticket.name, ticket.ticket))));
+    organised
+        .tickets
+        .iter()
+        .for_each(|ticket| eprintln!("{}", print::plain(&format!("{}  {}", ticket.name, ticket.ticket))));
 }

@@ -2,8 +2,8 @@
 
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use axum::http::uri::PathAndQuery;
 use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::uri::PathAndQuery;
 use axum::response::{IntoResponse, Json};
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
@@ -95,12 +95,26 @@ mod tests {
 
     #[test]
     fn login_redirects_to_local_pages_only() {
-        for own in ["/", "/play/chess", "/matches/m_1?seat=0&at=3", "/games/breakthrough(rows=8,columns=3)", "/runs#seasons"] {
+        for own in
+            ["/", "/play/chess", "/matches/m_1?seat=0&at=3", "/games/breakthrough(rows=8,columns=3)", "/runs#seasons"]
+        {
             assert_eq!(local(own), own);
         }
         for foreign in [
-            "", "matches", "//a.example", "/\\a.example", "\\/a.example", "/\t/a.example", "/\n/a.example", "/\r//a.example",
-            "\t//a.example", "https://a.example/", "/\u{85}/a.example", "/\u{7f}", "/ /a.example", "javascript:alert(1)",
+            "",
+            "matches",
+            "//a.example",
+            "/\\a.example",
+            "\\/a.example",
+            "/\t/a.example",
+            "/\n/a.example",
+            "/\r//a.example",
+            "\t//a.example",
+            "https://a.example/",
+            "/\u{85}/a.example",
+            "/\u{7f}",
+            "/ /a.example",
+            "javascript:alert(1)",
         ] {
             assert_eq!(local(foreign), "/", "{foreign:?}");
         }

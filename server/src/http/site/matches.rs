@@ -15,7 +15,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::{access, failed, json_api};
+use super::super::{access, failed};
 use super::curve::{Series, curve};
 use super::svg::svg;
 use super::{Answer, App, admitted, errors, result_text, show, shut, text};
@@ -154,14 +154,10 @@ pub(super) async fn page(
 }
 
 /// Returns a whole match as a file in the notation of its game.
-pub(super) async fn notation(
-    State(app): App,
-    headers: HeaderMap,
-    path: Result<Path<String>, PathRejection>,
-) -> Answer {
+pub(super) async fn notation(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     if let Err(refusal) = access::to_match(&app, &headers, &id).await {
-        return json_api::denied(*refusal);
+        return access::denied(*refusal);
     }
     let Some((notation, written)) = app.0.hub.written(&id).await else {
         let why = "expected a released match of a game with a notation";
@@ -185,7 +181,7 @@ pub(super) async fn picture(
 ) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     if let Err(refusal) = access::to_match(&app, &headers, &id).await {
-        return json_api::denied(*refusal);
+        return access::denied(*refusal);
     }
     let (seat, at) = step.numbers();
     let picture = app.0.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;

@@ -45,9 +45,6 @@ fn program_reads_its_folder_only_if_its_spec_says_so() {
     assert_eq!(printed_text(&mut alone.start().unwrap()), "denied\n");
     let opened = ProgramConfig { folder: Some(folder.path().to_owned()), ..alone };
     assert_eq!(printed_text(&mut opened.start().unwrap()), "read openings\n");
-    let missing = ProgramConfig { folder: Some(folder.path().join("none")), ..opened };
-    let why = missing.start().err().unwrap().to_string();
-    assert!(why.contains("folder: expected a folder, got"), "{why}");
 }
 
 #[test]
