@@ -9,13 +9,13 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Result};
 
 /// Byte stream that fails once more bytes were read than allowed.
-pub(crate) struct Metered<S> {
+pub(crate) struct MeteredStream<S> {
     pub io: S,
     /// Number of bytes that may still be read before the next message ends.
     pub left: Arc<AtomicUsize>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MeteredStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         let before = to.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, to))?;
@@ -26,7 +26,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MeteredStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, from)
     }
@@ -49,7 +49,7 @@ mod tests {
     #[tokio::test]
     async fn bytes_above_allowance_are_refused() {
         let (mut server, io) = duplex(64);
-        let mut client = Metered { io, left: Arc::new(AtomicUsize::new(4)) };
+        let mut client = MeteredStream { io, left: Arc::new(AtomicUsize::new(4)) };
         let mut read = [0; 4];
         server.write_all(b"abcdef").await.unwrap();
         client.read_exact(&mut read).await.unwrap();

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
 use crate::error::Error;
-use crate::metered::Metered;
+use crate::metered::MeteredStream;
 use crate::options::Options;
 use crate::tls;
 
@@ -71,7 +71,7 @@ pub(crate) enum Incoming {
 
 /// A connection. While it waits for a frame, queued frames are written, so that neither side can block the other.
 pub(crate) struct ClientSocket {
-    ws: WebSocketStream<MaybeTlsStream<Metered<TcpStream>>>,
+    ws: WebSocketStream<MaybeTlsStream<MeteredStream<TcpStream>>>,
     /// Number of bytes that may still be read before the next message ends.
     left: Arc<AtomicUsize>,
     /// Maximum size of a message in bytes.
@@ -140,7 +140,7 @@ impl ClientSocket {
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
         let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
         let connected = async {
-            let io = Metered { io: tcp(request.uri()).await?, left: left.clone() };
+            let io = MeteredStream { io: tcp(request.uri()).await?, left: left.clone() };
             client_async_tls_with_config(request, io, Some(config), connector).await
         };
         let connected = connected.await;
