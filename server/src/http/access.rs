@@ -22,8 +22,7 @@ pub(super) async fn grant((shared, peer): &(Arc<ServerState>, Peer), headers: &H
 }
 
 /// Checks that a visitor may see the public data of a match. The server requires a token unless the operator has opened
-/// its matches (`serve --public`). A match of an open run requires a token of an owner in the run or of an
-/// administrator, since its id can be guessed from the name of the run.
+/// its matches (`serve --public`); a match of an open run requires one in any case.
 ///
 /// # Errors
 ///
@@ -33,22 +32,12 @@ pub(super) async fn to_match(
     headers: &HeaderMap,
     id: &str,
 ) -> Result<(), Box<Refusal>> {
-    let (config, hub) = (&app.0.config, &app.0.hub);
-    let run = hub.runs.open_run_of(id);
-    if config.public && run.is_none() {
+    let hub = &app.0.hub;
+    if app.0.config.public && hub.runs.open_run_of(id).is_none() {
         return Ok(());
     }
     let grant = grant(app, headers).await.map_err(|e| Refusal::new(ErrorCode::Unauthorized, e.to_string()))?;
-    let allowed = match (&grant.owner, run) {
-        // A guest exists only on a server that requires no token.
-        (None, _) | (_, None) => true,
-        (Some(owner), Some(run)) => grant.may(Scopes::ADMIN) || hub.has_entrant_of(run, owner),
-    };
-    if allowed {
-        return Ok(());
-    }
-    let message = "expected a token of an owner in the run; the match is open to others when its run ends";
-    Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)))
+    hub.check_visible(id, grant.owner.as_deref(), grant.may(Scopes::ADMIN))
 }
 
 /// Returns the response for a visitor who may not see a match.
