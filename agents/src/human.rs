@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{GameRef, MoveRequest, Viewer};
-use ludex_protocol::{Move, Refusal};
+use ludex_protocol::{Move, Refusal, plain_text};
 use parking_lot::Mutex;
 
 use crate::agent::{Agent, MoveReply};
@@ -87,7 +87,8 @@ impl<R: BufRead, W: Write> HumanPlayer<R, W> {
         let (reader, writer) = &mut *io;
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
-        let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrap_lines(text, self.width));
+        // Texts of other players are untrusted.
+        let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrap_lines(&plain_text(text), self.width));
         say(writer, &format!("\n{}", view.drawing(Viewer::Seat(ask.seat)).trim_end()))?;
         if ask.legal.len() <= SHOWN {
             say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;

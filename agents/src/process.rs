@@ -8,6 +8,7 @@ mod fault;
 mod system;
 
 use std::io::{ErrorKind, Read, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
@@ -81,6 +82,8 @@ pub struct ProgramConfig {
     pub argv: Vec<String>,
     /// True if the program runs in the sandbox; otherwise it has the same rights as the host.
     pub sandboxed: bool,
+    /// Directory that the sandboxed program may read in addition to its own file.
+    pub folder: Option<PathBuf>,
     pub limits: ProcessLimits,
 }
 
@@ -96,7 +99,7 @@ impl ProgramConfig {
             let allowed = "a program and its arguments, quoted as in a shell";
             return Err(bad_value("cmd", line, allowed));
         }
-        Ok(ProgramConfig { argv, sandboxed: true, limits: ProcessLimits::default() })
+        Ok(ProgramConfig { argv, sandboxed: true, folder: None, limits: ProcessLimits::default() })
     }
 
     /// Starts the program.
@@ -110,8 +113,9 @@ impl ProgramConfig {
     pub(crate) fn start_as(&self, role: &SandboxRole<'_>) -> Result<ChildProcess, ProcessFault> {
         let not_started = |why: String| ProcessFault::NotStarted { program: self.argv.join(" "), why };
         let (mut command, room) = if self.sandboxed {
-            let (command, room) =
-                sandbox::command(&self.argv, role, self.limits.memory, self.limits.file).map_err(not_started)?;
+            let (folder, limits) = (self.folder.as_deref(), &self.limits);
+            let made = sandbox::command(&self.argv, role, folder, limits.memory, limits.file);
+            let (command, room) = made.map_err(not_started)?;
             (command, Some(room))
         } else {
             let path = sandbox::find(&self.argv[0]).map_err(not_started)?;
@@ -479,7 +483,7 @@ mod tests {
 
     fn shell(script: &str) -> ChildProcess {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-        ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap()
+        ProgramConfig { argv, sandboxed: false, folder: None, limits: ProcessLimits::default() }.start().unwrap()
     }
 
     #[test]

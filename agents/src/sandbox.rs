@@ -5,8 +5,8 @@
 //!
 //! - a single process with threads: no child processes, no new group or session, no signals to other processes;
 //! - no network, and no socket that reaches another process;
-//! - read access to the system's programs and libraries, to the files and directories on its command line, and to its
-//!   own directory if that contains no other program;
+//! - read access to the system's programs and libraries, to its own file, to the files and directories on its command
+//!   line, and to the directory that its spec opens (`folder=`);
 //! - write access to a new directory, which is its working directory, `HOME` and `TMPDIR` and is removed when the
 //!   program ends;
 //! - an environment of `PATH`, locale and the directories above; limits on memory and files, a generous CPU time limit;
@@ -37,8 +37,6 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-#[cfg(test)]
-pub(crate) use allowed_paths::SOURCES;
 pub(crate) use allowed_paths::find;
 pub(crate) use group::Group;
 use helper_config::{HelperConfig, UNSANDBOXED_HINT};
@@ -91,8 +89,8 @@ fn become_program(_: &str, _: &[String]) -> String {
 /// Role of a sandboxed program.
 pub(crate) enum SandboxRole<'a> {
     Player,
-    /// Compiler of untrusted source code. The compiler may read `source`, the files on its command line and their
-    /// siblings, write to `into`, and start other programs.
+    /// Compiler of untrusted source code. The compiler may read `source` and the files on its command line, write to
+    /// `into`, and start other programs.
     Compiler {
         source: Option<&'a Path>,
         into: &'a Path,
@@ -106,14 +104,15 @@ pub(crate) struct SandboxDirs {
     pub group: Option<Group>,
 }
 
-/// Creates the helper command for a program, and the program's directory and control group. `memory` limits memory in
-/// bytes; `file` limits the size of a single file in bytes.
+/// Creates the helper command for a program, and the program's directory and control group. The program may read
+/// `opened`. `memory` limits memory in bytes; `file` limits the size of a single file in bytes.
 ///
 /// # Errors
-/// The reason why no sandbox is available.
+/// The reason why no sandbox is available, or a directory that cannot be opened to the program.
 pub(crate) fn command(
     argv: &[String],
     role: &SandboxRole<'_>,
+    opened: Option<&Path>,
     memory: u64,
     file: u64,
 ) -> Result<(Command, SandboxDirs), String> {
@@ -134,6 +133,7 @@ pub(crate) fn command(
     };
     let folder = ScratchDir::new().map_err(|e| format!("cannot create a working directory: {e}"))?;
     let (argv, mut read) = allowed_paths::of(argv)?;
+    read.extend(opened.map(allowed_paths::opened).transpose()?);
     let mut write = Vec::new();
     if let SandboxRole::Compiler { source, into } = role {
         read.extend(allowed_paths::compiler(&argv, *source));

@@ -111,8 +111,13 @@ fn report_error(e: &anyhow::Error) -> bool {
     if io_errors.any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return false;
     }
-    eprintln!("ludex: {e:#}");
+    eprintln!("{}", error_line(e));
     true
+}
+
+/// Returns the text of an error for the terminal. Errors quote texts of servers and files.
+fn error_line(e: &anyhow::Error) -> String {
+    format!("ludex: {}", print::plain(&format!("{e:#}")))
 }
 
 /// Parses the command line and runs the command.
@@ -152,6 +157,14 @@ fn log_warnings() {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn close_reason_of_server_is_printed_without_control_characters() {
+        let reason = "bye\u{1b}]0;title\u{7}\u{202e}".to_owned();
+        let error = anyhow::Error::from(ludex_client::Error::Closed { code: 4000, reason });
+        let line = super::error_line(&error);
+        assert!(line.contains("4000 bye") && !line.contains(ludex_protocol::is_unprintable), "{line:?}");
+    }
+
     #[test]
     fn clap_definitions_of_all_commands_are_valid() {
         super::commands().into_iter().for_each(|command| command.line.debug_assert());

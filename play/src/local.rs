@@ -18,8 +18,7 @@ use ludex_protocol::record::RecordSeat;
 
 pub use self::check::{Unfit, check};
 pub use self::compute_slots::Turns;
-pub use self::participant::Participant;
-pub(crate) use self::participant::kind_of;
+pub use self::participant::{Participant, kind_of};
 pub use self::run_match::{
     HostOptions, Journals, PlayedMatch, auto_play_forced, block_key, faults_as_infra, play_match, play_observed, setup,
 };

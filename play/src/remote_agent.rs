@@ -11,9 +11,9 @@ use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
 use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest};
 use ludex_env::draw::{Key, key};
 use ludex_env::{AgentKey, Budget, GameRef, ObservedMove, PriorAttempt, Seat};
-use ludex_protocol::Move;
 use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
+use ludex_protocol::{Move, plain_text};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -134,7 +134,7 @@ impl RemoteAgent {
 impl Handler for RemoteAgent {
     async fn turn(&self, ask: TurnRequest) -> Result<Act, Failure> {
         if let (AgentClass::Person, Some(refusal)) = (self.spec.class(), &ask.refusal) {
-            println!("{} ({} tries left)", refusal.message, refusal.tries_left);
+            println!("{} ({} tries left)", plain_text(&refusal.message), refusal.tries_left);
         }
         let table = self.table(&ask.start)?;
         let choices: Vec<u32> = ask.legal.iter().take(2).collect();

@@ -20,6 +20,7 @@ pub mod limits;
 pub mod message;
 mod moves;
 mod names;
+mod plain;
 pub mod record;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -40,6 +41,7 @@ pub use limits::Limits;
 pub use message::{Batch, ClientMessage, ServerMessage};
 pub use moves::Move;
 pub use names::is_agent_name;
+pub use plain::{is_unprintable, plain_text};
 pub use record::Record;
 pub use seed::Seed;
 pub use serde_helpers::MAX_INT;

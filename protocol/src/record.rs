@@ -232,7 +232,7 @@ pub struct RecordSeat {
     /// Kind of the agent.
     #[serde(default, deserialize_with = "or_default")]
     pub kind: AgentKind,
-    /// Agent spec, if the server ran the agent.
+    /// Agent spec, if the server ran the agent; the name of a program or language model of the server's operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
 }

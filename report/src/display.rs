@@ -26,14 +26,6 @@ pub fn number(x: f64, digits: usize) -> String {
     }
 }
 
-/// Sanitizes untrusted text for a terminal or a page: replaces control characters other than tabs and newlines, and
-/// characters that change the text direction.
-pub fn plain(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let harmless = |c: char| matches!(c, '\t' | '\n') || !(c.is_control() || turns(c));
-    text.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
-}
-
 /// Returns the moves of a step as their movers see them, such as `x (random): x(0,1)`; `None` if the step has no moves.
 pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     if let [RecordEvent::Chance(c)] = step.events {
@@ -86,13 +78,6 @@ pub fn result(spec: &Spec, record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn plain_replaces_control_characters() {
-        let evil = "a\u{1b}[2J\u{7}\0\r\u{9b}b\u{202e}c\u{2067}\td\n\u{e9}\u{5d0}";
-        let shown = "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}\u{fffd}b\u{fffd}c\u{fffd}\td\n\u{e9}\u{5d0}";
-        assert_eq!(plain(evil), shown);
-    }
 
     #[test]
     fn zero_has_no_minus_sign() {

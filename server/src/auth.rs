@@ -93,9 +93,9 @@ impl Grant {
         Self { scopes: Scopes::OPEN, owner: None, token: None, names: vec!["*".to_owned()] }
     }
 
-    /// Returns true if all of `scopes` are allowed.
+    /// Returns true if all of `scopes` are allowed. The scope `admin` includes all others.
     pub fn may(&self, scopes: Scopes) -> bool {
-        self.scopes.contains(scopes)
+        self.scopes.contains(scopes) || self.scopes.contains(Scopes::ADMIN)
     }
 
     /// Returns the agent name to use when the client requests none: the first exact name of the

@@ -35,6 +35,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Networks of proxies whose header `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// True if visitors without a token may see matches on a server that requires tokens.
+    pub public: bool,
     /// Pairing mode for joins that do not set one.
     pub pairs: PairMode,
     /// Rating mode for matches of people.
@@ -99,6 +101,7 @@ impl Config {
             origins: Vec::new(),
             hosts: Vec::new(),
             trusted_proxies: Vec::new(),
+            public: false,
             pairs: PairMode::default(),
             humans: Humans::default(),
             suites: Suites::builtin(),

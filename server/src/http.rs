@@ -1,5 +1,6 @@
 //! HTTP on the server's single port: WebSocket upgrades, a read-only JSON API, and web pages.
 
+mod access;
 mod admission;
 mod client_address;
 mod games;

@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::sessions::Control;
-use crate::store::Store;
+use crate::store::{Store, permissions};
 use crate::tls;
 use crate::token_expiry;
 
@@ -82,6 +82,7 @@ async fn serve_until(
     ready: Ready<'_>,
     shutdown: Boxed<'_, ()>,
 ) -> anyhow::Result<()> {
+    permissions::restrict_new_files();
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let metrics = Metrics::new()?;

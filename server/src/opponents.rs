@@ -8,7 +8,9 @@ use std::time::Duration;
 use hashlink::LruCache;
 use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
 use ludex_env::{GameRef, Scheduler as _, Stream};
+use ludex_play::local::kind_of;
 use ludex_protocol::error::truncate_text;
+use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Refusal};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -61,10 +63,27 @@ pub struct Opponents {
 pub struct Opponent {
     /// Name in lists of seats: the operator's name for the agent, else the canonical spec.
     pub name: String,
-    /// Complete agent spec, for records.
+    /// Complete agent spec. It may contain command lines, paths and addresses of the operator.
     pub spec: AgentSpec,
     pub agent: Arc<dyn Agent>,
     pub pace: Arc<Pace>,
+}
+
+impl Opponent {
+    /// Returns the entry of this agent's seat in the record header.
+    pub fn record_seat(&self) -> RecordSeat {
+        record_seat(&self.name, &self.spec)
+    }
+}
+
+/// Returns the entry of a server agent in a record header, which is public. The specs of programs and language models
+/// contain command lines, paths and addresses of the operator, so their names take the place of their specs. The
+/// version of a language model is the name of its model.
+fn record_seat(name: &str, spec: &AgentSpec) -> RecordSeat {
+    let is_public = matches!(spec.class(), AgentClass::Builtin | AgentClass::Anchor);
+    let version = (spec.class() == AgentClass::Model).then(|| spec.text("model")).flatten();
+    let public = if is_public { spec.to_string() } else { name.to_owned() };
+    RecordSeat { name: name.to_owned(), version, kind: kind_of(spec), spec: Some(public) }
 }
 
 /// Estimated reply time of an agent, in nanoseconds. Replies of a fast agent are computed without switching threads.
@@ -120,8 +139,12 @@ impl Opponents {
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
-        let spec = self.agents.parse(written).map_err(|e| self.for_clients(written, e))?;
-        let resolved = self.agents.resolve(&spec, game).map_err(|e| self.for_clients(written, e))?;
+        let refused = |e: Refusal| match offered {
+            Some(_) => unavailable(text.trim(), game, &e),
+            None => self.for_clients(written, e),
+        };
+        let spec = self.agents.parse(written).map_err(refused)?;
+        let resolved = self.agents.resolve(&spec, game).map_err(refused)?;
         if offered.is_none() {
             // The anchors of a game's ladder are defined by the project, including those that use engines.
             if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
@@ -133,13 +156,27 @@ impl Opponents {
             let message = "expected an agent without access to hidden information in a rated match";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
-        let agent = self.agents.build_spec(&spec, game).map_err(|e| self.for_clients(written, e))?;
+        let agent = self.agents.build_spec(&spec, game).map_err(refused)?;
         if agent.is_batched() {
             let message = "expected an agent without batch requests; replies to batch requests take hours";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
+    }
+
+    /// Returns the private spec of an agent: the spec behind a name of the operator, else the text itself.
+    pub(crate) fn private_spec<'t>(&'t self, text: &'t str) -> &'t str {
+        self.named.get(text.trim()).map_or(text, String::as_str)
+    }
+
+    /// Returns the entry in record headers of an agent that was seated by `text`.
+    pub(crate) fn record_seat(&self, text: &str) -> RecordSeat {
+        let named = self.named.get_key_value(text.trim());
+        match named.and_then(|(name, spec)| Some((name, self.agents.parse(spec).ok()?))) {
+            Some((name, spec)) => record_seat(name, &spec),
+            None => RecordSeat { name: text.into(), spec: Some(text.into()), ..RecordSeat::default() },
+        }
     }
 
     /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A simulation
@@ -192,6 +229,14 @@ impl Opponents {
     }
 }
 
+/// Logs why an agent of the operator cannot take a seat, and returns a refusal without its spec.
+fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
+    let string = &game.spec().string;
+    tracing::warn!(agent = name, game = string, error = %why.message, "agent of the operator is unavailable");
+    let message = format!("the server's agent {name} cannot play {string}; the server log has the cause");
+    Box::new(Refusal::new(why.code, message).got(name))
+}
+
 /// Returns the mean length of 20 random games from the start, in plies including chance, at least 1. Lengths are cached.
 pub(crate) fn random_plies(game: &GameRef) -> u64 {
     static CACHE: LazyLock<Mutex<LruCache<String, u64>>> = LazyLock::new(|| Mutex::new(LruCache::new(CACHED_LENGTHS)));
@@ -220,6 +265,8 @@ fn lines(game: &GameRef, depth: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use ludex_protocol::record::AgentKind;
+
     use super::*;
 
     #[test]
@@ -251,6 +298,30 @@ mod tests {
         assert!(!pace.is_quick());
         (0..30).for_each(|_| pace.measure(quick));
         assert!(pace.is_quick());
+    }
+
+    #[test]
+    fn record_shows_kind_and_model_but_no_private_spec() {
+        let game = ludex_games::load("tic_tac_toe").unwrap();
+        let named = [
+            ("oracle", "llm model=m-7 base_url=http://127.0.0.1:1/v1"),
+            ("engine", "uci cmd=/opt/engine"),
+            ("house", "mcts sims=50"),
+        ];
+        let named = named.map(|(name, spec)| (name.to_owned(), spec.to_owned())).into();
+        let opponents = Opponents { named, ..Opponents::default() };
+        let seat = |text: &str| match opponents.seat(text, &game, false) {
+            Ok(opponent) => Ok(opponent.record_seat()),
+            Err(refusal) => Err(*refusal),
+        };
+        let oracle = seat("oracle").unwrap();
+        assert_eq!((oracle.kind, oracle.version.as_deref()), (AgentKind::Llm, Some("m-7")));
+        assert_eq!((oracle.name.as_str(), oracle.spec.as_deref()), ("oracle", Some("oracle")));
+        assert_eq!(opponents.record_seat(" oracle "), oracle, "in the gym, as in matches");
+        assert_eq!(seat("house").unwrap().spec.as_deref(), Some("mcts sims=50"));
+        assert_eq!(seat("anchor level=0").unwrap().spec.as_deref(), Some("anchor level=0"));
+        let refusal = format!("{:?}", seat("engine").unwrap_err());
+        assert!(refusal.contains("engine cannot play") && !refusal.contains("/opt"), "{refusal}");
     }
 
     #[test]

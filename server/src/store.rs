@@ -10,6 +10,7 @@ mod apply;
 mod connection;
 mod error;
 mod open;
+pub(crate) mod permissions;
 mod read;
 mod readers;
 mod rows;

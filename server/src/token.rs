@@ -17,6 +17,8 @@ bitflags::bitflags! {
         const SPECTATE = 4;
         /// Permission to see hidden information and to administer the server.
         const ADMIN = 8;
+        /// Permission to read the server's metrics.
+        const METRICS = 16;
         /// Scopes of a guest on loopback.
         const OPEN = Self::GYM.bits() | Self::PLAY.bits() | Self::SPECTATE.bits();
     }
@@ -31,8 +33,13 @@ impl Scopes {
     }
 }
 
-const NAMES: [(Scopes, &str); 4] =
-    [(Scopes::GYM, "gym"), (Scopes::PLAY, "play"), (Scopes::SPECTATE, "spectate"), (Scopes::ADMIN, "admin")];
+const NAMES: [(Scopes, &str); 5] = [
+    (Scopes::GYM, "gym"),
+    (Scopes::PLAY, "play"),
+    (Scopes::SPECTATE, "spectate"),
+    (Scopes::METRICS, "metrics"),
+    (Scopes::ADMIN, "admin"),
+];
 
 impl From<Scope> for Scopes {
     fn from(scope: Scope) -> Self {
@@ -53,7 +60,7 @@ impl fmt::Display for Scopes {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a scope, got {got:?}; allowed: gym, play, spectate, admin")]
+#[error("expected a scope, got {got:?}; allowed: gym, play, spectate, metrics, admin")]
 pub struct BadScope {
     pub got: String,
 }

@@ -67,6 +67,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     ),
     ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "memory limit in MiB").default("256"),
     ArgDef::new("log", ArgKind::Text, "file for its debug output and standard error, readable only by its owner"),
+    program::FOLDER,
     program::SANDBOX,
 ]);
 

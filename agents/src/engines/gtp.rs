@@ -23,7 +23,7 @@ use crate::typed_access::{require_game, view};
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("gtp", "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"", build)
         .class(AgentClass::External)
-        .args(&[program::CMD, program::SANDBOX]);
+        .args(&[program::CMD, program::FOLDER, program::SANDBOX]);
 
 /// Column letters; the letter I is skipped.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";

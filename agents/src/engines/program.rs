@@ -1,5 +1,6 @@
 //! Program settings that all engine specs share, time limits for output, and errors for program faults.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Refusal;
@@ -13,13 +14,20 @@ pub(super) const SANDBOX: ArgDef =
     ArgDef::new("sandbox", ArgKind::Flag, "deny the program access to files, network and other programs")
         .default("true");
 
+pub(super) const FOLDER: ArgDef =
+    ArgDef::new("folder", ArgKind::Text, "folder that the sandboxed program may read, in addition to its own file");
+
+/// Hint after an error of a program that was denied access to a file.
+const FOLDER_HINT: &str = "; in the sandbox, a program reads its own file only, unless its spec has folder=DIR";
+
 /// Maximum number of standard error lines quoted in an error.
 const LAST_WORDS: usize = 5;
 
 /// Parses the program settings of a spec. The program file is looked up when the program starts.
 pub(super) fn read(spec: &AgentSpec) -> Result<ProgramConfig, Refusal> {
     let program = ProgramConfig::new(&spec.text("cmd").unwrap_or_default())?;
-    Ok(ProgramConfig { sandboxed: spec.flag("sandbox"), ..program })
+    let folder = spec.text("folder").map(PathBuf::from);
+    Ok(ProgramConfig { sandboxed: spec.flag("sandbox"), folder, ..program })
 }
 
 /// Returns the program's file name without directory and arguments.
@@ -85,5 +93,21 @@ pub(super) fn stderr_tail(errors: &str) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    format!("; last lines of stderr: {}", lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n"))
+    let hint = if errors.contains("ermission denied") { FOLDER_HINT } else { "" };
+    format!("; last lines of stderr: {}{hint}", lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn denied_file_names_the_argument_that_allows_it() {
+        assert!(stderr_tail("open: Permission denied\n").ends_with(FOLDER_HINT));
+        assert!(stderr_tail("PermissionError: [Errno 13] Permission denied: 'w.bin'").contains("folder=DIR"));
+        assert_eq!(
+            (stderr_tail("no move"), stderr_tail(" \n")),
+            ("; last lines of stderr: no move".into(), String::new())
+        );
+    }
 }

@@ -23,7 +23,6 @@ pub(super) const SYSTEM: &[&str] = &[
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
     "/etc/ssl/openssl.cnf",
-    "/proc/self",
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -37,6 +36,11 @@ pub(super) const SYSTEM: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
 ];
+
+/// Files of `/proc/self` that every program may read. `net` and `task` list the connections of the machine.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) const PROC_SELF: &str =
+    "auxv cgroup cmdline comm environ exe fd fdinfo io limits maps mountinfo mounts smaps stat statm status";
 
 /// Returns the command line with absolute paths, and the paths beyond [`SYSTEM`] that the program must be able to read.
 pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String> {
@@ -59,6 +63,18 @@ pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String>
         }
     }
     Ok((full, read))
+}
+
+/// Returns the absolute path of the directory that a spec opens to its program (`folder=`).
+pub(super) fn opened(folder: &Path) -> Result<PathBuf, String> {
+    if !folder.is_dir() {
+        return Err(format!("folder: expected a folder, got {}", folder.display()));
+    }
+    if holds_much(folder) {
+        let what = "expected a folder that holds neither the home directory nor the temporary files";
+        return Err(format!("folder: {what}, got {}", folder.display()));
+    }
+    std::path::absolute(folder).map_err(|e| e.to_string())
 }
 
 /// Finds a program: a name with a slash is a path; any other name is looked up on `PATH`.
@@ -107,15 +123,12 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// Returns the paths that a program owns: its file, its directory if that contains no other program, and the library
-/// directories of its installation. Considers both the path of the program and the target of its symbolic link.
+/// Returns the program, and the library directories of its installation. Considers both the path of the program and the
+/// target of its symbolic link.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
         let Some(folder) = file.parent() else { continue };
-        if alone(&file, folder) {
-            read.push(folder.to_owned());
-        }
         if let Some(installation) = folder.parent().filter(|_| folder.ends_with("bin")) {
             let parts = ["lib", "lib64", "conf", "pyvenv.cfg"].map(|part| installation.join(part));
             read.extend(parts.into_iter().filter(|part| part.exists()));
@@ -125,51 +138,14 @@ fn own(program: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// Returns the additional paths that a compiler reads: its installation, the source, and the siblings of the files in
-/// `argv`.
+/// Returns the additional paths that a compiler reads: its installation and the source.
 pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     let mut read: Vec<PathBuf> = source.map(Path::to_owned).into_iter().collect();
     for program in argv.first().map(PathBuf::from).into_iter().flat_map(|path| [path.canonicalize().ok(), Some(path)]) {
         let installation = program.as_deref().and_then(Path::parent).and_then(Path::parent);
         read.extend(installation.filter(|folder| !holds_much(folder)).map(Path::to_owned));
     }
-    let files = argv.iter().skip(1).map(Path::new).filter(|path| path.is_file());
-    read.extend(files.filter_map(|file| file.parent().filter(|folder| alone(file, folder))).map(Path::to_owned));
     read
-}
-
-/// File extensions of bot sources, each of which the module `programs` can run or compile.
-pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// Maximum number of entries that [`alone`] examines. A directory with more entries does not count as the program's
-/// own.
-const ENTRIES: usize = 1000;
-
-/// Returns true if a directory and its subdirectories contain no other program. Libraries do not count as programs, nor
-/// do files with the program's name and a different extension.
-fn alone(program: &Path, folder: &Path) -> bool {
-    if holds_much(folder) {
-        return false;
-    }
-    let mut seen = 0;
-    let mut left = vec![folder.to_owned()];
-    while let Some(folder) = left.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { return false };
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let library = name.ends_with(".so") || name.contains(".so.");
-            let ending = path.extension().unwrap_or_default().to_string_lossy();
-            let plays = meta.is_file() && !library && (executable(&meta) || SOURCES.contains(&ending.as_ref()));
-            if seen > ENTRIES || plays && path.with_extension("") != program.with_extension("") {
-                return false;
-            }
-            if meta.is_dir() {
-                left.push(path);
-            }
-        }
-    }
-    true
 }
 
 /// Returns true if a directory is or contains the home directory or the directory for temporary files.
@@ -204,30 +180,17 @@ mod tests {
     fn home_directory_is_never_readable() {
         let home = env::home_dir().unwrap();
         assert!(holds_much(&home) && holds_much(Path::new("/")) && holds_much(&env::temp_dir()));
-        assert!(!own(&home.join("bot")).contains(&home));
+        assert!(opened(&home).unwrap_err().starts_with("folder: expected a folder that holds neither"));
     }
 
     #[test]
-    fn directory_without_other_programs_is_readable() {
+    fn own_directory_is_not_readable() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, mode: u32| {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, "").unwrap();
-            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-            path
-        };
-        let bot = write("bot", 0o755);
-        for (name, mode) in [("bot.cpp", 0o644), ("weights.txt", 0o644), ("lib/libx.so.2", 0o755), ("x.so", 0o755)] {
-            write(name, mode);
-        }
-        assert!(own(&bot).contains(&folder.path().to_owned()));
-        for (other, mode) in [("other.py", 0o644), ("other", 0o755), ("below/deep/other.jar", 0o644)] {
-            let other = write(other, mode);
-            assert!(!own(&bot).contains(&folder.path().to_owned()), "{}", other.display());
-            std::fs::remove_file(other).unwrap();
-        }
-        assert!(own(&bot).contains(&folder.path().to_owned()));
+        let bot = folder.path().join("bot");
+        std::fs::write(&bot, "").unwrap();
+        assert_eq!(own(&bot), std::slice::from_ref(&bot));
+        assert_eq!(opened(folder.path()).unwrap(), folder.path());
+        assert_eq!(opened(&bot).unwrap_err(), format!("folder: expected a folder, got {}", bot.display()));
     }
 
     #[test]

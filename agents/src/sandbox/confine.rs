@@ -109,6 +109,10 @@ fn files(orders: &HelperConfig) -> Result<(), RulesetError> {
         .create()?
         // Missing files are skipped.
         .add_rules(path_beneath_rules(allowed_paths::SYSTEM, read))?
+        .add_rules(path_beneath_rules(
+            allowed_paths::PROC_SELF.split(' ').map(|file| format!("/proc/self/{file}")),
+            read,
+        ))?
         .add_rules(path_beneath_rules(&orders.read, read))?
         .add_rules(path_beneath_rules(orders.write.iter().chain([&orders.folder]), write))?
         .add_rules(path_beneath_rules([Path::new("/dev/null")], sink))?

@@ -12,7 +12,7 @@ use ludex_protocol::record::{Clock, Outcome};
 use ludex_protocol::spec::Params;
 use serde_json::{Value, json};
 
-use super::seats;
+use super::{print, seats};
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_protocol::is_agent_name;
 use ludex_server::auth::random_bytes;
@@ -104,7 +104,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let Some(played) = result? else { return Ok(()) };
     let results = JoinSummary::of(&played);
     if args.json {
-        println!("{}", results.document(&played));
+        println!("{}", print::escaped(&results.document(&played).to_string()));
     } else {
         println!("{results}");
     }
@@ -129,7 +129,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchRe
         seed,
         Box::new(move |played| {
             if !quiet {
-                println!("{}", line(played));
+                println!("{}", print::plain(&line(played)));
             }
         }),
     )?;

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-pub(crate) use ludex_report::display::{count, number, plain, points};
+use ludex_protocol::is_unprintable;
+pub(crate) use ludex_protocol::plain_text as plain;
+pub(crate) use ludex_report::display::{count, number, points};
 use serde_json::Value;
 
 /// Reason for an early end of a run, to be followed by the last failure.
@@ -29,7 +31,20 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(u
 
 /// Prints a JSON document to standard output.
 pub(crate) fn json(document: &Value) -> io::Result<()> {
-    writeln!(io::stdout().lock(), "{document:#}")
+    writeln!(io::stdout().lock(), "{}", escaped(&format!("{document:#}")))
+}
+
+/// Replaces unprintable characters of a JSON text by escape sequences. Only strings contain such characters.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && is_unprintable(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Returns a progress bar with the remaining time. The bar is drawn on standard error if that is a terminal.
@@ -53,6 +68,14 @@ pub(crate) fn counter(what: &str) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escaped_json_is_equal_and_printable() {
+        let document = serde_json::json!({ "reason": "a\u{1b}[2J\u{202e}\u{9b}\n\u{7f}é" });
+        let text = escaped(&format!("{document:#}"));
+        assert!(text.chars().all(|c| c == '\n' || !is_unprintable(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+    }
 
     #[test]
     fn table_aligns_columns_left_or_right() {

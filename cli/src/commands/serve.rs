@@ -65,6 +65,9 @@ pub(super) struct Args {
     /// Believe the header X-Forwarded-For of proxies in this network, e.g. 127.0.0.0/8; may be repeated
     #[arg(long = "trusted-proxy", value_name = "CIDR")]
     trusted_proxies: Vec<IpNet>,
+    /// Show matches and records to visitors without a token, except matches of unfinished runs
+    #[arg(long)]
+    public: bool,
     /// Set a limit on clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -178,6 +181,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
     config.trusted_proxies.clone_from(&args.trusted_proxies);
+    config.public = args.public;
     config.pairs = match args.paired {
         PairedMatches::Off => PairMode::Off,
         PairedMatches::Rated => PairMode::Rated,
@@ -230,6 +234,11 @@ fn parse_agents(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
         anyhow::ensure!(
             ludex_protocol::is_agent_name(name),
             "--agent: expected a name of 1 to 40 characters of A-Za-z0-9._-, got {name:?}"
+        );
+        // Records name the operator's agents in place of their specs.
+        anyhow::ensure!(
+            ludex_agents::Roster::builtin().get(name).is_none(),
+            "--agent: expected a name that no built-in agent has, got {name:?}"
         );
         ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
         Ok((name.to_owned(), spec.to_owned()))

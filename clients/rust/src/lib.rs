@@ -83,6 +83,7 @@ mod client;
 mod env;
 mod error;
 mod handler;
+mod metered;
 mod options;
 mod player;
 mod session;

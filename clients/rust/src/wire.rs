@@ -2,20 +2,24 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use ludex_protocol::message::{Hello, Welcome};
-use ludex_protocol::{ClientMessage, DecodeError, Encoding, ErrorCode, Id, ServerMessage};
+use ludex_protocol::{ClientMessage, DecodeError, Encoding, ErrorCode, Id, Limits, ServerMessage};
 use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::error::UrlError;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, Uri};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
 use crate::error::Error;
+use crate::metered::MeteredStream;
 use crate::options::Options;
 use crate::tls;
 
@@ -26,8 +30,20 @@ pub(crate) const HELLO_ID: Id = 0;
 /// announces applies only to messages from clients.
 const DEPTH: u32 = 127;
 
-/// Maximum size of a message from the server, in bytes. Batches with observations may be large.
+/// Maximum size of a message from the server in bytes, whatever the server announces. Batches with observations may be
+/// large.
 const LARGEST: usize = 1 << 30;
+
+/// Maximum number of bytes until the reply to `hello`, which announces the server's limits.
+const LARGEST_WELCOME: usize = 4 << 20;
+
+/// Returns the maximum size of a message from a server with these limits. An array of bytes has up to four characters
+/// for each byte in JSON, and other fields beside it.
+fn largest(limits: &Limits, encoding: Encoding) -> usize {
+    let factor = if encoding == Encoding::Json { 4 } else { 2 };
+    let bytes = limits.batch_bytes.saturating_mul(factor).saturating_add(limits.message_bytes);
+    usize::try_from(bytes).unwrap_or(usize::MAX).min(LARGEST)
+}
 
 /// Match id and number of a frame that could not be decoded.
 #[derive(Debug, Deserialize)]
@@ -55,7 +71,11 @@ pub(crate) enum Incoming {
 
 /// A connection. While it waits for a frame, queued frames are written, so that neither side can block the other.
 pub(crate) struct ClientSocket {
-    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    ws: WebSocketStream<MaybeTlsStream<MeteredStream<TcpStream>>>,
+    /// Number of bytes that may still be read before the next message ends.
+    left: Arc<AtomicUsize>,
+    /// Maximum size of a message in bytes.
+    largest: usize,
     encoding: Encoding,
     out: VecDeque<Message>,
     dirty: bool,
@@ -92,6 +112,8 @@ impl ClientSocket {
             let frame = options.encoding.encode_client(Some(HELLO_ID), &message);
             wire.send(frame.map_err(|e| ConnectError::fatal(e.into()))?);
             let welcome = wire.welcome(url).await?;
+            wire.largest = largest(&welcome.limits, options.encoding);
+            wire.left.store(wire.largest, Ordering::Relaxed);
             Ok((wire, welcome))
         };
         let timely = tokio::time::timeout(options.timeout, attempt).await;
@@ -116,7 +138,12 @@ impl ClientSocket {
             _ => None,
         };
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
-        let connected = connect_async_tls_with_config(request, Some(config), true, connector).await;
+        let left = Arc::new(AtomicUsize::new(LARGEST_WELCOME));
+        let connected = async {
+            let io = MeteredStream { io: tcp(request.uri()).await?, left: left.clone() };
+            client_async_tls_with_config(request, io, Some(config), connector).await
+        };
+        let connected = connected.await;
         let (ws, response) = connected.map_err(|e| match &e {
             tungstenite::Error::Url(_) | tungstenite::Error::HttpFormat(_) => ConnectError::fatal(failed(&e)),
             tungstenite::Error::Http(answer) if answer.status().is_client_error() => ConnectError::fatal(failed(&e)),
@@ -130,7 +157,8 @@ impl ClientSocket {
             let why = format!("the server does not support {}", options.encoding.subprotocol());
             return Err(ConnectError::fatal(Error::Connect { url: url.to_owned(), why }));
         }
-        Ok(ClientSocket { ws, encoding, out: VecDeque::new(), dirty: false })
+        let (largest, out) = (LARGEST_WELCOME, VecDeque::new());
+        Ok(ClientSocket { ws, left, largest, encoding, out, dirty: false })
     }
 
     /// Reads frames until the reply to `hello` arrives.
@@ -210,6 +238,9 @@ impl ClientSocket {
     }
 
     fn take(&self, read: Option<Result<Message, tungstenite::Error>>) -> Incoming {
+        if let Some(Ok(Message::Text(_) | Message::Binary(_))) = &read {
+            self.left.store(self.largest, Ordering::Relaxed);
+        }
         match read {
             Some(Ok(Message::Text(text))) => self.decode(Encoding::Json, text.as_bytes()),
             Some(Ok(Message::Binary(bytes))) => self.decode(Encoding::MsgPack, &bytes),
@@ -238,4 +269,13 @@ impl ClientSocket {
             }
         }
     }
+}
+
+/// Opens the TCP connection for a WebSocket address.
+async fn tcp(uri: &Uri) -> Result<TcpStream, tungstenite::Error> {
+    let host = uri.host().ok_or(tungstenite::Error::Url(UrlError::NoHostName))?;
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("wss") { 443 } else { 80 });
+    let stream = TcpStream::connect(format!("{host}:{port}")).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }

@@ -37,7 +37,7 @@ impl Participant {
 }
 
 /// Returns the agent kind that records give for `spec`.
-pub(crate) fn kind_of(spec: &AgentSpec) -> AgentKind {
+pub fn kind_of(spec: &AgentSpec) -> AgentKind {
     match spec.class() {
         AgentClass::Person => AgentKind::Human,
         AgentClass::Model => AgentKind::Llm,

@@ -70,15 +70,10 @@ impl Recorder {
         let entry = |seat: Seat| seats.get((seat + shift) % spec.players as usize).map(String::as_str);
         let is_client = |seat: Seat| entry(seat).is_none_or(|text| text == "agent");
         let seated = (0..spec.players as usize).map(|seat| match entry(seat) {
-            Some(text) if !is_client(seat) => {
-                RecordSeat { name: text.into(), spec: Some(text.into()), ..RecordSeat::default() }
-            }
+            Some(text) if !is_client(seat) => opponents.record_seat(text),
             _ => self.client.clone(),
         });
-        let peeks = |text: &String| {
-            let text = opponents.named.get(text.trim()).unwrap_or(text);
-            opponents.agents.parse(text).is_ok_and(|spec| spec.peeks())
-        };
+        let peeks = |text: &String| opponents.agents.parse(opponents.private_spec(text)).is_ok_and(|spec| spec.peeks());
         let flags = [("peek", seats.iter().any(peeks)), ("client_chance", config.chance == ChanceBy::Client)];
         let id = format!("g_{}", hex::encode(auth::random_bytes::<12>().map_err(|e| e.to_string())?));
         let header = Header {

@@ -7,7 +7,8 @@ use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::{self, HeaderMap};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
 use flate2::Compression;
@@ -16,9 +17,10 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 
-use super::{Answer, compute, failed, games, health, site, token};
-use crate::auth::{self, Scopes};
+use super::{Answer, access, compute, failed, games, health, site};
+use crate::auth::{Grant, Scopes};
 use crate::document::Document;
+use crate::metrics;
 use crate::page_cache::PageKind;
 use crate::peer::Peer;
 use crate::quotas::Resource;
@@ -27,8 +29,8 @@ use crate::store::MatchFilter;
 
 type App = State<(Arc<ServerState>, Peer)>;
 
-/// Returns the read-only routes. If the server requires tokens, `/metrics`, `/matches` and `/ratings` require one as
-/// well. `/health` and `/games` contain nothing confidential, and `/episodes` contains only public data.
+/// Returns the read-only routes. If the server requires tokens, all routes with data of agents require one as well.
+/// `/health` and `/games` contain nothing confidential.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
     Router::new()
         .route(
@@ -42,7 +44,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .route("/health", get(health::health))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics))
+        .route("/metrics", get(metrics_page))
         .route("/games", get(list_games))
         .route("/matches", get(matches))
         .route("/ratings", get(ratings))
@@ -59,23 +61,36 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
             failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of an endpoint"))
         })
         .with_state((shared, peer))
+        .layer(map_response(for_programs))
 }
 
-/// Returns the scopes of the request's token, or the response that rejects it.
-async fn granted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
-    let token = token::of(headers);
-    match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
-        Ok(grant) => Ok(grant.scopes),
-        Err(e) => {
-            let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
-            Err(Box::new(failed(StatusCode::UNAUTHORIZED, error)))
-        }
+/// Adds headers to JSON. A browser gets a page at most of these addresses, so a cache must distinguish the two.
+async fn for_programs(mut answer: Answer) -> Answer {
+    let headers = answer.headers_mut();
+    if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
+        headers.entry(header::VARY).or_insert(HeaderValue::from_static(site::VARY));
+        headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
     }
+    answer
 }
 
-async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
-    if let Err(refusal) = granted(&app, &headers).await {
-        return *refusal;
+/// Returns the permissions of the request's token, or the response that rejects it.
+async fn granted(app: &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Grant, Box<Answer>> {
+    access::grant(app, headers).await.map_err(|e| {
+        let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
+        Box::new(failed(StatusCode::UNAUTHORIZED, error))
+    })
+}
+
+async fn metrics_page(State(app): App, headers: HeaderMap) -> Answer {
+    let grant = match granted(&app, &headers).await {
+        Ok(grant) => grant,
+        Err(refusal) => return *refusal,
+    };
+    // A guest exists only on a server that requires no token.
+    if grant.owner.is_some() && !grant.may(Scopes::METRICS) {
+        let error = Refusal::new(ErrorCode::Forbidden, "expected a token with the scope metrics or admin");
+        return failed(StatusCode::FORBIDDEN, error);
     }
     let (live, parked) = app.0.hub.sessions.count();
     app.0.metrics.live.set(live as f64);
@@ -84,11 +99,11 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     app.0.metrics.waiting.set(app.0.hub.waiting() as f64);
     app.0.metrics.envs.set(f64::from(app.0.hub.sessions.owners.used(Resource::Envs)));
     app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
-    for account in app.0.hub.sessions.owners.all() {
-        Resource::ALL.iter().for_each(|&goods| app.0.metrics.owner(&account.name, goods.name(), account.used(goods)));
+    let mut page = app.0.metrics.render();
+    if grant.may(Scopes::ADMIN) {
+        page.push_str(&metrics::owners(&app.0.hub.sessions.owners.all()));
     }
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, app.0.metrics.render()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()
 }
 
 async fn list_games(State((shared, _)): App) -> Answer {
@@ -124,8 +139,8 @@ fn misunderstood(e: &QueryRejection) -> Answer {
 }
 
 async fn matches(State(app): App, headers: HeaderMap, query: QueryOf<MatchQuery>) -> Answer {
-    let scopes = match granted(&app, &headers).await {
-        Ok(scopes) => scopes,
+    let grant = match granted(&app, &headers).await {
+        Ok(grant) => grant,
         Err(refusal) => return *refusal,
     };
     let Query(query) = match query {
@@ -136,7 +151,7 @@ async fn matches(State(app): App, headers: HeaderMap, query: QueryOf<MatchQuery>
         game: query.game,
         agent: query.agent,
         // Knowing which matches belong together reveals more about a seed than the players may know.
-        released: query.run.is_some() && !scopes.contains(Scopes::ADMIN),
+        released: query.run.is_some() && !grant.may(Scopes::ADMIN),
         run: query.run,
         rated: query.rated,
         live: match query.live {
@@ -182,7 +197,9 @@ async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String
     }
     let Ok(Path((run, file))) = path else { return no_run() };
     let Some((kind, bytes)) = app.0.hub.run_file(&run, &file).await else { return no_run() };
-    ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+    let mut answer = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
+    site::harden(&mut answer);
+    answer
 }
 
 fn no_run() -> Answer {
@@ -271,7 +288,9 @@ async fn season_records(
         chunk.truncate(read);
         Ok::<_, std::io::Error>((read > 0).then_some((chunk, file)))
     });
-    ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response()
+    let mut answer = ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response();
+    site::harden(&mut answer);
+    answer
 }
 
 /// Chunk size of streamed files in bytes.
@@ -308,9 +327,12 @@ async fn ratings(State(app): App, headers: HeaderMap, query: QueryOf<RatingQuery
     }
 }
 
-async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> Answer {
-    // Every client may see what a public spectator sees, and the whole record after its release.
+async fn episode(State(app): App, headers: HeaderMap, id: Result<Path<String>, PathRejection>) -> Answer {
     let id = id.map(|Path(id)| id).unwrap_or_default();
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return access::denied(*refusal);
+    }
+    // Contains what a public spectator sees, and the whole record after its release.
     let write = async {
         let written = app.0.hub.episode(&id, &app.1.job_owner()).await.ok_or_else(no_episode)?;
         compute(&app.0, &app.1, || Document::new(written, Some(Compression::fast()))).await

@@ -29,7 +29,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::Value;
 
-use super::{Answer, compute, games, token};
+use super::{Answer, access, compute, games, token};
 use crate::auth::{self, Grant};
 use crate::document::Document;
 use crate::page_cache::{PageKey, PageKind};
@@ -43,12 +43,15 @@ type App = State<(Arc<ServerState>, Peer)>;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// Request headers that select the response at an address.
+pub(super) const VARY: &str = "accept, cookie";
+
 /// Headers of every page.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "same-origin"),
-    (header::VARY, "accept, cookie"),
+    (header::VARY, VARY),
     (header::CACHE_CONTROL, "private, no-cache"),
 ];
 
@@ -97,15 +100,14 @@ pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
 type Shut = Box<Answer>;
 
 /// Returns the visitor's permissions, or the login page if the visitor has no access.
-async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
-    let token = token::of(headers);
-    match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
-        Ok(grant) => Ok(grant),
-        Err(error) => {
-            let why = if token.is_some() { error.to_string() } else { String::new() };
-            Err(Box::new(login::ask(at, &why)))
-        }
-    }
+async fn admitted(app: &(Arc<ServerState>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
+    access::grant(app, headers).await.map_err(|error| shut(headers, at, &error.to_string()))
+}
+
+/// Returns the login page for a visitor without access, with the reason `why` if the visitor has a token.
+fn shut(headers: &HeaderMap, at: &str, why: &str) -> Shut {
+    let why = if token::of(headers).is_some() { why } else { "" };
+    Box::new(login::ask(at, why))
 }
 
 /// Template and context of a page. They are attached to an empty response, which [`filled`] renders once the visitor is
@@ -194,8 +196,8 @@ pub(super) fn send<const N: usize>(headers: [(HeaderName, &'static str); N], doc
     answer
 }
 
-/// Adds the headers of every page.
-fn harden(answer: &mut Answer) {
+/// Adds the headers of pages to a response.
+pub(super) fn harden(answer: &mut Answer) {
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
     }

@@ -228,6 +228,9 @@ impl MatchClient {
             let why = "match is hidden until its season ends: other runs share its seeds";
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).got(watch.match_id));
         }
+        if let Err(refusal) = self.hub.check_visible(&watch.match_id, session.about.owner.as_deref(), self.admin) {
+            return self.reply(re, *refusal);
+        }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
         let most = self.hub.config.limits.matches as usize;
         if self.watching.len() >= most {

@@ -26,7 +26,7 @@ use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEntry, SeatInfo};
-use ludex_protocol::record::{AgentKind, Clock, EndReason, Header, RecordSeat};
+use ludex_protocol::record::{Clock, EndReason, Header, RecordSeat};
 use ludex_referee::digest;
 use ludex_referee::suite::starts::Excerpt;
 use tokio::sync::{mpsc, oneshot};
@@ -99,9 +99,8 @@ pub struct Hub {
 
 /// Seat of a match that is about to start.
 pub(super) struct SeatPlan {
-    pub(super) name: String,
-    pub(super) version: Option<String>,
-    pub(super) kind: AgentKind,
+    /// Entry in the record header, which is public.
+    pub(super) seat: RecordSeat,
     pub(super) setup: SeatSetup,
     pub(super) guard: AgentOptions,
     pub(super) occupant: Occupant,
@@ -133,7 +132,12 @@ impl AgentOptions {
 /// Player of a seat.
 pub(super) enum Occupant {
     Client(Arc<Session>),
-    Agent { agent: Arc<dyn Agent>, spec: String, pace: Arc<Pace> },
+    Agent {
+        agent: Arc<dyn Agent>,
+        /// Complete spec, which may be private.
+        spec: String,
+        pace: Arc<Pace>,
+    },
 }
 
 impl Occupant {
@@ -210,6 +214,9 @@ struct SecretSeat {
     /// Owner of the token of the first session that had this seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// Complete spec of the server agent on this seat, if the header does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spec: Option<String>,
     /// Options for the server agent on this seat.
     #[serde(default, skip_serializing_if = "AgentOptions::is_default")]
     guard: AgentOptions,
@@ -428,16 +435,20 @@ impl Hub {
         drawn: Option<Write>,
         label: Option<String>,
     ) -> Result<(), Box<Refusal>> {
-        setup.header.seats = seats.iter().map(record_seat).collect();
+        setup.header.seats = seats.iter().map(|s| s.seat.clone()).collect();
         setup.seats = seats.iter().map(|s| s.setup.clone()).collect();
         let id = setup.header.episode.clone();
         let secret_seat = |s: &SeatPlan| {
             let owner = s.occupant.session().and_then(|session| session.about.owner.clone());
-            SecretSeat { setup: s.setup.clone(), owner, guard: s.guard }
+            let spec = match &s.occupant {
+                Occupant::Agent { spec, .. } if s.seat.spec.as_ref() != Some(spec) => Some(spec.clone()),
+                _ => None,
+            };
+            SecretSeat { setup: s.setup.clone(), owner, spec, guard: s.guard }
         };
         let seat_row = |s: &SeatPlan| {
             let session = s.occupant.session().map(|session| session.id.clone());
-            SeatRow { agent: s.name.clone(), session, join: s.setup.join.clone() }
+            SeatRow { agent: s.seat.name.clone(), session, join: s.setup.join.clone() }
         };
         let secret = Secret {
             seed: setup.seed.to_string(),
@@ -472,7 +483,7 @@ impl Hub {
         if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
             self.lobby.lock().pairs.on_match_start(pair, &id);
         }
-        let names: Vec<_> = seats.iter().map(|s| s.name.as_str()).collect();
+        let names: Vec<_> = seats.iter().map(|s| s.seat.name.as_str()).collect();
         tracing::info!(match_id = %id, game = spec.string, seats = names.join(", "), rated = setup.header.rated, "match started");
         self.metrics.begun.increment(1);
         let occupants = seats.into_iter().map(|s| s.occupant).collect();
@@ -727,12 +738,4 @@ impl Hub {
         let settled: Vec<_> = handles.into_iter().map(told).collect();
         futures_util::future::join_all(settled).await;
     }
-}
-
-fn record_seat(s: &SeatPlan) -> RecordSeat {
-    let spec = match &s.occupant {
-        Occupant::Agent { spec, .. } => Some(spec.clone()),
-        Occupant::Client(_) => None,
-    };
-    RecordSeat { name: s.name.clone(), version: s.version.clone(), kind: s.kind, spec }
 }

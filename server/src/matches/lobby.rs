@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ludex_env::{GameRef, Stream};
 use ludex_play::machine::interface::SeatSetup;
 use ludex_protocol::message::{Join, Queued};
-use ludex_protocol::record::AgentKind;
+use ludex_protocol::record::RecordSeat;
 use ludex_referee::schedule::may_share_seed;
 
 use self::joins::StoredJoin;
@@ -109,10 +109,10 @@ impl WaitingJoin {
             openspiel: self.request().layout.as_deref() == Some("openspiel"),
             join: Some(self.kept.id.clone()),
         };
+        let about = &self.session.about;
+        let name = self.session.name().to_owned();
         SeatPlan {
-            name: self.session.name().to_owned(),
-            version: self.session.about.version.clone(),
-            kind: self.session.about.kind,
+            seat: RecordSeat { name, version: about.version.clone(), kind: about.kind, spec: None },
             setup,
             guard: AgentOptions::default(),
             occupant: Occupant::Client(self.session.clone()),
@@ -441,9 +441,7 @@ impl Lobby {
 
 fn server_seat(o: &Opponent) -> SeatPlan {
     SeatPlan {
-        name: o.name.clone(),
-        version: None,
-        kind: AgentKind::Bot,
+        seat: o.record_seat(),
         setup: SeatSetup::default(),
         guard: AgentOptions::default(),
         occupant: Occupant::Agent { agent: o.agent.clone(), spec: o.spec.to_string(), pace: o.pace.clone() },

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::spec::Params;
+use ludex_protocol::{ErrorCode, Refusal};
 use ludex_referee::suite::is_word;
 use ludex_report::runs::bundle::{PAGE, REPORT};
 use serde_json::{Value, json};
@@ -71,6 +72,22 @@ impl Hub {
     pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
         let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
         entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
+    }
+
+    /// Checks that an owner may see the public data of a match. The id of a match in a run can be guessed from the name
+    /// of the run, so a match of an open run is visible only to the owners in the run and to administrators.
+    ///
+    /// # Errors
+    ///
+    /// `forbidden` for a match of an open run of others.
+    pub(crate) fn check_visible(&self, id: &str, owner: Option<&str>, admin: bool) -> Result<(), Box<Refusal>> {
+        let Some(run) = self.runs.open_run_of(id) else { return Ok(()) };
+        // A client without an owner exists only on a server that requires no token.
+        if admin || owner.is_none_or(|owner| self.has_entrant_of(run, owner)) {
+            return Ok(());
+        }
+        let message = "expected a token of an owner in the run; the match is open to others when its run ends";
+        Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(id)))
     }
 
     /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, these are the games of

@@ -43,6 +43,12 @@ impl Runs {
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
     }
 
+    /// Returns the name of the open run that a match belongs to.
+    pub(crate) fn open_run_of<'i>(&self, id: &'i str) -> Option<&'i str> {
+        let (run, _) = id.split_once('.')?;
+        self.host(run).map(|_| run)
+    }
+
     /// Adds a finished run to the runs that a season hides, or, if its season is released, marks the seeds as public.
     pub(super) fn remember(&self, kept: Enrolment) {
         if kept.is_held() {

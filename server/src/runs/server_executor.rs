@@ -53,7 +53,12 @@ impl ServerExecutor {
     /// Plays a match, or resumes an interrupted one.
     async fn record(&self, order: MatchJob<'_>) -> Result<Option<PlayedMatch>, StoreError> {
         let hub = &self.hub;
-        let MatchJob { setup, players, blameless, asking } = order;
+        let MatchJob { mut setup, players, blameless, asking } = order;
+        for (seat, player) in setup.header.seats.iter_mut().zip(players) {
+            if player.spec.class() != AgentClass::Remote {
+                *seat = self.opponent(player).record_seat();
+            }
+        }
         let id = setup.header.episode.clone();
         if hub.runs.is_halted() {
             return Ok(None);
@@ -137,11 +142,16 @@ impl ServerExecutor {
         if player.spec.class() == AgentClass::Remote {
             return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
         }
-        let pace = self.paces.lock().entry(player.name.clone()).or_default().clone();
+        let opponent = self.opponent(player);
         // The run may already have wrapped the agent; wrapping it again has no effect.
-        let agent = guard.around(player.agent.clone());
+        let agent = guard.around(opponent.agent.clone());
+        PlannedSeat::Agent(Opponent { agent, ..opponent }, guard)
+    }
+
+    fn opponent(&self, player: &Participant) -> Opponent {
         let (name, spec) = (player.name.clone(), player.spec.clone());
-        PlannedSeat::Agent(Opponent { name, spec, agent, pace }, guard)
+        let pace = self.paces.lock().entry(name.clone()).or_default().clone();
+        Opponent { name, spec, agent: player.agent.clone(), pace }
     }
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
 use super::connection::connect;
+use super::permissions;
 use super::readers::Readers;
 
 const FILE: &str = "ludex.db";
@@ -54,6 +55,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
             make_folder(folder)?;
             let lock = lock(folder)?;
             fresh = make_file(&path)?;
+            permissions::restrict(folder);
             Some(lock)
         }
         Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {

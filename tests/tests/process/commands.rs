@@ -599,7 +599,7 @@ async fn tokens_are_managed_while_server_runs() {
     let err = token(&["add", "--csv", "bad.csv"]).fails();
     assert!(err.contains("bad.csv") && err.contains("line 3") && err.contains("fly"), "{err}");
     for (args, said) in [
-        (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, admin"),
+        (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, metrics, admin"),
         (&["add", "--owner", "Bob B"], "--name"),
         (&["add", "--owner", "bob", "--name", "b b"], "expected an agent name, got \"b b\""),
         (&["add", "--owner", "bob", "--expires", "soon"], "90d"),

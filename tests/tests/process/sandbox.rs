@@ -34,7 +34,7 @@ fn use_helper() {
 fn start(argv: &[&str], limits: ProcessLimits) -> ChildProcess {
     use_helper();
     let argv = argv.iter().map(|&arg| arg.to_owned()).collect();
-    ProgramConfig { argv, sandboxed: true, limits }.start().unwrap()
+    ProgramConfig { argv, sandboxed: true, folder: None, limits }.start().unwrap()
 }
 
 fn python(script: &str) -> ChildProcess {
@@ -246,6 +246,15 @@ attempt(turned)
 }
 
 #[test]
+fn connections_of_the_machine_are_not_listed() {
+    let script = "
+for file in ['/proc/self/net/tcp', '/proc/net/tcp', '/proc/self/task/%d/net/tcp' % os.getpid(), '/proc/self/maps']:
+    attempt(lambda: open(file).read())
+";
+    assert_eq!(attempts(script), "PermissionError\nPermissionError\nPermissionError\ndone\n");
+}
+
+#[test]
 fn host_processes_are_unreachable() {
     let me = std::process::id();
     let script = format!(
@@ -358,7 +367,8 @@ fn orphaned_child_processes_are_killed() {
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox, a program may start children in its process group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
-    let mut program = ProgramConfig { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
+    let mut program =
+        ProgramConfig { argv, sandboxed: false, folder: None, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.read_line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);

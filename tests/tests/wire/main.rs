@@ -1,5 +1,6 @@
 //! Clients over real sockets, with the server in the same process.
 
+mod access;
 mod client;
 mod fair;
 mod gym;
@@ -10,4 +11,5 @@ mod matches;
 mod operators;
 mod secrecy;
 mod session;
+mod specs;
 mod tokens;

@@ -43,7 +43,7 @@ struct Add {
     /// Set the owner of the token
     #[arg(long, required_unless_present = "csv")]
     owner: Option<String>,
-    /// Grant these scopes: gym, play, spectate, admin [default: gym,play,spectate]
+    /// Grant these scopes: gym, play, spectate, metrics, admin [default: gym,play,spectate]
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
     /// Allow this agent name, or all names with a prefix, e.g. bot.*; may be repeated [default: OWNER and OWNER.*]

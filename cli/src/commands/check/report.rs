@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::CheckResult;
+use crate::commands::print;
 use ludex_conformance::Check;
 
 /// Returns a callback that prints each check when it ends, except in JSON mode. A finding that was already printed is
@@ -14,7 +15,7 @@ pub(super) fn print_check(as_json: bool) -> impl FnMut(&Check) {
     move |check| {
         let is_new = finding(check).is_none_or(|finding| findings.insert(finding));
         if !as_json && is_new {
-            println!("{check}");
+            println!("{}", print::plain(&check.to_string()));
         }
     }
 }
@@ -58,9 +59,10 @@ pub(super) fn report(
     CheckResult(checks.map(|checks| {
         let faults = checks.iter().filter(|check| check.fault.is_some()).count();
         if as_json {
-            println!("{}", json!({ subject.0: subject.1, "checks": checks, "faults": faults }));
+            let document = json!({ subject.0: subject.1, "checks": checks, "faults": faults });
+            println!("{}", print::escaped(&document.to_string()));
         } else {
-            repeats(&checks).iter().for_each(|line| println!("{line}"));
+            repeats(&checks).iter().for_each(|line| println!("{}", print::plain(line)));
         }
         faults == 0
     }))

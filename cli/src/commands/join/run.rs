@@ -68,7 +68,7 @@ pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()
     let mut rows = vec![["part", "agent", "w-d-l", "score", "level", "rating"].map(str::to_owned).to_vec()];
     for row in over.verdict["parts"].as_array().into_iter().flatten() {
         let count = |key: &str| row[key].as_u64().unwrap_or(0);
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = |value: &Value| print::plain(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         let number = |value: &Value, digits| value.as_f64().map_or_else(|| "-".into(), |x| print::number(x, digits));
         let level = &row["level"]["level"];
         rows.push(vec![
@@ -76,13 +76,14 @@ pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()
             text(&row["agent"]),
             format!("{}-{}-{}", count("wins"), count("draws"), count("losses")),
             number(&row["score"]["value"], 3),
-            if level.is_null() { "-".into() } else { level.to_string() },
+            if level.is_null() { "-".into() } else { print::plain(&level.to_string()) },
             number(&row["rating"]["value"], 0),
         ]);
     }
     print::table(&mut out, &rows, |column| column > 1)?;
     let page = url.replacen("ws", "http", 1);
     let reason: &str = over.reason.into();
-    writeln!(out, "{} is over ({reason}): {}{}", over.run, page.trim_end_matches('/'), over.report)?;
+    let line = format!("{} is over ({reason}): {}{}", over.run, page.trim_end_matches('/'), over.report);
+    writeln!(out, "{}", print::plain(&line))?;
     Ok(())
 }

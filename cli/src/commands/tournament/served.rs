@@ -119,9 +119,12 @@ pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyh
 
 /// Prints instructions for clients that enter the tournament.
 fn print_tickets(organised: &Organised, url: &str) {
-    let run = &organised.run;
+    let run = print::plain(&organised.run);
     eprintln!(
         "ludex: clients enter with `ludex join {url} --run {run} --name NAME --agent AGENT`, or with their tickets:"
     );
-    organised.tickets.iter().for_each(|ticket| eprintln!("{}  {}", ticket.name, ticket.ticket));
+    organised
+        .tickets
+        .iter()
+        .for_each(|ticket| eprintln!("{}", print::plain(&format!("{}  {}", ticket.name, ticket.ticket))));
 }

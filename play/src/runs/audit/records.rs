@@ -118,7 +118,9 @@ fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, re
         // The spec of a remote agent is unknown, and its kind is self-reported.
         let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));
-        if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
+        // A server names its operator's agents in place of their specs.
+        let is_named = sat.spec.as_deref() == Some(name);
+        if text.is_some() && (text != sat.spec && !is_named || kind != Some(sat.kind)) {
             let said = sat.spec.as_deref().unwrap_or_default();
             return Some(format!(
                 "seat {seat}: expected {name} with spec {:?} from the settings, got {said:?}",

@@ -34,6 +34,12 @@ pub(super) fn hidden(id: &str) -> Answer {
     page(StatusCode::NOT_FOUND, "error.html", json!({ "hidden": true, "id": id, "list": "/matches" }))
 }
 
+/// Returns the page of a match that is open only to the owners in its run until the run ends.
+pub(super) fn of_open_run(id: &str) -> Answer {
+    let id = text::clean(id, text::NAME);
+    page(StatusCode::FORBIDDEN, "error.html", json!({ "of_run": true, "id": id, "list": "/matches" }))
+}
+
 /// Returns the page for an internal error.
 pub(super) fn failure() -> Answer {
     page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", json!({ "failed": true }))

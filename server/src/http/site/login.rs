@@ -3,6 +3,7 @@
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::uri::PathAndQuery;
 use axum::response::{IntoResponse, Json};
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
@@ -31,9 +32,11 @@ pub(super) fn ask(at: &str, why: &str) -> Answer {
     made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
 }
 
-/// Returns `path` if it is a page of this server, else the front page.
+/// Returns `path` if it is a page of this server, else the front page. A browser removes control characters and reads a
+/// backslash as a slash, so that `/\t/a.example` would lead to another server.
 fn local(path: &str) -> &str {
-    let own = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
+    let foreign = path.starts_with("//") || path.contains(|c: char| c == '\\' || c.is_control());
+    let own = path.starts_with('/') && !foreign && path.parse::<PathAndQuery>().is_ok();
     if own { path } else { "/" }
 }
 
@@ -92,9 +95,28 @@ mod tests {
 
     #[test]
     fn login_redirects_to_local_pages_only() {
-        assert_eq!(local("/play/chess"), "/play/chess");
-        for away in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:x", ""] {
-            assert_eq!(local(away), "/", "{away}");
+        for own in
+            ["/", "/play/chess", "/matches/m_1?seat=0&at=3", "/games/breakthrough(rows=8,columns=3)", "/runs#seasons"]
+        {
+            assert_eq!(local(own), own);
+        }
+        for foreign in [
+            "",
+            "matches",
+            "//a.example",
+            "/\\a.example",
+            "\\/a.example",
+            "/\t/a.example",
+            "/\n/a.example",
+            "/\r//a.example",
+            "\t//a.example",
+            "https://a.example/",
+            "/\u{85}/a.example",
+            "/\u{7f}",
+            "/ /a.example",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(local(foreign), "/", "{foreign:?}");
         }
     }
 }

@@ -17,11 +17,11 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::failed;
+use super::super::{access, failed};
 use super::curve::{Series, curve};
 use super::svg::svg;
 use super::{
-    Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, result_text, send, show,
+    Answer, App, Shut, account, admitted, cached, compute, errors, harden, not_rendered, result_text, send, show, shut,
     templates, text, token,
 };
 use crate::document::Document;
@@ -121,6 +121,12 @@ pub(super) async fn page(
 ) -> Answer {
     let (shared, peer) = &app;
     let id = path.map(|Path(id)| id).unwrap_or_default();
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return match refusal.code {
+            ErrorCode::Forbidden => errors::of_open_run(&id),
+            _ => *shut(&headers, &format!("/matches/{}", text::path(&id)), &refusal.message),
+        };
+    }
     let (seat, at) = step.numbers();
     let account = account(shared, peer, token::in_cookie(&headers).is_some()).await;
     let make = page_document(shared, peer, &id, seat, at, account);
@@ -203,9 +209,12 @@ fn context(
 }
 
 /// Returns a whole match as a file in the notation of its game.
-pub(super) async fn notation(State((shared, peer)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+pub(super) async fn notation(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Some((notation, written)) = shared.hub.written(&id, &peer.job_owner()).await else {
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return access::denied(*refusal);
+    }
+    let Some((notation, written)) = app.0.hub.written(&id, &app.1.job_owner()).await else {
         let why = "expected a released match of a game with a notation";
         return failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownMatch, why));
     };
@@ -219,9 +228,17 @@ pub(super) async fn notation(State((shared, peer)): App, path: Result<Path<Strin
 }
 
 /// Returns a picture of the match position after a step.
-pub(super) async fn picture(State(app): App, path: Result<Path<String>, PathRejection>, step: Query<Step>) -> Answer {
+pub(super) async fn picture(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    step: Query<Step>,
+) -> Answer {
     let (shared, peer) = &app;
     let id = path.map(|Path(id)| id).unwrap_or_default();
+    if let Err(refusal) = access::to_match(&app, &headers, &id).await {
+        return access::denied(*refusal);
+    }
     let (seat, at) = step.numbers();
     let make = async {
         let drawn = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX), &peer.job_owner()).await;

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use ludex_agents::Agent;
-use ludex_env::GameRef;
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
 use ludex_protocol::record::{AgentKind, Header, MoveRecord, Record, RecordEvent};
@@ -223,22 +221,18 @@ impl Hub {
                     Occupant::Client(session.unwrap_or_else(|| self.lost_session(id, &record.name, owner)))
                 }
                 None => {
-                    let spec = record.spec.as_deref().unwrap_or(&record.name);
-                    let (agent, spec) = self.trusted(spec, &setup.game)?;
-                    let guard = secret.seats.get(k).map(|seat| seat.guard).unwrap_or_default();
-                    let agent = guard.around(agent);
+                    let secret = secret.seats.get(k);
+                    let spec = secret.and_then(|seat| seat.spec.as_ref()).or(record.spec.as_ref());
+                    let spec = self.config.opponents.private_spec(spec.unwrap_or(&record.name)).to_owned();
+                    // The limits are not checked again.
+                    let agents = &self.config.opponents.agents;
+                    let agent = agents.build(&spec, &setup.game).map_err(|e| e.to_string())?;
+                    let agent = secret.map(|seat| seat.guard).unwrap_or_default().around(agent);
                     Occupant::Agent { agent, spec, pace: Arc::default() }
                 }
             });
         }
         Ok(occupants)
-    }
-
-    /// Builds an agent that was seated before the restart. The limits are not checked again.
-    fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
-        let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
-        let agent = self.config.opponents.agents.build(spec, game).map_err(|e| e.to_string())?;
-        Ok((agent, text.to_owned()))
     }
 
     pub(super) fn setup_of(&self, kept: &StoredMatch, restarts: u32) -> Result<(MatchSetup, Secret), String> {

@@ -33,11 +33,18 @@ fn native_bots_in_one_folder_cannot_read_each_other() {
     let alice = write(&at("alice"), &reader(&[&bob, &notes, &deep]), 0o755);
     let mut program = start(&[alice.to_str().unwrap()], ProcessLimits::default());
     assert_eq!(printed_text(&mut program), "denied\n".repeat(3));
-    // If no other bot shares its folder, a program can read the files next to it.
-    fs::remove_file(&alice).unwrap();
-    fs::remove_file(&deep).unwrap();
-    let mut program = start(&[bob.to_str().unwrap()], ProcessLimits::default());
-    assert_eq!(printed_text(&mut program), "read openings\n");
+}
+
+#[test]
+fn program_reads_its_folder_only_if_its_spec_says_so() {
+    use_helper();
+    let folder = tempfile::tempdir().unwrap();
+    let notes = write(&folder.path().join("notes"), "openings\n", 0o644);
+    let bot = write(&folder.path().join("bot"), &reader(&[&notes]), 0o755);
+    let alone = ProgramConfig::new(bot.to_str().unwrap()).unwrap();
+    assert_eq!(printed_text(&mut alone.start().unwrap()), "denied\n");
+    let opened = ProgramConfig { folder: Some(folder.path().to_owned()), ..alone };
+    assert_eq!(printed_text(&mut opened.start().unwrap()), "read openings\n");
 }
 
 #[test]
