@@ -13,6 +13,7 @@ mod open;
 mod read;
 mod readers;
 mod rows;
+pub(crate) mod snapshot;
 mod writer;
 
 use std::collections::HashMap;
@@ -28,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::metrics::Commits;
 
 pub use error::StoreError;
+pub(crate) use open::{FILE as STORE_FILE, LOCK as LOCK_FILE};
 use readers::Readers;
 pub use rows::{
     ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,

@@ -12,8 +12,8 @@ use super::StoreError;
 use super::connection::connect;
 use super::readers::Readers;
 
-const FILE: &str = "ludex.db";
-const LOCK: &str = "ludex.lock";
+pub(crate) const FILE: &str = "ludex.db";
+pub(crate) const LOCK: &str = "ludex.lock";
 
 /// Application id of the database file (`PRAGMA application_id`): "LUDX".
 const APPLICATION: i64 = 0x4c55_4458;
@@ -74,7 +74,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
 }
 
 /// Creates the data directory, readable only by its owner, since the database contains secrets.
-fn make_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -108,7 +108,7 @@ impl Drop for Lock {
     }
 }
 
-fn lock(folder: &Path) -> Result<Lock, StoreError> {
+pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK);
     let io = |e| StoreError::io(&path, e);
     let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
