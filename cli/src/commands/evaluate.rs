@@ -117,6 +117,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         secret: args.seed_secret.clone(),
         deals: args.seed_sharing,
         shard: args.shard,
+        unrated: false,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
