@@ -223,7 +223,8 @@ fn unpack(file: &Path, folder: &Path) -> anyhow::Result<(Manifest, BackupSize)> 
         let mut entry = entry.with_context(damaged)?;
         let path = entry.path().with_context(damaged)?.into_owned();
         let inner = path.to_str().filter(|_| entry.header().entry_type().is_file() && is_plain(&path));
-        let inner = inner.with_context(|| format!("{name}: expected files of a backup only, got {}", path.display()))?;
+        let inner =
+            inner.with_context(|| format!("{name}: expected files of a backup only, got {}", path.display()))?;
         let mut from = Summed::new(&mut entry);
         match inner {
             MANIFEST if manifest.is_none() => manifest = Some(parse_manifest(&text(&mut from).with_context(damaged)?)?),

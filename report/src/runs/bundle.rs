@@ -104,7 +104,9 @@ fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files
         anyhow::ensure!(size <= most, "{name}: {inner}: expected at most {most} bytes, got {size}");
         anyhow::ensure!(!files.contains_key(inner), "{name}: duplicate file {inner}");
         room = room.checked_sub(size).with_context(|| {
-            format!("{name}: {inner}: expected an unpacked size of at most {MAX_RATIO} times the bundle's {packed} bytes")
+            format!(
+                "{name}: {inner}: expected an unpacked size of at most {MAX_RATIO} times the bundle's {packed} bytes"
+            )
         })?;
         allowance.set(size.saturating_add(MAX_HEADER_BYTES));
         let mut bytes = Vec::new();

@@ -95,7 +95,8 @@ async fn unusable_backup_restores_nothing() {
     write(&data, &file).unwrap();
     let whole = fs::read(&file).unwrap();
     let manifest = br#"{"ludex_backup":1,"program":"p","created":"c"}"#;
-    let changed: &[(&str, &[u8])] = &[(MANIFEST, manifest), ("runs/r/run.json", b"{}"), (SUMS, b"00  runs/r/run.json\n")];
+    let changed: &[(&str, &[u8])] =
+        &[(MANIFEST, manifest), ("runs/r/run.json", b"{}"), (SUMS, b"00  runs/r/run.json\n")];
     let later: &[(&str, &[u8])] = &[(MANIFEST, br#"{"ludex_backup":2,"program":"p","created":"c"}"#)];
     let cases: [(&dyn Fn(), &str); 6] = [
         (&|| fs::write(&bad, &whole[..whole.len() / 2]).unwrap(), "is not a complete backup"),
