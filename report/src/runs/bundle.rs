@@ -220,7 +220,7 @@ mod tests {
 
     /// Packs a small file and, after it, a file of zeros with this type.
     fn with_zeros(name: &str, kind: tar::EntryType, zeros: u64) -> Vec<u8> {
-        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
         let mut append = |name: &str, kind, data: &mut dyn Read, size| {
             let mut header = tar::Header::new_gnu();
             header.set_size(size);

@@ -1,6 +1,7 @@
 //! Copies of the store, taken while a server uses it, and their preparation for another server.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
@@ -8,6 +9,9 @@ use rusqlite::{Connection, OpenFlags};
 use super::StoreError;
 use super::connection::connect;
 use super::open::{Access, Lock, lock, make_folder, open};
+
+/// Pause before a copy that SQLite has interrupted continues.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Store at one moment. Until [`release`](Self::release), no process can change the store.
 pub(crate) struct Snapshot {
@@ -52,8 +56,9 @@ impl Snapshot {
     pub(crate) fn copy(&self, file: &Path) -> Result<(), StoreError> {
         let sql = |e| StoreError::sql(file, e);
         let mut copy = Connection::open(file).map_err(sql)?;
-        // A single step, so that the file is a copy of one state.
-        Backup::new(&self.source, &mut copy).and_then(|backup| backup.step(-1)).map_err(sql)?;
+        let backup = Backup::new(&self.source, &mut copy).map_err(sql)?;
+        backup.run_to_completion(i32::MAX, PAUSE, None).map_err(sql)?;
+        drop(backup);
         copy.close().map_err(|(_, e)| sql(e))
     }
 }
