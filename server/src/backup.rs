@@ -17,7 +17,7 @@ use ludex_report::runs::run_files::{EPISODES, LOG};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::store::snapshot::{Snapshot, make_independent, reserve};
+use crate::store::snapshot::{StoreSnapshot, make_independent, reserve};
 use crate::store::{LOCK_FILE, STORE_FILE};
 
 /// First file of a backup, which describes it.
@@ -33,7 +33,7 @@ const MAX_INDEX_BYTES: u64 = 256 << 20;
 
 /// Description of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct BackupManifest {
     /// Version of the format.
     pub ludex_backup: u32,
     /// Program that wrote the backup.
@@ -65,7 +65,7 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
     let aside = tempfile::tempdir_in(folder).with_context(cannot)?;
     let mut archive = BackupWriter::new(draft.as_file())?;
 
-    let snapshot = Snapshot::take(data)?;
+    let snapshot = StoreSnapshot::take(data)?;
     let (replaced, growing): (Vec<_>, Vec<_>) = files(data)?.into_iter().partition(|name| is_replaced(name));
     for name in &replaced {
         archive.add_file(name, &data.join(name), None)?;
@@ -91,7 +91,7 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
 /// # Errors
 ///
 /// Fails if `data` has a store, runs or ladders, or if the backup or a file is unusable.
-pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(Manifest, BackupSize)> {
+pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, BackupSize)> {
     let mut named = vec![STORE_FILE];
     named.extend(FOLDERS);
     for name in &named {
@@ -170,7 +170,7 @@ impl<'f> BackupWriter<'f> {
     fn new(file: &'f File) -> anyhow::Result<Self> {
         let tar = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::fast()));
         let mut archive = BackupWriter { tar, sums: String::new(), size: BackupSize::default() };
-        let manifest = Manifest {
+        let manifest = BackupManifest {
             ludex_backup: VERSION,
             program: ludex_play::PROGRAM.to_owned(),
             created: ludex_play::time::now_text(),
@@ -213,7 +213,7 @@ impl<'f> BackupWriter<'f> {
 }
 
 /// Unpacks a backup into an empty directory and compares all files with the checksums.
-fn unpack(file: &Path, folder: &Path) -> anyhow::Result<(Manifest, BackupSize)> {
+fn unpack(file: &Path, folder: &Path) -> anyhow::Result<(BackupManifest, BackupSize)> {
     let name = file.display();
     let open = File::open(file).with_context(|| format!("{name} cannot be opened"))?;
     let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(open)));
@@ -263,8 +263,8 @@ fn is_plain(path: &Path) -> bool {
     normal && known
 }
 
-fn parse_manifest(text: &str) -> anyhow::Result<Manifest> {
-    let manifest: Manifest = serde_json::from_str(text).with_context(|| format!("{MANIFEST} is damaged"))?;
+fn parse_manifest(text: &str) -> anyhow::Result<BackupManifest> {
+    let manifest: BackupManifest = serde_json::from_str(text).with_context(|| format!("{MANIFEST} is damaged"))?;
     let found = manifest.ludex_backup;
     ensure!(found == VERSION, "expected version {VERSION} of backups, got {found}; use the ludex that wrote it");
     Ok(manifest)

@@ -14,7 +14,7 @@ use super::open::{Access, Lock, lock, make_folder, open};
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Store at one moment. Until [`release`](Self::release), no process can change the store.
-pub(crate) struct Snapshot {
+pub(crate) struct StoreSnapshot {
     path: PathBuf,
     /// Connection with an open read transaction.
     source: Connection,
@@ -22,7 +22,7 @@ pub(crate) struct Snapshot {
     writer: Connection,
 }
 
-impl Snapshot {
+impl StoreSnapshot {
     /// Takes a snapshot of the store in `folder`.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Snapshot {
         let source = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?;
         // The first read fixes the state that the transaction sees.
         source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(sql)?;
-        Ok(Snapshot { source, writer, path })
+        Ok(StoreSnapshot { source, writer, path })
     }
 
     /// Lets other processes change the store again. The snapshot stays as it is.

@@ -1,4 +1,4 @@
-//! Backups of a server in the middle of play: restored elsewhere, everything goes on.
+//! Backups of a server in the middle of play: restored elsewhere, all matches and runs continue.
 
 use std::net::SocketAddr;
 use std::path::Path;
