@@ -85,6 +85,15 @@ impl RemoteAgent {
         kind_of(&self.spec)
     }
 
+    /// Checks that the agent can play a game.
+    ///
+    /// # Errors
+    /// Returns an error if this program does not have the game, or if the agent cannot be built for it.
+    pub fn check(&self, game: &str) -> Result<(), Failure> {
+        self.spec.build(&ludex_games::load(game)?)?;
+        Ok(())
+    }
+
     /// Returns the game and agent of a match; the agent is built at the first turn.
     fn table(&self, start: &MatchStart) -> Result<Table, Failure> {
         let mut tables = self.tables.lock();

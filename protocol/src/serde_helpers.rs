@@ -44,6 +44,21 @@ pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
     or_else(deserializer, one)
 }
 
+/// Returns true, the default of flags that are set unless a client clears them.
+pub(crate) fn yes() -> bool {
+    true
+}
+
+/// Returns the flag itself, so that its field can be omitted if set.
+pub(crate) fn is_yes(flag: &bool) -> bool {
+    *flag
+}
+
+/// Deserializes a flag that is set if absent or `null`.
+pub(crate) fn or_yes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    or_else(deserializer, yes)
+}
+
 /// Serializes a number as an integer if possible: `[1,-1]`, not `[1.0,-1.0]`.
 ///
 /// # Errors

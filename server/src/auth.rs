@@ -234,12 +234,12 @@ pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<Token
 /// Parses a CSV list of tokens to create. The header names the columns `owner`, `scopes`, `names`
 /// and `expires`; only `owner` is required. Within a field, spaces separate scopes and names. The
 /// default scopes are gym, play and spectate. The default names are those of [`default_names`].
-/// `expires` is a time such as `2027-01-31T00:00:00Z`.
+/// `expires` is parsed by [`parse_expiry`].
 ///
 /// # Errors
 ///
 /// [`AuthError::BadLine`] with the number of the first invalid line.
-pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
+pub fn parse_csv(text: &str, now_ms: i64) -> Result<Vec<NewToken>, AuthError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let bad = |line: u64, message: String| AuthError::BadLine { line, message };
     let header = reader.headers().map_err(|e| bad(1, e.to_string()))?.clone();
@@ -266,18 +266,29 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         if let Some(name) = names.iter().find(|name| !is_name_pattern(name)) {
             return Err(bad(line, AuthError::BadName { got: name.clone() }.to_string()));
         }
-        let expires_ms = match column(&row, "expires") {
-            Some(text) => {
-                let time: jiff::Timestamp = text.parse().map_err(|e| {
-                    bad(line, format!("expires: expected a time such as 2027-01-31T00:00:00Z, got {text:?}: {e}"))
-                })?;
-                Some(time.as_millisecond())
-            }
-            None => None,
-        };
+        let expiry = column(&row, "expires").map(|text| parse_expiry(&text, now_ms)).transpose();
+        let expires_ms = expiry.map_err(|message| bad(line, format!("expires: {message}")))?;
         tokens.push(NewToken { owner, scopes, names, expires_ms });
     }
     Ok(tokens)
+}
+
+/// Parses a time such as `2027-01-31T00:00:00Z`, or a number of days after `now_ms` such as `90d`, and returns
+/// milliseconds since the Unix epoch.
+///
+/// # Errors
+///
+/// A message for a text that is neither, or for a time that is not in the future.
+pub fn parse_expiry(text: &str, now_ms: i64) -> Result<i64, String> {
+    const DAY_MS: i64 = 86_400_000;
+    let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
+    let end = match days {
+        Some(days) => now_ms + i64::from(days) * DAY_MS,
+        None => text.parse::<jiff::Timestamp>().map(|time| time.as_millisecond()).map_err(|e| {
+            format!("expected a time such as 2027-01-31T00:00:00Z or days such as 90d, got {text:?}: {e}")
+        })?,
+    };
+    if end <= now_ms { Err(format!("expected a time in the future, got {text}")) } else { Ok(end) }
 }
 
 /// Returns the default agent names for tokens of `owner`: the owner's own name, and `owner.*`.

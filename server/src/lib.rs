@@ -29,6 +29,7 @@
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod auth;
+pub mod backup;
 pub mod catalogue;
 pub mod compute;
 pub mod config;

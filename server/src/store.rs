@@ -14,6 +14,7 @@ pub(crate) mod permissions;
 mod read;
 mod readers;
 mod rows;
+pub(crate) mod snapshot;
 mod writer;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -29,6 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::metrics::Commits;
 
 pub use error::StoreError;
+pub(crate) use open::{FILE as STORE_FILE, LOCK as LOCK_FILE};
 use readers::Readers;
 pub(crate) use rows::MatchState;
 pub use rows::{
@@ -36,6 +39,12 @@ pub use rows::{
     TokenRow, Write,
 };
 use writer::{Completion, Job};
+
+/// Maximum time to wait until a server has created its store.
+const CREATION: Duration = Duration::from_secs(10);
+
+/// Interval at which a store under creation is checked.
+const POLL: Duration = Duration::from_millis(50);
 
 /// Handle of the store. Clones are cheap and share all state.
 ///
@@ -86,6 +95,27 @@ impl Store {
     /// [`StoreError::Missing`] if the folder has no store, and those of [`open`](Self::open) except `Locked`.
     pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
+    }
+
+    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server that
+    /// is creating it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub async fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
+        let until = Instant::now() + CREATION;
+        loop {
+            match Self::open_shared(folder).await {
+                Err(StoreError::Missing { .. } | StoreError::Empty { .. }) => {}
+                opened => return opened,
+            }
+            match Self::open(folder).await {
+                Ok(store) => store.close().await?,
+                Err(StoreError::Locked { .. }) if Instant::now() < until => tokio::time::sleep(POLL).await,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn start(
@@ -276,6 +306,20 @@ mod tests {
         for refused in [text(&broken), text(&("whole", &broken))] {
             assert!(refused.unwrap_err().to_string().contains("key must be a string"));
         }
+    }
+
+    #[tokio::test]
+    async fn missing_store_is_created_after_its_owner_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        // A server owns the directory, but its store does not exist yet.
+        let owner = open::lock(folder.path()).unwrap();
+        let path = folder.path().to_owned();
+        let mut opened = tokio::spawn(async move { Store::open_or_create(&path).await });
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut opened).await.is_err(), "it waits");
+        drop(owner);
+        let store = opened.await.unwrap().unwrap();
+        assert!(matches!(store.number("rated"), Err(StoreError::NotOwner)));
+        store.close().await.unwrap();
     }
 
     fn start(id: &str) -> Write {

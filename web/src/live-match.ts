@@ -201,7 +201,7 @@ export class LiveMatch {
   }
 
   #progress(done: number, due: number): void {
-    find('#progress').textContent = `${done} of ${done + due} matches finished`;
+    find('#progress').textContent = `${done} of ${done + due} ${done + due === 1 ? 'match' : 'matches'} finished`;
   }
 
   #onRunEnd(run: string): void {

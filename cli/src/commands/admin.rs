@@ -1,5 +1,6 @@
 //! `ludex admin`.
 
+mod backup;
 mod token;
 
 #[derive(clap::Args)]
@@ -12,9 +13,16 @@ pub(super) struct Args {
 enum AdminCommand {
     /// Create, list and revoke tokens
     Token(token::Args),
+    /// Write the store, runs and ladders to one file, even while a server uses them
+    Backup(backup::BackupArgs),
+    /// Restore a backup into a folder without a store
+    Restore(backup::RestoreArgs),
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let AdminCommand::Token(args) = args.command;
-    token::run(args)
+    match args.command {
+        AdminCommand::Token(args) => token::run(args),
+        AdminCommand::Backup(args) => backup::backup(args),
+        AdminCommand::Restore(args) => backup::restore(args),
+    }
 }

@@ -91,7 +91,12 @@ async fn play_tournament(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Resu
     };
     hub.organise(&request).await?;
     let total = names.len() * (names.len() - 1) * args.blocks as usize;
-    println!("{} agents connect over WebSockets and play {total} rated matches of {}.", names.len(), args.game);
+    println!(
+        "{} agents connect over WebSockets and play {} of {}.",
+        names.len(),
+        print::count(total, "rated match", "rated matches"),
+        args.game
+    );
     println!("`{DROPS}` repeatedly loses its connection, but none of its matches.");
     if python {
         println!("`{PYTHON}` is a bot in Python.");

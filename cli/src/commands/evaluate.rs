@@ -117,6 +117,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         secret: args.seed_secret.clone(),
         deals: args.seed_sharing,
         shard: args.shard,
+        unrated: false,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
@@ -246,7 +247,7 @@ pub(super) fn costs(usage: &Usage) -> String {
         "no price known".to_owned()
     } else {
         let part = if usage.unpriced > 0 {
-            format!(" without {} calls of unknown price", usage.unpriced)
+            format!(" without {} of unknown price", print::count(usage.unpriced as usize, "call", "calls"))
         } else {
             String::new()
         };
@@ -255,7 +256,8 @@ pub(super) fn costs(usage: &Usage) -> String {
     let part = |tokens: u64, what: &str| if tokens > 0 { format!(" ({tokens} {what})") } else { String::new() };
     let (cached, thoughts) = (part(usage.cached_tokens, "cached"), part(usage.reasoning_tokens, "thoughts"));
     let (read, written) = (usage.tokens_in, usage.tokens_out);
-    format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
+    let calls = print::count(usage.calls as usize, "call", "calls");
+    format!("{calls}, {read} tokens in{cached}, {written} out{thoughts}, {money}")
 }
 
 /// Maximum number of metrics to print, so that the table stays visible.
@@ -311,7 +313,8 @@ fn print_answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
         own().filter_map(|row| row.answers.as_ref()).for_each(|answers| all.add(answers));
         let kinds = all.by_kind().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
         let lost: u64 = own().map(|row| row.lost_by_answers).sum();
-        let lost = if lost > 0 { format!("; {lost} matches lost by them") } else { String::new() };
+        let lost = (lost > 0).then(|| format!("; {} lost by them", print::count(lost as usize, "match", "matches")));
+        let lost = lost.unwrap_or_default();
         writeln!(out, "answers of {agent}: {}{lost}", kinds.collect::<Vec<_>>().join(", "))?;
         for row in own() {
             let warnings = row.answers.iter().flat_map(Answers::warnings);

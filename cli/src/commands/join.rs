@@ -311,7 +311,7 @@ impl JoinSummary {
 impl std::fmt::Display for JoinSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let JoinSummary { matches, wins, draws, losses, mean_return } = self;
-        write!(f, "{matches} {}", if *matches == 1 { "match" } else { "matches" })?;
+        write!(f, "{}", super::print::count(*matches, "match", "matches"))?;
         if let Some(mean) = mean_return {
             write!(f, ": {wins} won, {draws} drawn, {losses} lost, mean return {mean}")?;
         }

@@ -220,7 +220,8 @@ fn show(args: &Args, series: &Series, names: &[String], sums: &Sums) -> anyhow::
     let mut out = io::stdout().lock();
     let matches = sums.matches;
     let count = print::count(matches / names.len(), "block", "blocks");
-    writeln!(out, "{}: {count}, {matches} matches, seed {}", series.game.spec().string, args.seed)?;
+    let played = print::count(matches, "match", "matches");
+    writeln!(out, "{}: {count}, {played}, seed {}", series.game.spec().string, args.seed)?;
     let head = ["agent", "wins", "draws", "losses", "score", "95 %", "mean return"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (agent, sum) in names.iter().zip(&sums.seats) {

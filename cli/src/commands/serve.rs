@@ -5,7 +5,7 @@ mod log;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -141,10 +141,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let ready = |_: &_| announce(address, &config, args.json);
         ludex_server::run_then(listener, config.clone(), ready, stop).await
     });
-    if args.temporary {
-        std::fs::remove_dir_all(&args.data).with_context(|| format!("cannot remove {}", args.data.display()))?;
+    // If the server failed, its own error matters.
+    served.and(if args.temporary { remove_folder(&args.data) } else { Ok(()) })
+}
+
+/// Removes a folder, which is missing if the server did not start.
+fn remove_folder(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| format!("cannot remove {}", folder.display())),
     }
-    served
 }
 
 /// Returns a receiver that resolves at the end of standard input. The reading thread is never joined, since its read

@@ -1,7 +1,13 @@
-//! Bundles of runs, checked for secrets.
+//! Writer of bundles of runs, checked for secrets.
 
+use std::io::Write as _;
+use std::path::{Component, Path};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ludex_agents::{AgentSpec, llm};
-use ludex_report::runs::bundle::{Files, contents, pack};
+use ludex_report::runs::bundle::{CARD, Files, SUMS, card, sums};
+use ludex_report::runs::run_files::{FILES, whole_lines};
 use ludex_report::runs::settings::RunSettings;
 
 /// Packs the files of a run and the pages of its report into a bundle. Equal runs give equal bytes.
@@ -13,6 +19,44 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     holds_no_secret(about, &parts)?;
     pack(about, &files)
+}
+
+/// Returns the files of a bundle: those of the run and the pages of its report, a card and checksums.
+fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
+    let mut files = pages;
+    for name in FILES {
+        let Some(bytes) = run.get(name) else { continue };
+        // An incomplete last line is omitted.
+        let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
+        files.insert(name.to_owned(), bytes[..end].to_vec());
+    }
+    files.insert(CARD.to_owned(), card(about, &files).into_bytes());
+    files.insert(SUMS.to_owned(), sums(&files).into_bytes());
+    files
+}
+
+/// Packs the [`contents`] of a bundle. The same run gives the same bytes.
+///
+/// # Errors
+/// Returns an error if the name of the run cannot be the name of a folder.
+fn pack(about: &RunSettings, files: &Files) -> anyhow::Result<Vec<u8>> {
+    let folder = about.folder();
+    let folder = Path::new(&folder);
+    let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
+    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", about.run);
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    // The checksums come first.
+    let (sums, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == SUMS);
+    for (name, bytes) in sums.into_iter().chain(others) {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        tar.append_data(&mut header, folder.join(name), bytes.as_slice())?;
+    }
+    let mut gzip = tar.into_inner()?;
+    gzip.flush()?;
+    Ok(gzip.finish()?)
 }
 
 /// Checks that `files` do not contain the value of an environment variable named in a spec (`key=MY_KEY`).
@@ -42,6 +86,7 @@ fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use flate2::read::GzDecoder;
     use ludex_report::runs::settings::RunAgent;
 
     use super::*;
@@ -59,5 +104,14 @@ mod tests {
         assert!(holds_no_secret(&about, &[("calls.jsonl", b"PATH")]).is_ok());
         let names: Vec<&str> = names_of_variables("llm key=\"$A_KEY\" url=http://x Model=y").collect();
         assert_eq!(names, ["A_KEY", "Model"]);
+    }
+
+    #[test]
+    fn checksums_come_first() {
+        let about = RunSettings { run: "r".to_owned(), ..RunSettings::default() };
+        let packed = write(&about, &Files::new(), Files::new()).unwrap();
+        let mut tar = tar::Archive::new(GzDecoder::new(packed.as_slice()));
+        let first = tar.entries().unwrap().next().unwrap().unwrap().path().unwrap().into_owned();
+        assert_eq!(first, Path::new("r").join(SUMS));
     }
 }

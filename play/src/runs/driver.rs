@@ -17,6 +17,7 @@ use anyhow::Context as _;
 use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, DueMatch, MatchScore, block_key, key};
+use ludex_report::display::count;
 use ludex_report::runs::episode::{AGAIN, name_of};
 use ludex_report::runs::usage::Usage;
 use ludex_report::runs::{RunSchedule, results};
@@ -303,7 +304,7 @@ impl Driver<'_> {
             return Some(format!("the budget of {tokens} tokens is used up ({})", used.tokens()));
         }
         if let Some(most) = most.filter(|&most| games as u64 >= most) {
-            return Some(format!("the budget of {most} matches is used up ({games})"));
+            return Some(format!("the budget of {} is used up ({games})", count(most as usize, "match", "matches")));
         }
         let hours = hours.filter(|&hours| begun.elapsed().as_secs_f64() >= hours * hour)?;
         Some(format!("the budget of {hours} hours is used up"))

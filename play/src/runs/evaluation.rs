@@ -60,6 +60,8 @@ pub struct EvaluationRequest {
     pub deals: Option<Deals>,
     /// Shard of the plan to play, with its own run folder. `None` plays the whole plan.
     pub shard: Option<Shard>,
+    /// True if the matches do not count for the ratings of the server that plays them.
+    pub unrated: bool,
     /// Number of parallel matches. By default, 1,024 with batched calls, 8 with other language models, otherwise one
     /// per core.
     pub jobs: Option<usize>,
@@ -219,9 +221,9 @@ impl Evaluation {
     /// # Errors
     /// Returns an error if a candidate's command line has unbalanced quotes.
     pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
-        let EvaluationRequest { suite, scale, only, .. } = &self.request;
+        let EvaluationRequest { suite, scale, only, unrated, .. } = &self.request;
         let settings = settings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
-        Ok(RunSettings { only: only.clone(), ..settings })
+        Ok(RunSettings { only: only.clone(), unrated: *unrated, ..settings })
     }
 
     /// Returns the numbers of due and of finished matches of the run `name`. Due matches depend on the results so far.

@@ -50,6 +50,7 @@ pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -
         deals: plan.suite.deals,
         scale,
         only: Vec::new(),
+        unrated: false,
         roles: plan.suite.assigned_roles(),
         shard: plan.shard,
         games: games.collect(),
@@ -84,6 +85,7 @@ pub fn differences(was: &RunSettings, now: &RunSettings) -> Vec<String> {
         let agents = |s: &RunSettings| s.roles.get(role).map_or_else(|| "none".to_owned(), |agents| names(agents));
         differ(&format!("role {role}"), agents(was), agents(now));
     }
+    differ("rated", (!was.unrated).to_string(), (!now.unrated).to_string());
     let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
     differ("shard", shard(was), shard(now));
     differ("number of agents", was.agents.len().to_string(), now.agents.len().to_string());

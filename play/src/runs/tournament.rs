@@ -421,7 +421,8 @@ impl fmt::Display for TournamentEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds, batches } = self;
         let each = display::number(*seconds_per_match, 3);
-        write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
+        let matches = display::count(*matches as usize, "match", "matches");
+        write!(f, "{entrants} entrants, at most {matches} of about {each} s, {jobs} at a time: about ")?;
         let seconds = seconds.round() as u64;
         match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
             (0, 0, s) => write!(f, "{s} s"),

@@ -8,7 +8,7 @@ use super::ClientBody;
 use super::join::{MatchView, are_match_views, match_views, or_match_views};
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::serde_helpers::{is_default, is_one, one, or_default, or_else, or_one};
+use crate::serde_helpers::{is_default, is_one, is_yes, one, or_default, or_else, or_one, or_yes, yes};
 
 fn whole() -> f64 {
     1.0
@@ -47,6 +47,10 @@ pub struct Enrol {
     /// Number of candidates. The run starts when all candidates have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
+    /// False if the matches of the run do not count for ratings. Such a run belongs to no season. The first request
+    /// sets it.
+    #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
+    pub rated: bool,
     /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
@@ -66,6 +70,7 @@ impl Enrol {
             only: Vec::new(),
             roles: BTreeMap::new(),
             candidates: 1,
+            rated: true,
             views: match_views(),
             layout: None,
         }

@@ -4,19 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::ClientBody;
 use crate::envelope::Message;
-use crate::serde_helpers::or_else;
-
-fn yes() -> bool {
-    true
-}
-
-fn or_yes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    or_else(deserializer, yes)
-}
-
-fn is_yes(flag: &bool) -> bool {
-    *flag
-}
+use crate::serde_helpers::{is_yes, or_else, or_yes, yes};
 
 fn fifty() -> u32 {
     50

@@ -1,17 +1,17 @@
 //! Bundles: a run as one gzipped tar with its files, report, card and checksums. `ludex verify` needs no other files.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read};
 use std::path::{Component, Path};
+use std::rc::Rc;
 
 use anyhow::Context as _;
-use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
-use super::run_files::{CALLS, EPISODES, FILES, LOG, ONCE, RUN, SUITE, whole_lines};
+use super::run_files::{CALLS, EPISODES, LOG, ONCE, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// SHA-256 of all other files, in the format of `sha256sum`.
@@ -24,43 +24,21 @@ pub const CARD: &str = "CARD.md";
 pub const REPORT: &str = "report.json";
 /// Report as HTML, for people.
 pub const PAGE: &str = "report.html";
-/// Maximum size of an unpacked bundle in bytes, larger than any run.
-const MOST: u64 = 16 << 30;
+/// Maximum size in bytes of the headers between two files of a bundle.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Maximum size of an unpacked bundle per byte of the bundle. Zeros reach about 1,000, lines of runs below 100.
+const MAX_RATIO: u64 = 512;
+/// Unpacked size in bytes up to which a bundle may exceed [`MAX_RATIO`].
+const SMALL_BYTES: u64 = 64 << 20;
 
-/// Returns the files of a bundle: the run's files, the pages of its report, a card and checksums.
-pub fn contents(about: &RunSettings, run: &Files, pages: Files) -> Files {
-    let mut files = pages;
-    for name in FILES {
-        let Some(bytes) = run.get(name) else { continue };
-        // An incomplete last line is omitted.
-        let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
-        files.insert(name.to_owned(), bytes[..end].to_vec());
+/// Returns the maximum size in bytes of a file of a bundle; `None` for a name that no bundle has.
+fn max_bytes(name: &str) -> Option<u64> {
+    match name {
+        SUMS | CARD | RUN | SUITE => Some(16 << 20),
+        REPORT | PAGE | LOG => Some(256 << 20),
+        EPISODES | CALLS | ONCE => Some(4 << 30),
+        _ => None,
     }
-    files.insert(CARD.to_owned(), card(about, &files).into_bytes());
-    files.insert(SUMS.to_owned(), sums(&files).into_bytes());
-    files
-}
-
-/// Packs the [`contents`] of a bundle. Equal files give equal bytes.
-///
-/// # Errors
-/// Returns an error if the name of the run cannot be the name of a folder.
-pub fn pack(about: &RunSettings, files: &Files) -> anyhow::Result<Vec<u8>> {
-    let folder = about.folder();
-    let folder = Path::new(&folder);
-    let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
-    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", about.run);
-    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
-    for (name, bytes) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        header.set_mtime(0);
-        tar.append_data(&mut header, folder.join(name), bytes.as_slice())?;
-    }
-    let mut gzip = tar.into_inner()?;
-    gzip.flush()?;
-    Ok(gzip.finish()?)
 }
 
 /// Returns true if the file `path` starts with the magic number of gzip.
@@ -89,14 +67,23 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
     Ok(files)
 }
 
-/// Reads the files of a bundle.
+/// Reads the files of a bundle. A file with an unknown name or above its size limit is refused before it is read.
 ///
 /// # Errors
-/// Returns an error if the bundle is incomplete, or if it contains anything except files in a single folder.
+/// Returns an error if the bundle is incomplete, if it contains anything except the files of a bundle in a single
+/// folder, or if a file or the bundle is too large.
 pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
-    let mut tar = tar::Archive::new(GzDecoder::new(open).take(MOST));
+    let packed = open.metadata().with_context(|| format!("{name} cannot be read"))?.len();
+    read_from(open, packed, &name.to_string())
+}
+
+/// Reads the files of a bundle of `packed` bytes; `name` is the bundle's name in messages.
+fn read_from(bundle: impl Read, packed: u64, name: &str) -> anyhow::Result<Files> {
+    let allowance = Rc::new(Cell::new(MAX_HEADER_BYTES));
+    let mut tar = tar::Archive::new(Metered { from: GzDecoder::new(bundle), allowance: allowance.clone() });
+    let mut room = packed.saturating_mul(MAX_RATIO).max(SMALL_BYTES);
     let mut files = BTreeMap::new();
     let damaged = || format!("{name} is not a complete bundle; `ludex export RUN --bundle FILE` creates one");
     for entry in tar.entries().with_context(damaged)? {
@@ -112,13 +99,44 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
         };
         let inner =
             inner.with_context(|| format!("{name}: expected files in a single folder only, got {}", path.display()))?;
+        let most = max_bytes(inner).with_context(|| format!("{name}: unexpected file {inner:?} in a bundle"))?;
+        let size = entry.size();
+        anyhow::ensure!(size <= most, "{name}: {inner}: expected at most {most} bytes, got {size}");
+        anyhow::ensure!(!files.contains_key(inner), "{name}: duplicate file {inner}");
+        room = room.checked_sub(size).with_context(|| {
+            format!(
+                "{name}: {inner}: expected an unpacked size of at most {MAX_RATIO} times the bundle's {packed} bytes"
+            )
+        })?;
+        allowance.set(size.saturating_add(MAX_HEADER_BYTES));
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).with_context(damaged)?;
-        let twice = files.insert(inner.to_owned(), bytes).is_some();
-        anyhow::ensure!(!twice, "{name}: duplicate file {inner}");
+        allowance.set(MAX_HEADER_BYTES);
+        files.insert(inner.to_owned(), bytes);
     }
     anyhow::ensure!(files.contains_key(RUN), "{name} is not a bundle of a run: it has no {RUN}");
     Ok(files)
+}
+
+/// Reader that fails after a number of bytes. It bounds data that the reader of the archive reads without being asked,
+/// such as long names and skipped entries.
+struct Metered<R> {
+    from: R,
+    /// Number of bytes that may still be read.
+    allowance: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.allowance.get();
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+        if most == 0 && !into.is_empty() {
+            return Err(io::Error::other(format!("expected at most {MAX_HEADER_BYTES} bytes between two files")));
+        }
+        let count = self.from.read(&mut into[..most])?;
+        self.allowance.set(left - count as u64);
+        Ok(count)
+    }
 }
 
 /// Compares files with the checksums in the bundle, if it has any. `place` is the location of the bundle in messages.
@@ -153,7 +171,7 @@ pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
 }
 
 /// Returns the checksums, one line per file.
-fn sums(files: &Files) -> String {
+pub fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
@@ -183,6 +201,8 @@ pub fn card(run: &RunSettings, files: &Files) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flate2::{Compression, write::GzEncoder};
+
     use super::*;
 
     #[test]
@@ -196,5 +216,37 @@ mod tests {
         let said: Vec<String> = check(Path::new("x"), &files).iter().map(ToString::to_string).collect();
         assert!(said.len() == 3 && said[0].starts_with("x/a: was changed"), "{said:?}");
         assert!(said[1].starts_with("x/b: is missing") && said[2].starts_with("x/c: is not listed"), "{said:?}");
+    }
+
+    /// Packs a small file and, after it, a file of zeros with this type.
+    fn with_zeros(name: &str, kind: tar::EntryType, zeros: u64) -> Vec<u8> {
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
+        let mut append = |name: &str, kind, data: &mut dyn Read, size| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(size);
+            header.set_entry_type(kind);
+            tar.append_data(&mut header, Path::new("r").join(name), data).unwrap();
+        };
+        append(RUN, tar::EntryType::Regular, &mut b"{}".as_slice(), 2);
+        append(name, kind, &mut io::repeat(0).take(zeros), zeros);
+        tar.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn oversized_file_is_refused_before_it_is_read() {
+        let (regular, long_name) = (tar::EntryType::Regular, tar::EntryType::GNULongName);
+        for (name, kind, expected) in [
+            ("more.bin", regular, "unexpected file \"more.bin\" in a bundle"),
+            (SUITE, regular, "suite.toml: expected at most 16777216 bytes, got 134217728"),
+            (EPISODES, regular, "episodes.jsonl: expected an unpacked size of at most 512 times the bundle's"),
+            (EPISODES, long_name, "expected at most 1048576 bytes between two files"),
+            (EPISODES, tar::EntryType::Directory, "expected at most 1048576 bytes between two files"),
+        ] {
+            let packed = with_zeros(name, kind, 128 << 20);
+            let mut unread = packed.as_slice();
+            let said = format!("{:#}", read_from(&mut unread, packed.len() as u64, "b").unwrap_err());
+            assert!(said.contains(expected), "{said}");
+            assert!(unread.len() > packed.len() / 2, "{name}: {} of {} bytes are unread", unread.len(), packed.len());
+        }
     }
 }

@@ -33,6 +33,9 @@ pub struct RunSettings {
     /// Agents in the suite's roles.
     #[serde(skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
+    /// True if the matches do not count for the ratings of the server.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unrated: bool,
     /// Share of the plan to play; `None`: the whole plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,

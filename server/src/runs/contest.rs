@@ -69,6 +69,7 @@ impl RunContest {
             secret,
             deals: Some(Deals::Once),
             shard: None,
+            unrated: !kept.request.rated,
             jobs: Some(slots),
         })?;
         Ok(RunContest::Suite(Box::new(evaluation)))

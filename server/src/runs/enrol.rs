@@ -257,6 +257,7 @@ impl Hub {
             cup: None,
             season: self
                 .season_now(&request.suite)
+                .filter(|_| request.rated)
                 .map(|season| InSeason { name: season.name.clone(), released: false }),
             entrants: Vec::new(),
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),

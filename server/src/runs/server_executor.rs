@@ -29,6 +29,8 @@ pub(super) struct ServerExecutor {
     tickets: HashMap<String, String>,
     /// Maximum time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
+    /// False if the matches do not count for ratings.
+    rated: bool,
     /// Measured reply times of the server's agents, by agent name.
     paces: Mutex<HashMap<String, Arc<Pace>>>,
     runtime: Handle,
@@ -47,7 +49,8 @@ impl ServerExecutor {
     pub(super) fn new(hub: Arc<Hub>, book: Arc<EnrolmentState>, kept: &Enrolment, runtime: Handle) -> Self {
         let tickets = kept.entrants.iter().map(|e| (e.agent.clone(), e.ticket.clone())).collect();
         let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
-        ServerExecutor { hub, book, tickets, grace, paces: Mutex::default(), runtime }
+        let rated = kept.request.rated;
+        ServerExecutor { hub, book, tickets, grace, rated, paces: Mutex::default(), runtime }
     }
 
     /// Plays a match, or resumes an interrupted one.
@@ -80,7 +83,8 @@ impl ServerExecutor {
                         blameless.iter().map(|&blameless| AgentOptions { skips_forced: asking.skip_forced, blameless });
                     let seats = players.iter().zip(guards).map(|(player, guard)| self.seat(player, guard)).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
-                    let setup = terms(setup, limit, self.grace);
+                    let mut setup = terms(setup, limit, self.grace);
+                    setup.header.rated &= self.rated;
                     hub.plan(PendingMatch { setup: setup.clone(), seats, kept });
                     // The run may have been stopped just now; then no other match starts.
                     if self.book.stop().is_some() && hub.unplan(&id) {

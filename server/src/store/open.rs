@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -13,8 +13,8 @@ use super::connection::connect;
 use super::permissions;
 use super::readers::Readers;
 
-const FILE: &str = "ludex.db";
-const LOCK: &str = "ludex.lock";
+pub(crate) const FILE: &str = "ludex.db";
+pub(crate) const LOCK: &str = "ludex.lock";
 
 /// Application id of the database file (`PRAGMA application_id`): "LUDX".
 const APPLICATION: i64 = 0x4c55_4458;
@@ -26,6 +26,12 @@ const VERSION: u32 = 3;
 
 /// Maximum duration of the check of a database file. If the check takes longer, the file is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
+
+/// Maximum time to wait for the lock on the directory, longer than a command takes to create a store.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+
+/// Interval between attempts to lock the directory.
+const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Size in pages at which the write-ahead log is merged into the database. Merging should be rare, since a merge costs
 /// three times as much as a commit.
@@ -76,7 +82,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
 }
 
 /// Creates the data directory, readable only by its owner, since the database contains secrets.
-fn make_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -110,11 +116,11 @@ impl Drop for Lock {
     }
 }
 
-fn lock(folder: &Path) -> Result<Lock, StoreError> {
+pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK);
     let io = |e| StoreError::io(&path, e);
     let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-    match file.try_lock() {
+    match try_lock(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             // Best effort: if a locked file cannot be read, the process id is omitted.
@@ -128,6 +134,17 @@ fn lock(folder: &Path) -> Result<Lock, StoreError> {
     lock.0.set_len(0).map_err(io)?;
     writeln!(lock.0, "{}", std::process::id()).map_err(io)?;
     Ok(lock)
+}
+
+/// Locks a file. Waits for a command that holds the lock while it creates the store.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_POLL),
+            locked => return locked,
+        }
+    }
 }
 
 /// Checks that the file is a store of this version, before anything is changed. The owner initializes an empty file.

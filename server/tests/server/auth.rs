@@ -103,19 +103,28 @@ fn scopes_round_trip_as_text() {
 }
 
 #[test]
+fn expiry_parses_times_and_days() {
+    assert_eq!(auth::parse_expiry("2d", 1_000).unwrap(), 172_801_000);
+    assert_eq!(auth::parse_expiry("1970-01-02T00:00:00Z", 0).unwrap(), 86_400_000);
+    for bad in ["0d", "1969-01-01T00:00:00Z", "soon", "-1d", ""] {
+        assert!(auth::parse_expiry(bad, 0).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
 fn token_list_is_parsed_from_csv() {
     let text = "owner,scopes,names,expires\n\
                 ann,gym play,ann bot-*,2027-01-31T00:00:00Z\n\
                 \"Doe, Jane\",,jane,\n\
-                bob\n";
-    let tokens = auth::parse_csv(text).unwrap();
+                bob,,,30d\n";
+    let tokens = auth::parse_csv(text, 1_000).unwrap();
     let expected = [
         new_token("ann", Scopes::GYM | Scopes::PLAY, &["ann", "bot-*"], Some(1_801_353_600_000)),
         new_token("Doe, Jane", Scopes::OPEN, &["jane"], None),
-        new_token("bob", Scopes::OPEN, &["bob", "bob.*"], None),
+        new_token("bob", Scopes::OPEN, &["bob", "bob.*"], Some(2_592_001_000)),
     ];
     assert_eq!(tokens, expected);
-    assert_eq!(auth::parse_csv("owner\n").unwrap(), []);
+    assert_eq!(auth::parse_csv("owner\n", 0).unwrap(), []);
     for (text, line, part) in [
         ("owner,colour\nann,red\n", 1, "colour"),
         ("owner,scopes\nann,gym\nbob,root\n", 3, "root"),
@@ -123,7 +132,7 @@ fn token_list_is_parsed_from_csv() {
         ("owner,expires\nann,tomorrow\n", 2, "tomorrow"),
         ("owner\nJane Doe\n", 2, "Jane Doe"),
     ] {
-        match auth::parse_csv(text) {
+        match auth::parse_csv(text, 0) {
             Err(AuthError::BadLine { line: found, message }) => {
                 assert_eq!(found, line, "{text}");
                 assert!(message.contains(part), "{message}");

@@ -292,6 +292,28 @@ fn invalid_match_errors_name_remedy() {
 }
 
 #[test]
+fn temporary_server_reports_busy_port() {
+    let (at, listener) = (folder(), std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = listener.local_addr().unwrap().to_string();
+    let err = ludex(at.path(), &["serve", "--listen", &address, "--temporary", "--data", "new"]).fails();
+    assert!(err.contains(&format!("cannot listen on {address}")) && !err.contains("cannot remove"), "{err}");
+}
+
+#[tokio::test]
+async fn agent_that_cannot_play_a_part_does_not_enroll() {
+    let (at, server) = (folder(), Server::start(|_| {}).await);
+    let url = format!("ws://{}", server.address);
+    // The server accepts connections on this thread.
+    let join = move || {
+        ludex(at.path(), &["join", &url, "--suite", "quick", "--run", "r", "--agent", "anchor level=99"]).fails()
+    };
+    let err = tokio::task::spawn_blocking(join).await.unwrap();
+    assert!(err.contains("the agent did not enroll") && err.contains("--part"), "{err}");
+    assert_eq!(server.get("/runs/r").await.0, 404);
+    server.stop().stopped().await;
+}
+
+#[test]
 fn verify_names_file_line_and_event() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
@@ -590,7 +612,8 @@ async fn tokens_are_managed_while_server_runs() {
     assert_eq!(refused(hello(text)).await, "unauthorized");
     assert!(token(&["list"]).well().contains("revoked 20"));
 
-    std::fs::write(at.path().join("t.csv"), "owner,scopes,names\nbob,play spectate,\neve,gym,eve-1 eve-2*\n").unwrap();
+    let lines = "owner,scopes,names,expires\nbob,play spectate,,30d\neve,gym,eve-1 eve-2*,\n";
+    std::fs::write(at.path().join("t.csv"), lines).unwrap();
     let made = token(&["add", "--csv", "t.csv"]).well();
     let rows: Vec<&str> = made.lines().collect();
     assert_eq!((rows.len(), rows[0]), (3, "owner,token"));

@@ -18,10 +18,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
 /// Options of a server that reserves the seats of disconnected clients for longer than a test takes.
-const LIMITS: [&str; 2] = ["--limit", "grace_ms=120000"];
+pub(super) const LIMITS: [&str; 2] = ["--limit", "grace_ms=120000"];
 
 async fn page(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -92,7 +92,7 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
 }
 
 /// Checks that the record of a match verifies and contains all events that this seat received, in the same order.
-async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
+pub(super) async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     let line = page(address, &format!("/episodes/{id}")).await;
     let parts = RecordParts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
     Verifier::new(ludex_games::builtin())

@@ -1,6 +1,7 @@
 //! Programs as separate processes: the `ludex` commands, killed servers, engines, sandboxed programs.
 
 mod archive;
+mod backup;
 mod commands;
 mod crash;
 #[cfg(target_os = "linux")]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::commands::{block_on, print, records};
 use ludex_play::time::epoch_ms;
 use ludex_server::auth::{self, NewToken, Scopes};
-use ludex_server::store::{Store, StoreError, TokenRow};
+use ludex_server::store::{Store, TokenRow};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -52,7 +52,8 @@ struct Add {
     /// Expire at this time, e.g. 2027-01-31T00:00:00Z, or after this many days, e.g. 90d [default: never]
     #[arg(long, value_name = "WHEN")]
     expires: Option<String>,
-    /// Create a token per line of this CSV file with columns owner, scopes, names, expires; - is standard input
+    /// Create a token per line of this CSV file with columns owner, scopes, names, expires (as --expires); - is
+    /// standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "scope", "names", "expires"])]
     csv: Option<PathBuf>,
 }
@@ -64,9 +65,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
                 Some(file) => read_csv(file)?,
                 None => vec![from_args(add)?],
             };
-            create_store(&args.data)?;
-            let tokens =
-                records::with_store(&args.data, async |store| Ok(auth::add(&store, &wanted, epoch_ms()).await?))?;
+            let tokens = block_on(async {
+                let store = Store::open_or_create(&args.data).await?;
+                let tokens = auth::add(&store, &wanted, epoch_ms()).await;
+                store.close().await?;
+                Ok(tokens?)
+            })?;
             print_tokens(&args, add, &wanted, &tokens)
         }
         TokenCommand::List => {
@@ -96,7 +100,7 @@ fn read_csv(file: &Path) -> anyhow::Result<Vec<NewToken>> {
         false => (file.display().to_string(), fs::read_to_string(file)),
     };
     let text = text.with_context(|| format!("{name} cannot be read"))?;
-    let wanted = auth::parse_csv(&text).with_context(|| name.clone())?;
+    let wanted = auth::parse_csv(&text, epoch_ms()).with_context(|| name.clone())?;
     anyhow::ensure!(!wanted.is_empty(), "{name}: expected one line per token below the header");
     Ok(wanted)
 }
@@ -115,34 +119,9 @@ fn from_args(add: &Add) -> anyhow::Result<NewToken> {
         [] => auth::default_names(&owner),
         names => names.to_vec(),
     };
-    let expires_ms = add.expires.as_deref().map(|text| expiry(text, epoch_ms())).transpose()?;
+    let expiry = add.expires.as_deref().map(|text| auth::parse_expiry(text, epoch_ms())).transpose();
+    let expires_ms = expiry.map_err(|message| anyhow::anyhow!("--expires: {message}"))?;
     Ok(NewToken { owner, scopes, names, expires_ms })
-}
-
-/// Parses a time, or a number of days after `now_ms`, and returns milliseconds since the Unix epoch.
-fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
-    const DAY: i64 = 86_400_000;
-    let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
-    let end = match days {
-        Some(days) => now_ms + i64::from(days) * DAY,
-        None => text
-            .parse::<Timestamp>()
-            .with_context(|| {
-                format!("--expires: expected a time such as 2027-01-31T00:00:00Z or days such as 90d, got {text:?}")
-            })?
-            .as_millisecond(),
-    };
-    anyhow::ensure!(end > now_ms, "--expires: expected a time in the future, got {text}");
-    Ok(end)
-}
-
-/// Creates the store if it is missing, so that tokens can be created before the server's first start.
-fn create_store(folder: &Path) -> anyhow::Result<()> {
-    let opened = records::with_store(folder, async |_| Ok(()));
-    match opened.as_ref().err().and_then(|e| e.downcast_ref::<StoreError>()) {
-        Some(StoreError::Missing { .. }) => block_on(async { Ok(Store::open(folder).await?.close().await?) }),
-        _ => opened,
-    }
 }
 
 fn print_tokens(args: &Args, add: &Add, wanted: &[NewToken], tokens: &[String]) -> anyhow::Result<()> {
@@ -210,18 +189,4 @@ fn state(row: &TokenRow) -> String {
 /// Formats a time in UTC with seconds.
 fn time(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expiry_parses_times_and_days() {
-        assert_eq!(expiry("2d", 1_000).unwrap(), 172_801_000);
-        assert_eq!(expiry("1970-01-02T00:00:00Z", 0).unwrap(), 86_400_000);
-        for bad in ["0d", "1969-01-01T00:00:00Z", "soon", "-1d", ""] {
-            assert!(expiry(bad, 0).is_err(), "{bad:?}");
-        }
-    }
 }

@@ -20,10 +20,31 @@ pub(super) async fn play(
     stop: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
+    if let Err(why) = check_parts(&client, &enrol, &agent).await {
+        client.close().await;
+        return Err(why);
+    }
     let handler = ProgressAgent { agent, bar: print::progress(0, "playing") };
     let over = Player::for_run(client.clone(), events, enrol, handler).run_to_end(stop).await;
     client.close().await;
     Ok(over?)
+}
+
+/// Checks that the agent can play all parts of the suite that the run plays, before it enrolls.
+async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> anyhow::Result<()> {
+    let suites = client.suites().await?;
+    // Without a suite the run exists, and its parts are unknown. The server refuses an unknown suite.
+    let parts = suites.iter().filter(|suite| suite.suite == enrol.suite).flat_map(|suite| &suite.parts);
+    let played = parts.filter(|part| part.candidates <= enrol.candidates).map(|part| (&part.part, &part.game));
+    let played = played.filter(|(part, _)| enrol.only.is_empty() || enrol.only.contains(*part));
+    let faults: Vec<String> =
+        played.filter_map(|(part, game)| Some(format!("{part}: {}", agent.check(game).err()?))).collect();
+    anyhow::ensure!(
+        faults.is_empty(),
+        "expected an agent for all parts; the agent did not enroll; name its parts with --part: {}",
+        faults.join("; ")
+    );
+    Ok(())
 }
 
 /// Agent with a progress bar.

@@ -2,6 +2,7 @@
 
 use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
+use ludex_report::display::count;
 use ludex_report::runs::archive::Archive;
 use ludex_report::runs::episode::name_of;
 use ludex_report::runs::plan_progress::PlanProgress;
@@ -114,7 +115,8 @@ pub(super) fn whole(
         why.push("the log does not say that the run is done".to_owned());
     }
     if !discarded.is_empty() {
-        why.push(format!("{} matches were discarded because the infrastructure failed", discarded.len()));
+        let many = count(discarded.len(), "match was", "matches were");
+        why.push(format!("{many} discarded because the infrastructure failed"));
     }
     let planned = walk.done.len() + missing.len();
     (Whole { complete: why.is_empty(), state, planned, missing, discarded, why }, wrong)

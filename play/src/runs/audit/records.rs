@@ -74,8 +74,9 @@ pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgr
     if header.illegal != illegal {
         wrong.push(format!("illegal moves: expected the suite's policy {illegal:?}, got {:?}", header.illegal));
     }
-    if header.rated == header.flags.iter().any(|flag| flag == "peek") {
-        wrong.push("rated: expected true without the flag peek and false with it, got the opposite".to_owned());
+    let rated = !run.about.unrated && !header.flags.iter().any(|flag| flag == "peek");
+    if header.rated != rated {
+        wrong.push(format!("rated: expected {rated} by the run's settings and the flag peek, got {}", header.rated));
     }
     wrong.extend(excerpt(game, &excerpts.of(place.index, place.turn), record));
     // Matches outside the plan are reported elsewhere.

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use ludex_report::display::count;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 use serde_json::Value as Json;
@@ -34,6 +35,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env.add_filter("name", |words: Value| text::clean(&words_of(&words), text::NAME));
     env.add_filter("cell", |words: Value| Value::from_safe_string(text::cell(&words_of(&words))));
     env.add_filter("when", |ms: Value| i64::try_from(ms).map(text::when).unwrap_or_default());
+    env.add_filter("count", |n: usize, one: String, many: String| count(n, &one, &many));
     env.add_filter("path", |part: Value| text::path(&words_of(&part)));
     for (name, source) in SOURCES {
         if let Err(error) = env.add_template(name, source) {
@@ -59,6 +61,12 @@ pub(super) fn render(template: &str, account: &str, context: Json) -> Result<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counted_nouns_agree_with_their_numbers() {
+        let shown = |n: u64| TEMPLATES.render_str("{{ n|count('match', 'matches') }}", context! { n }).unwrap();
+        assert_eq!([shown(0), shown(1), shown(2)], ["0 matches", "1 match", "2 matches"]);
+    }
 
     #[test]
     fn every_template_compiles() {

@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt as _;
 use ludex_protocol::message::{
-    ClientMessage, CloseHandle, GymView, Leave, Ping, Resign, Scope, ServerMessage, SnapshotEnvs, ViewEnv,
+    ClientMessage, CloseHandle, Enrol, GymView, Leave, Ping, Resign, Scope, ServerMessage, SnapshotEnvs, ViewEnv,
 };
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Encoding, ErrorCode};
@@ -36,6 +36,9 @@ const FORM: [ErrorCode; 6] = [
 /// Names of golden frames, each with the fields of the frame that few games support. A server may refuse these frames.
 const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
 
+/// Golden frame that would start a rated run.
+const FIRST: &str = "enrol";
+
 /// Golden frame that can succeed only once, so only the first encoding finds the run.
 const ONCE: &str = "withdraw";
 
@@ -53,6 +56,9 @@ async fn frames(b: &LawContext) -> LawResult {
             continue;
         }
         let in_frame = |stop: super::LawFailure| stop.of(&format!("golden frame {name}"));
+        if name == FIRST {
+            begin_unrated(b, &frame["json"]).await.map_err(in_frame)?;
+        }
         let json = answer(b, Encoding::Json, &frame).await.map_err(in_frame)?;
         let packed = answer(b, Encoding::MsgPack, &frame).await.map_err(in_frame)?;
         if name == ONCE {
@@ -61,6 +67,13 @@ async fn frames(b: &LawContext) -> LawResult {
         same(&packed, &json, || "reply in MessagePack, compared with JSON".into()).map_err(in_frame)?;
     }
     Ok(())
+}
+
+/// Starts the run of a golden frame as an unrated one, so that its match does not count. The server may refuse it.
+async fn begin_unrated(b: &LawContext, message: &Value) -> LawResult {
+    let [suite, run] = ["suite", "run"].map(|key| message[key].as_str().unwrap_or_default());
+    let enrol = Enrol { rated: false, ..Enrol::new(suite, run) };
+    b.link_in(Encoding::Json).await?.0.call(ClientMessage::Enrol(Box::new(enrol))).await.map(drop)
 }
 
 /// Sends a golden frame on a separate connection. Returns the type of the reply and, if the reply is an error, the

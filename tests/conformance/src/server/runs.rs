@@ -59,7 +59,7 @@ async fn smallest(b: &LawContext) -> LawResult<Enrol> {
         .filter(|(_, part)| steady(&part.metrics))
         .min_by_key(|(_, part)| part.matches)
         .ok_or_else(|| LawFailure::Skip("the server offers no suite that a single agent can play".into()))?;
-    Ok(Enrol { scale: SCALE, only: vec![part.part.clone()], ..Enrol::new(&suite.suite, fresh()) })
+    Ok(Enrol { scale: SCALE, only: vec![part.part.clone()], rated: false, ..Enrol::new(&suite.suite, fresh()) })
 }
 
 fn request(enrol: &Enrol) -> ClientMessage {

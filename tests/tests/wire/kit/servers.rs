@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use ludex_server::auth::{NewToken, Scopes, add, default_names};
-use ludex_tests::Server;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
 
 use super::ludex;
@@ -26,6 +27,24 @@ async fn server_passes_server_check() {
     assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
     assert_eq!(out.lines().count(), LINES, "{out}");
     assert!(server.is_well().await);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn server_check_leaves_ratings_unchanged() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "rated").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "pairs": false})).await;
+    bot.play(1, first).await;
+    let pages = async || [server.get("/ratings").await, server.get("/matches?live=all&rated=true").await];
+    let before = pages().await;
+    let ratings: Value = serde_json::from_str(&before[0].1).expect("JSON");
+    assert_eq!(ratings["records"], 1, "{ratings}");
+    for only in [" run", "golden frames"] {
+        let (code, out, err) = ludex(&["check", "server", &server.address.to_string(), "--only", only]).await;
+        assert_eq!(code, Some(0), "{out}{err}");
+    }
+    assert_eq!(pages().await, before);
     server.stop().stopped().await;
 }
 
