@@ -8,8 +8,7 @@ use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, 
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
-use crate::compute::Compute;
-use crate::gym::internal;
+use crate::compute::{Compute, internal};
 
 /// Materials of games, such as cards. Each entry lists the words for one material in the rules.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];

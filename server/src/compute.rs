@@ -15,6 +15,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use ludex_env::{Scheduler, Stopped};
+use ludex_protocol::{ErrorCode, Refusal};
 use parking_lot::{Condvar, Mutex};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
@@ -460,6 +461,11 @@ impl Turns {
             }
         }
     }
+}
+
+/// Returns the refusal for an internal error of the server, such as a job that panicked.
+pub fn internal() -> Box<Refusal> {
+    Box::new(Refusal::new(ErrorCode::Internal, "internal error; see the server log"))
 }
 
 /// Runs `f`. If `f` panics, logs the panic and returns an error. State that `f` borrowed must not

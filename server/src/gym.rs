@@ -23,7 +23,7 @@ use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, Se
 
 use crate::auth;
 use crate::catalogue::Catalogue;
-use crate::compute::{Compute, JobError, JobSwitch, caught};
+use crate::compute::{Compute, JobError, JobSwitch, caught, internal};
 use crate::opponents::Opponents;
 use crate::quotas::Account;
 use crate::store::Write;
@@ -241,11 +241,13 @@ impl Gym {
             Ok(JobResult::Opened(Ok(handle))) => {
                 let frame = frame(encoding, id, handle.opened());
                 out.push(GymReply { id, env: None, frame, encoding, error: None, records: Vec::new() });
-                return self.adopt(handle);
+                let opening = self.places.remove(&env);
+                self.adopt(handle);
+                opening.map(|place| place.waiting).unwrap_or_default()
             }
             Ok(JobResult::Opened(Err(error))) => {
-                self.places.remove(&env);
-                return out.push(GymReply::error(id, None, encoding, *error));
+                out.push(GymReply::error(id, None, encoding, *error));
+                self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
             }
             Ok(JobResult::Called(RunTask { handle, called, kind, rows, took })) => {
                 out.push(called.reply);
@@ -397,11 +399,6 @@ pub fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
 fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec<u8> {
     tracing::error!(error = %e, "reply encoding failed");
     encoding.encode_server(Some(id), &(*internal()).into()).unwrap_or_default()
-}
-
-/// Returns the refusal for an internal error of the server.
-pub fn internal() -> Box<Refusal> {
-    Box::new(Refusal::new(ErrorCode::Internal, "internal error; see the server log"))
 }
 
 /// Returns the refusal of a request with an invalid field.

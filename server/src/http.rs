@@ -38,7 +38,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use self::client_address::client_address;
 use self::guard::GuardRejection;
 use crate::compute::JobError;
-use crate::gym::internal;
+use crate::compute::internal;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};

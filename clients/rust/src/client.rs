@@ -102,8 +102,7 @@ impl Client {
     }
 
     /// Sends a request that is valid only in one session. `session` is the number of sessions lost before that session.
-    /// If the session has ended, the request is not sent and fails with [`Error::SessionLost`]. `None` allows any
-    /// session.
+    /// If the session has ended, the request is not sent and fails with [`Error::SessionLost`]. `None`: any session.
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
         self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::ClientClosed)?;
@@ -143,8 +142,7 @@ impl Client {
         Ok(expect_reply!(self.request(request).await?, Games, "games")?.games)
     }
 
-    /// Returns the spec of a game. `game` is an id or a game string with parameters. With `text`, the spec includes the
-    /// rules page.
+    /// Returns the spec of a game, given by its id or by a game string. With `text`, the spec includes the rules page.
     ///
     /// # Errors
     /// Same as [`request`](Self::request).
@@ -153,8 +151,7 @@ impl Client {
         Ok(expect_reply!(self.request(request).await?, Spec, "spec")?.spec)
     }
 
-    /// Requests seats in matches and returns the id of the join. To also play the matches, use
-    /// [`Player`](crate::Player).
+    /// Requests seats in matches and returns the id of the join. [`Player`](crate::Player) also plays the matches.
     ///
     /// # Errors
     /// Same as [`request`](Self::request).

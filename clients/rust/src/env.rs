@@ -66,8 +66,7 @@ impl Env {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
 
-    /// Starts episodes with all options of a [`Reset`] message, for example only in some environments or with different
-    /// opponents.
+    /// Starts episodes with all options of a [`Reset`] message, for example only in some environments.
     ///
     /// # Errors
     /// Same as [`Client::request`].
@@ -84,8 +83,7 @@ impl Env {
         self.step_with(acting(actions)).await
     }
 
-    /// Acts with all options of a [`StepEnvs`] message, for example only in some environments or with texts and
-    /// documents.
+    /// Acts with all options of a [`StepEnvs`] message, for example with texts and documents.
     ///
     /// # Errors
     /// Same as [`Client::request`].
@@ -146,8 +144,7 @@ impl Env {
         Ok(batch.mask.as_ref().ok_or_else(missing)?.to_array(rows, self.spec.actions as usize)?)
     }
 
-    /// Opens a new handle whose environments have the same states. Without `seed`, future chance outcomes are the same
-    /// in both handles.
+    /// Opens a new handle with the same states. Without `seed`, future chance outcomes are the same in both handles.
     ///
     /// # Errors
     /// Same as [`Client::request`].

@@ -50,8 +50,7 @@ impl TurnRequest {
         self.start.seat.unwrap_or(0)
     }
 
-    /// Returns the instant at which the seat loses on time: the arrival of the turn plus its budget. `None` without a
-    /// clock.
+    /// Returns the instant at which the seat loses on time: arrival of the turn plus its budget. `None`: no clock.
     pub fn deadline(&self) -> Option<Instant> {
         self.since.checked_add(self.budget?)
     }

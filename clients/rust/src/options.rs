@@ -25,8 +25,7 @@ pub struct Options {
     /// session. Another process that is connected with the same name is disconnected. Do not use this option if several
     /// processes share a name.
     pub reclaim: bool,
-    /// Maximum time for reconnecting after a lost connection. If absent, the client tries as long as the server keeps
-    /// the session.
+    /// Maximum time for reconnecting after a lost connection. If absent, the client tries until the session ends.
     pub patience: Option<Duration>,
     /// Maximum time of one attempt to connect.
     pub timeout: Duration,

@@ -50,8 +50,7 @@ pub struct Player {
     matches: BTreeMap<String, RunningMatch>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
-    /// Matches of a lost session that the new session does not have. The player does not know yet whether these matches
-    /// have ended.
+    /// Matches of a lost session that the new session does not have, and that may have ended.
     doubtful: BTreeSet<String>,
     /// Number of matches that a reclaimed join must still start.
     owed: u32,
@@ -145,8 +144,7 @@ impl Player {
         Self::with(client, events, Goal::Join(Box::new(join)), Arc::new(handler))
     }
 
-    /// Creates a player for a run. The connection must have an agent name, and the player must be the only reader of its
-    /// events.
+    /// Creates a player for a run. The connection must have an agent name and no other reader of its events.
     pub fn for_run(client: Client, events: Events, enrol: Enrol, handler: impl Handler) -> Self {
         Self::with(client, events, Goal::Enrol(Box::new(enrol)), Arc::new(handler))
     }

@@ -377,8 +377,7 @@ fn hello(options: &Options, resume: Option<ResumeSession>) -> Hello {
     }
 }
 
-/// Converts an address to a WebSocket URL: prefixes `host:port` with `ws://`, and replaces `http(s)://` with
-/// `ws(s)://`.
+/// Converts an address to a WebSocket URL: `host:port` gets the prefix `ws://`, and `http(s)` becomes `ws(s)`.
 fn address(url: &str) -> String {
     match url.split_once("://") {
         None => format!("ws://{url}"),

@@ -28,8 +28,7 @@ pub(crate) fn config_trusting(file: &Path) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(trusting.with_no_client_auth()))
 }
 
-/// Returns a remedy if a connection failed because of TLS, in which case a retry would fail too; `None` for other
-/// failures.
+/// Returns a remedy if a connection failed because of TLS, so that a retry would fail too; else `None`.
 pub(crate) fn failure_hint(e: &tungstenite::Error) -> Option<String> {
     match e {
         tungstenite::Error::Protocol(ProtocolError::HttparseError(_)) => {

@@ -312,7 +312,7 @@ fn invalid_queries_are_refused() {
     let flaw = |question: Value| game.analyze(&question).err().unwrap().message;
     assert!(flaw(json!("359K2")).starts_with("expected an object"));
     assert!(flaw(json!({ "previous": "" })).contains("\"hand\" is missing"));
-    assert!(flaw(json!({ "hand": 7 })).contains("not 7"));
+    assert!(flaw(json!({ "hand": 7 })).contains("got 7"));
     assert!(flaw(json!({ "hand": "" })).contains("expected at least one card"));
     assert!(flaw(json!({ "hand": "34x" })).contains("expected a rank"));
     assert!(flaw(json!({ "hand": "33333" })).contains("rank 3: expected at most 4 cards, got 5"));

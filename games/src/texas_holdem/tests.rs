@@ -186,7 +186,7 @@ fn limit_raise_size_depends_on_round() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
-    assert!(refusal(&*s, "Bet").contains("all of its raises"));
+    assert!(refusal(&*s, "Bet").contains("its maximum of raises"));
     let s = played("preset=limit", "", &["Call", "Call", "Call", "Call", "Bet"]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 10]));
 }

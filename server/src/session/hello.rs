@@ -240,7 +240,7 @@ fn not_admitted(e: AuthError) -> HelloRefusal {
         }
         other => {
             tracing::error!(error = %other, "token check failed");
-            HelloRefusal(*crate::gym::internal(), close::GOING_AWAY)
+            HelloRefusal(*crate::compute::internal(), close::GOING_AWAY)
         }
     }
 }

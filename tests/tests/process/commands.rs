@@ -331,7 +331,9 @@ fn verify_names_file_line_and_event() {
     assert_eq!((ran.code, said.len()), (1, 4), "{}{}", ran.out, ran.err);
     assert!(said.iter().any(|l| l.starts_with("bad.jsonl:2: ") && l.contains("events[2]")), "{}", ran.out);
     assert!(said.iter().any(|l| l.starts_with("bad.jsonl:4: ") && l.contains("column")), "{}", ran.out);
-    assert!(said.iter().any(|l| l.starts_with("bad.jsonl:7: ") && l.contains("same episode as bad.jsonl:1")));
+    assert!(
+        said.iter().any(|l| l.starts_with("bad.jsonl:7: ") && l.contains("duplicate of the record at bad.jsonl:1"))
+    );
     assert_eq!(said[3], "4 episodes verified");
     let ran = ludex(at.path(), &["verify", "bad.jsonl", "--json"]);
     let verdict: Value = serde_json::from_str(&ran.out).unwrap();
@@ -713,13 +715,13 @@ fn mahjong_requests_are_answered_line_by_line() {
     let good = format!(r#"{{"hand":{hand},"win":"T2"}}"#);
     let lines: [(String, &str, &str); 9] = [
         (r#"{"hand":["W3","W3","W3","W3","W3","W1","W2","W4","W5","W6","W7","W8","W9"]}"#.into(), "/hand/4", "five W3"),
-        (good.replacen("\"W1\",", "", 1), "/hand", "12 tiles"),
+        (good.replacen("\"W1\",", "", 1), "/hand", "expected 13 tiles in addition to 0 melds, got 12"),
         (r#"{"pack":[["CHI","F2",1]],"hand":[]}"#.into(), "/pack/0/1", "middle tile"),
         (format!(r#"{{"hand":{hand},"wins":"T2"}}"#), "/wins", "did you mean win"),
-        (format!(r#"{{"hand":{hand},"win":"T2","self_drawn":1}}"#), "/self_drawn", "not true or false"),
+        (format!(r#"{{"hand":{hand},"win":"T2","self_drawn":1}}"#), "/self_drawn", "expected true or false"),
         (good.replace("T2", "T0"), "/hand/12", "not a tile"),
         ("no JSON".into(), "", "not JSON"),
-        (long, "/edition", "not an edition"),
+        (long, "/edition", "expected `oracle` or `strict98`"),
         (longer, "", "expected at most"),
     ];
     let input: String = lines.iter().map(|line| format!("{}\n{good}\n", line.0)).collect();

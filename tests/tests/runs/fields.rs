@@ -82,7 +82,7 @@ fn roles_are_stored_with_run() {
     for (more, why) in [
         (&[][..], "role \"reference\" has no agents: expected 1 agent; set them with --role reference=AGENT"),
         (&["--role", "referee=random"], "fields has no role \"referee\"; its roles: reference"),
-        (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\" takes 1 agent, not 2"),
+        (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\": expected 1 agent, got 2"),
         (&["--role", "random"], "role: expected ROLE=AGENT"),
         (&["--role", "reference=randon"], "did you mean random?"),
     ] {

@@ -20,7 +20,7 @@ const HOLD_EM: &str = "texas_holdem(numPlayers=6,hands=1000)";
 pub async fn searches(address: SocketAddr) -> Vec<Client> {
     let mut hog = Client::hello(address).await;
     for _ in 0..2 {
-        let mut seats = vec!["ismcts sims=5000"; 5];
+        let mut seats = vec!["ismcts sims=1000"; 5];
         seats.push("agent");
         let open = json!({"game": HOLD_EM, "seats": seats, "views": []});
         let env = hog.call("open", open).await["env"].clone();
@@ -87,7 +87,7 @@ async fn idle(process: u32) {
 async fn ends_with_client_and_server(hog: impl AsyncFn(SocketAddr) -> Vec<Client>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
-    let server = Process::start(PROGRAM, &data, &log, None, &["--drain", "1"]);
+    let server = Process::start(PROGRAM, &data, &log, None, &["--drain-timeout", "1"]);
     let hogs = hog(server.address).await;
     let mut good = Bot::new(server.address, "good").await;
     good.join(json!({"game": "tic_tac_toe", "against": ["mcts sims=50"], "count": 3})).await;
