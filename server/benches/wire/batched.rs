@@ -23,8 +23,8 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
     host.end()
 }
 
-/// Returns the steps per second with `handles` environment handles. While the actions for one handle are drawn,
-/// requests to all other handles are in flight.
+/// Returns the number of steps per second with `handles` environment handles. While the client chooses the actions for
+/// one handle, requests to all other handles are in flight.
 async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> anyhow::Result<f64> {
     let (mut link, mut rng) = (Link::open(host.address, None).await?, Stream::from_text("wire"));
     let mut envs = Vec::new();

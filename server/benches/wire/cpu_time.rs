@@ -34,7 +34,7 @@ impl CpuTime {
         sum
     }
 
-    /// Returns the time for each of `count` operations as text.
+    /// Formats the mean processor time of each of `count` operations.
     pub fn text(self, count: u32) -> String {
         let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(count.max(1));
         format!("{:.1} us (workers {:.1})", each(self.workers + self.others), each(self.workers))

@@ -45,8 +45,9 @@ impl Host {
         })
     }
 
-    /// Starts a bare tokio-tungstenite server. It replies to the k-th message of a connection with `replies[k mod n]`,
-    /// and writes the replies to all received messages at once. [`end`](Self::end) waits until its clients disconnect.
+    /// Starts a bare tokio-tungstenite server. On each connection, it sends `replies` cyclically, one reply per
+    /// message, and writes the replies to all received messages at once. [`end`](Self::end) waits until all clients
+    /// have disconnected.
     pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
         Self::start(None, |listener, mut stop| async move {
             let mut connections = tokio::task::JoinSet::new();

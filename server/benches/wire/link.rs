@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects without sending `hello`. If `speaking` is true, the client offers the sub-protocol.
+    /// Connects without sending `hello`. If `speaking` is true, the client offers the sub-protocol for MessagePack.
     pub async fn bare(address: SocketAddr, speaking: bool) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;

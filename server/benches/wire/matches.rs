@@ -40,8 +40,8 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
     echo(span).await
 }
 
-/// Runs `work` on all connections, from `WARM` after they are open until `span` later, on [`THREADS`] client threads.
-/// Returns the sum of its results, and the processor time of the server's threads.
+/// Runs `work` on all connections, on [`THREADS`] client threads, until `span` after the warm-up. Returns the sum of
+/// the results, and the processor time that the server's threads used after the warm-up.
 async fn measure<O, W>(
     span: Duration,
     open: impl Fn(usize) -> O + Send + Clone + 'static,
@@ -80,7 +80,7 @@ where
     Ok((sum, cpu))
 }
 
-/// Measures the echo server, for messages of the size of an act and its reply.
+/// Measures the echo server, with messages as large as an act and the reply to it.
 async fn echo(span: Duration) -> anyhow::Result<()> {
     let act = Act { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4u32.into()), ..Act::default() };
     let act = Bytes::from(Encoding::MsgPack.encode_client(Some(1 << 10), &ClientMessage::Act(Box::new(act)))?);
