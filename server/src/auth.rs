@@ -44,7 +44,7 @@ pub enum AuthError {
     BadName { got: String },
     #[error(transparent)]
     BadScope(#[from] BadScope),
-    /// A text that is not a token hash.
+    /// An invalid token hash.
     #[error(transparent)]
     BadHash(#[from] BadHash),
     /// An invalid line in a list of tokens.
@@ -57,7 +57,7 @@ pub enum AuthError {
     },
     /// A hash prefix that matches several tokens.
     #[error(
-        "expected a prefix of one token, got {prefix} ({count} tokens match); use more digits (ludex admin token list)"
+        "expected the hash prefix of one token, got {prefix} ({count} tokens match); add digits (ludex admin token list)"
     )]
     Ambiguous {
         /// Hash prefix as supplied.
@@ -134,8 +134,8 @@ impl Grant {
 
 /// Checks a client's token and returns its permissions.
 ///
-/// A client without a token is admitted as a guest if the server listens on loopback (`loopback`)
-/// and never had a token. Guests stay excluded after the last token is revoked or lost.
+/// A client without a token is admitted as a guest if `loopback` is true (the server listens on loopback) and no token
+/// was ever created. Revoking the last token does not admit guests again.
 ///
 /// # Errors
 ///
@@ -172,8 +172,8 @@ pub struct NewToken {
     pub expires_ms: Option<i64>,
 }
 
-/// Creates either all tokens in `wanted` or none. Returns their secret texts in the order of
-/// `wanted`, once the tokens are stored. A secret text cannot be retrieved later.
+/// Creates either all tokens in `wanted` or none. Returns the secrets of the tokens in the order of `wanted`, once the
+/// tokens are stored. A secret cannot be retrieved later.
 ///
 /// # Errors
 ///
@@ -278,14 +278,14 @@ pub fn parse_csv(text: &str, now_ms: i64) -> Result<Vec<NewToken>, AuthError> {
 ///
 /// # Errors
 ///
-/// A message for a text that is neither, or for a time that is not in the future.
+/// A message if `text` has neither form, or if the time is not in the future.
 pub fn parse_expiry(text: &str, now_ms: i64) -> Result<i64, String> {
     const DAY_MS: i64 = 86_400_000;
     let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
     let end = match days {
         Some(days) => now_ms + i64::from(days) * DAY_MS,
         None => text.parse::<jiff::Timestamp>().map(|time| time.as_millisecond()).map_err(|e| {
-            format!("expected a time such as 2027-01-31T00:00:00Z or days such as 90d, got {text:?}: {e}")
+            format!("expected a time such as 2027-01-31T00:00:00Z or a number of days such as 90d, got {text:?}: {e}")
         })?,
     };
     if end <= now_ms { Err(format!("expected a time in the future, got {text}")) } else { Ok(end) }

@@ -24,17 +24,17 @@ use crate::store::{LOCK_FILE, STORE_FILE};
 const MANIFEST: &str = "manifest.json";
 /// Last file of a backup: SHA-256 of all other files, in the format of `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
-/// Version of the format.
+/// Version of the backup format.
 const VERSION: u32 = 1;
-/// Directories of a data directory that a backup contains.
+/// Subdirectories of the data directory that are backed up.
 const FOLDERS: [&str; 2] = ["runs", "ladders"];
-/// Maximum size of the manifest and of the checksums in bytes.
+/// Maximum size of the manifest, and of the file of checksums, in bytes.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 
 /// Description of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupManifest {
-    /// Version of the format.
+    /// Version of the backup format.
     pub ludex_backup: u32,
     /// Program that wrote the backup.
     pub program: String,
@@ -90,7 +90,8 @@ pub fn write(data: &Path, file: &Path) -> anyhow::Result<BackupSize> {
 ///
 /// # Errors
 ///
-/// Fails if `data` has a store, runs or ladders, or if the backup or a file is unusable.
+/// Fails if `data` has a store, runs or ladders, if the backup is incomplete or damaged, or if a file cannot be read or
+/// written.
 pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, BackupSize)> {
     let mut named = vec![STORE_FILE];
     named.extend(FOLDERS);
@@ -114,8 +115,8 @@ pub fn restore(file: &Path, data: &Path) -> anyhow::Result<(BackupManifest, Back
     Ok(restored)
 }
 
-/// Returns the files of the runs and ladders, as paths relative to `data`. Records come before the files that they refer
-/// to, so that these are at least as new.
+/// Returns the files of the runs and ladders, as paths relative to `data`. Logs and episodes come before the files that
+/// they refer to, so that the latter are at least as new.
 fn files(data: &Path) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
     for folder in FOLDERS {
@@ -150,7 +151,7 @@ fn list(data: &Path, folder: &str, names: &mut Vec<String>) -> anyhow::Result<()
     Ok(())
 }
 
-/// Returns true if the file is replaced as a whole when it changes. Other files only grow.
+/// Returns true if the file `name` is rewritten as a whole when it changes. Other files only grow.
 fn is_replaced(name: &str) -> bool {
     name.ends_with("/enrolment.json") || name.starts_with("ladders/") && name.ends_with(".json")
 }
@@ -224,7 +225,7 @@ fn unpack(file: &Path, folder: &Path) -> anyhow::Result<(BackupManifest, BackupS
         let path = entry.path().with_context(damaged)?.into_owned();
         let inner = path.to_str().filter(|_| entry.header().entry_type().is_file() && is_plain(&path));
         let inner =
-            inner.with_context(|| format!("{name}: expected files of a backup only, got {}", path.display()))?;
+            inner.with_context(|| format!("{name}: expected only files of a backup, got {}", path.display()))?;
         let mut from = Summed::new(&mut entry);
         match inner {
             MANIFEST if manifest.is_none() => manifest = Some(parse_manifest(&text(&mut from).with_context(damaged)?)?),
@@ -266,7 +267,7 @@ fn is_plain(path: &Path) -> bool {
 fn parse_manifest(text: &str) -> anyhow::Result<BackupManifest> {
     let manifest: BackupManifest = serde_json::from_str(text).with_context(|| format!("{MANIFEST} is damaged"))?;
     let found = manifest.ludex_backup;
-    ensure!(found == VERSION, "expected version {VERSION} of backups, got {found}; use the ludex that wrote it");
+    ensure!(found == VERSION, "expected backup version {VERSION}, got {found}; use the ludex that wrote the backup");
     Ok(manifest)
 }
 
@@ -276,7 +277,7 @@ fn text(from: impl Read) -> io::Result<String> {
     Ok(text)
 }
 
-/// Compares checksums with those `listed`, in both directions.
+/// Checks that `listed` contains exactly the files and checksums in `sums`.
 fn check(listed: &str, sums: &BTreeMap<String, String>) -> anyhow::Result<()> {
     let listed: BTreeMap<&str, &str> =
         listed.lines().filter_map(|line| line.split_once("  ")).map(|(sum, name)| (name, sum)).collect();

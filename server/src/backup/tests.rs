@@ -17,7 +17,8 @@ fn texts(data: &Path) -> BTreeMap<String, String> {
     names.into_iter().map(|name| (name.clone(), fs::read_to_string(data.join(name)).unwrap())).collect()
 }
 
-/// Creates a data directory with a store, a run and a ladder, and returns its secrets for rated matches and for the run.
+/// Creates a data directory with a store, a run and a ladder. Returns the store's secrets for rated matches and for the
+/// run.
 async fn filled(data: &Path) -> [[u8; 32]; 2] {
     for name in ["enrolment.json", "run.json", "episodes.jsonl", "calls.jsonl", "log.jsonl", "lock", "run.json.draft"] {
         put(data, &format!("runs/r/{name}"), name);
@@ -31,7 +32,7 @@ async fn filled(data: &Path) -> [[u8; 32]; 2] {
 }
 
 #[tokio::test]
-async fn restored_backup_equals_original_but_for_its_seeds() {
+async fn restored_data_equals_original_except_rated_secret() {
     let folder = tempfile::tempdir().unwrap();
     let (data, copy, file) = (folder.path().join("data"), folder.path().join("copy"), folder.path().join("b.tar.gz"));
     let [rated, run] = filled(&data).await;
@@ -76,7 +77,7 @@ async fn restored_files_are_private() {
     }
 }
 
-/// Packs files as a backup, without checksums of its own.
+/// Packs exactly these files as a backup. Adds no checksums.
 fn packed(path: &Path, files: &[(&str, &[u8])]) {
     let mut tar = tar::Builder::new(GzEncoder::new(File::create(path).unwrap(), Compression::fast()));
     for (name, bytes) in files {
@@ -103,8 +104,8 @@ async fn unusable_backup_restores_nothing() {
         (&|| packed(&bad, changed), "runs/r/run.json was changed: its checksum differs from SHA256SUMS"),
         (&|| packed(&bad, &changed[..2]), "SHA256SUMS is missing"),
         (&|| packed(&bad, &changed[1..]), "is not a backup: expected manifest.json first, got runs/r/run.json"),
-        (&|| packed(&bad, &[(MANIFEST, manifest), ("other", b"")]), "expected files of a backup only, got other"),
-        (&|| packed(&bad, later), "expected version 1 of backups, got 2"),
+        (&|| packed(&bad, &[(MANIFEST, manifest), ("other", b"")]), "expected only files of a backup, got other"),
+        (&|| packed(&bad, later), "expected backup version 1, got 2"),
     ];
     for (create, expected) in cases {
         create();
