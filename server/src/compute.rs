@@ -23,10 +23,10 @@ use tokio::sync::{Semaphore, oneshot};
 /// Maximum number of blocking jobs, each on a thread of its own.
 const BLOCKING: usize = 512;
 
-/// Maximum number of started jobs, each on a thread of its own: those that are paused too.
+/// Maximum number of started jobs, including paused ones. Each has a thread of its own.
 const STARTED: usize = 1_024;
 
-/// Number of owners at which idle owners are removed.
+/// Number of owners that triggers the removal of idle owners.
 const SWEEP: usize = 1_024;
 
 /// Duration after which a job returns its turn.
@@ -45,10 +45,10 @@ pub struct Compute {
 /// Failure of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// Panic, whose message is logged.
+    /// Panic of the job. The message is logged.
     #[error("the job panicked")]
     Panicked,
-    /// Stop of the job before its end.
+    /// Cancellation of the job, or shutdown of the scheduler, before the job ended.
     #[error("the job was stopped")]
     Stopped,
 }
@@ -87,7 +87,7 @@ impl JobSwitch {
         self.control.suspended.store(true, Ordering::Relaxed);
     }
 
-    /// Resumes a suspended job when its owner is due.
+    /// Allows a suspended job to continue when its owner gets the next turn.
     pub fn resume(&self) {
         self.control.suspended.store(false, Ordering::Relaxed);
         self.turns.hand_out(&mut self.turns.state.lock());
@@ -132,7 +132,7 @@ impl Compute {
     ///
     /// # Errors
     ///
-    /// [`JobError`] if `job` panics, or the server stops before its start.
+    /// [`JobError::Panicked`] if `job` panics, [`JobError::Stopped`] if the server stops before `job` starts.
     pub async fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, JobError> {
         let permit = self.blocking.clone().acquire_owned().await.map_err(|_| JobError::Stopped)?;
         let (done, result) = oneshot::channel();
@@ -175,7 +175,7 @@ impl Scheduler for CurrentJob {
     }
 }
 
-/// Runtime whose blocking threads run all jobs. Its drop waits for none of them.
+/// Runtime whose blocking threads run all jobs. Dropping it does not wait for the jobs.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -227,7 +227,7 @@ impl Control {
         self.suspended.load(Ordering::Relaxed)
     }
 
-    /// Continues a paused job, with a turn or to its end.
+    /// Wakes a paused job. `granted` is false for a stopped job, which ends without a turn.
     fn wake(&self, granted: bool) {
         *self.granted.lock() = granted;
         self.changed.notify_one();
@@ -238,7 +238,7 @@ impl Control {
 struct Turn {
     turns: Arc<Turns>,
     control: Arc<Control>,
-    /// False for a stopped job that was paused.
+    /// False if the job was stopped during a pause, before it got its next turn.
     held: bool,
     /// Start of the slice.
     from: Instant,
@@ -281,7 +281,7 @@ impl Drop for Turn {
 /// Job that waits for a turn.
 struct QueuedJob {
     control: Arc<Control>,
-    /// Work of a job that has not started; `None` for a paused one.
+    /// Work of a job that has not started; `None` for a paused job.
     start: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -292,14 +292,15 @@ struct Turns {
 }
 
 struct State {
-    /// Number of free turns for any piece.
+    /// Number of free turns.
     free: usize,
     /// Number of started jobs.
     started: usize,
-    /// Maximum number of started jobs per owner: enough for all turns, and one more job than a paused one.
+    /// Maximum number of started jobs per owner: one per turn, but at least two, so that a paused job does not block
+    /// the owner.
     started_per_owner: usize,
-    /// Virtual time: the time used by the last scheduled owner before its slice. New and returning owners start at this
-    /// value.
+    /// Virtual time: the largest compute time that an owner had when a job of the owner got a turn. The compute time of
+    /// new and returning owners starts at this value.
     clock: Duration,
     /// Number of turns granted so far.
     given: u64,
@@ -310,7 +311,7 @@ struct State {
 
 #[derive(Default)]
 struct Owner {
-    /// Compute time used so far, at least the virtual time at which the owner became active.
+    /// Compute time used so far. When the owner becomes active, a smaller value is raised to the virtual time.
     had: Duration,
     /// Duration of the last slice; zero before the first.
     last: Duration,
@@ -356,8 +357,9 @@ impl State {
         owner
     }
 
-    /// Takes the next job: of the owner with the fewest turns, and among these of the one with the least used time after
-    /// its slice. Of one owner, the first job that is paused or may start.
+    /// Grants a turn to the next job and removes the job from its queue. Selects the owner with the fewest turns.
+    /// Among several, selects the one with the smallest sum of compute time and last slice. Of that owner's jobs,
+    /// selects the first that is paused or may start. Skips suspended jobs.
     fn next(&mut self) -> Option<QueuedJob> {
         if self.free == 0 {
             return None;
@@ -382,7 +384,7 @@ impl State {
         Some(job)
     }
 
-    /// Takes a turn back after `cost`.
+    /// Takes back a turn from `owner` after a slice of length `cost`.
     fn release(&mut self, owner: &Arc<str>, cost: Duration) {
         self.free += 1;
         if let Some(owner) = self.owners.get_mut(owner) {
@@ -391,7 +393,8 @@ impl State {
         }
     }
 
-    /// Removes a stopped job from the queue; a paused one continues to its end. Returns true if the job holds a turn.
+    /// Removes a stopped job from the queue. Wakes the job if it is paused, so that it ends. Returns true if the job
+    /// holds a turn.
     fn withdraw(&mut self, control: &Arc<Control>) -> bool {
         let owner = self.owners.get_mut(&control.owner);
         let queued = owner.and_then(|owner| {
@@ -405,7 +408,7 @@ impl State {
         *control.granted.lock()
     }
 
-    /// Stops all jobs, those without a turn at once.
+    /// Stops all jobs. Jobs without a turn end at once, all others when their slice ends.
     fn stop(&mut self) {
         self.stopped = true;
         for job in self.owners.values_mut().flat_map(|owner| owner.waiting.drain(..)) {
@@ -426,7 +429,7 @@ impl Turns {
         }
     }
 
-    /// Returns the turn of a job after `cost`, and queues the job for another one.
+    /// Takes back a job's turn, which lasted for `cost`, and queues the job for another turn.
     fn exchange(&self, control: &Arc<Control>, cost: Duration) {
         let mut state = self.state.lock();
         state.release(&control.owner, cost);
@@ -439,7 +442,7 @@ impl Turns {
         self.hand_out(&mut state);
     }
 
-    /// Removes a job that ended, with its turn if it held one.
+    /// Removes a job that has ended. `cost` is the duration of its turn; `None` if it held no turn.
     fn finish(&self, control: &Arc<Control>, cost: Option<Duration>) {
         let mut state = self.state.lock();
         state.started -= 1;
@@ -494,7 +497,7 @@ mod tests {
         Arc::from(name)
     }
 
-    /// Computes until it is stopped, in steps of a millisecond. Returns the number of steps.
+    /// Sleeps in steps of a millisecond until the job is stopped. Returns the number of steps.
     fn endless(steps: &AtomicU64) -> u64 {
         while CurrentJob.pause().is_ok() {
             std::thread::sleep(Duration::from_millis(1));
@@ -525,7 +528,8 @@ mod tests {
         }
     }
 
-    /// One turn, a thousand jobs of one owner, then one job of another owner, which finishes second or third.
+    /// With a single turn, one owner queues a thousand jobs, and then another owner queues one job. The latter job
+    /// finishes second or third.
     #[tokio::test]
     async fn owners_get_alternating_turns() {
         let compute = Compute::new(1).unwrap();
@@ -548,7 +552,7 @@ mod tests {
         assert!(at <= 1, "{at}");
     }
 
-    /// One turn, which endless jobs of one owner use. Jobs of another owner still end.
+    /// Endless jobs of one owner compete for the only turn. Jobs of another owner still finish.
     #[tokio::test]
     async fn endless_jobs_give_turns_to_other_owners() {
         let compute = Compute::new(1).unwrap();
@@ -619,7 +623,7 @@ mod tests {
         assert_eq!(compute.wait(|| 0).await, Err(JobError::Stopped));
     }
 
-    /// Five owners queue long jobs. An owner with an occasional short job is always next.
+    /// Five owners queue long jobs. A sixth owner queues one short job at a time, which always runs next.
     #[test]
     fn light_owner_waits_for_one_slice_only() {
         let mut state = State::new(1);
