@@ -33,7 +33,7 @@ pub struct Config {
     /// Additional host names for a server that listens on loopback, besides `localhost`,
     /// `127.0.0.1` and `[::1]`: `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
-    /// Networks of proxies whose header `X-Forwarded-For` is believed.
+    /// Networks of proxies whose `X-Forwarded-For` headers are trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// True if visitors without a token may see matches on a server that requires tokens.
     pub public: bool,

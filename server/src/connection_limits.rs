@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 pub(crate) struct ConnectionLimits {
     /// Maximum number of connections.
     open: Most,
-    /// Maximum number of connections that are plain HTTP or before `welcome`.
+    /// Maximum number of new connections: those that serve plain HTTP, or have not received `welcome` yet.
     new: Most,
-    /// Maximum number of connections on reserved places.
+    /// Maximum number of connections on places that are reserved for clients with a token.
     reserved: Most,
-    /// Maximum number of connections of all addresses without a token, except those on reserved places.
+    /// Maximum total number of connections without a token, not counting those on reserved places.
     without_token: u32,
     counts: Mutex<Counts>,
 }
@@ -35,7 +35,7 @@ struct Counts {
     by_address: HashMap<IpAddr, Count>,
 }
 
-/// Number of connections by standing.
+/// Number of connections of each standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     reserved: u32,
@@ -59,10 +59,10 @@ impl Count {
     }
 }
 
-/// Standing of a connection.
+/// Class of a connection, which determines the limits that apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// New connection beyond the limits of new ones: it must show a token.
+    /// New connection on a reserved place, after all other places are taken. It must show a token.
     Reserved,
     /// Plain HTTP, or before `welcome`.
     New,
@@ -114,12 +114,12 @@ impl ConnectionLimits {
 }
 
 impl ConnectionPermit {
-    /// Returns true if the connection is on a reserved place: it must show a token.
+    /// Returns true if the connection is on a reserved place and has not shown a token.
     pub fn is_reserved(&self) -> bool {
         *self.standing.lock() == Standing::Reserved
     }
 
-    /// Marks the client as known. Returns false if the place is reserved for clients with a token, and this one has none.
+    /// Marks the connection as no longer new. Returns false if it is on a reserved place and the client has no token.
     pub fn welcome(&self, has_token: bool) -> bool {
         let mut standing = self.standing.lock();
         let next = match *standing {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn new_connections_take_at_most_a_quarter() {
+    fn new_connections_take_at_most_a_quarter_of_all_places() {
         let doors = ConnectionLimits::new(&Limits { connections: 40, ..Limits::default() });
         let new: Vec<_> = (0..10).map(|n| doors.enter(address(n)).unwrap()).collect();
         assert!(new.iter().all(|permit| !permit.is_reserved()));

@@ -21,10 +21,10 @@ const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 /// Time for which the budget of an address without connections is stored, so that a new connection does not refill it.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Minimum number of addresses at which old budgets are removed.
+/// Minimum number of addresses that triggers the removal of old budgets.
 const SWEEP: usize = 1024;
 
-/// Request budget of one address, shared by its connections. A burst may use the requests of four seconds.
+/// Request budget of one address, shared by its connections. A burst may use up to four seconds' worth of requests.
 #[derive(Debug)]
 pub struct Bucket<C: Clock = DefaultClock> {
     limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
@@ -45,8 +45,8 @@ impl<C: Clock> Bucket<C> {
         self.wait(self.limiter.check().err()?)
     }
 
-    /// Takes a request that counts as `cost` requests, at most a whole burst. If the budget is too small, takes nothing and
-    /// returns the time in milliseconds until the request is allowed.
+    /// Takes a request that counts as `cost` requests, or as a whole burst if that is less. If the budget is too small,
+    /// takes nothing and returns the time in milliseconds until the request is allowed.
     pub fn take_many(&self, cost: NonZeroU32) -> Option<u32> {
         // A cost within the burst never exceeds the capacity.
         self.wait(self.limiter.check_n(cost.min(self.burst)).ok()?.err()?)
@@ -68,7 +68,7 @@ pub struct Rates {
 #[derive(Debug)]
 struct Buckets {
     by_address: HashMap<IpAddr, StoredBucket>,
-    /// Number of addresses at which old budgets are removed next.
+    /// Number of addresses that triggers the next removal of old budgets.
     sweep: usize,
 }
 
@@ -139,7 +139,7 @@ pub fn sane(limits: &Limits) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// A name that is not a limit, with the nearest limit, or a value that is not a number.
+/// Fails if no limit has the name (the message suggests the nearest one), or if the value is not a whole number.
 pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, got {text:?}"))?;
     let mut all = serde_json::to_value(&*limits).map_err(|e| e.to_string())?;
