@@ -44,8 +44,8 @@ const GUESS_READ_NS: f64 = 10_000.0;
 /// Initial estimate of the time per environment for calls in which the server's agents move, in
 /// nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// Divisor of the largest measured batch size. Measurements of batches below the quotient are
-/// ignored, since fixed overhead dominates such measurements.
+/// Factor by which a measured batch may be smaller than the largest one. Smaller batches are ignored unless server
+/// agents move in them, since fixed overhead dominates their times.
 const FEW: usize = 8;
 
 /// Parts of the server that the gym plane uses.
@@ -116,7 +116,7 @@ struct Costs {
 struct Cost {
     /// Estimated nanoseconds per environment.
     ns: f64,
-    /// Last measured value of `ns`.
+    /// Last measured time per environment in nanoseconds.
     last: Option<f64>,
     /// Number of environments in the largest measured task.
     most: usize,
@@ -164,7 +164,7 @@ struct Finished {
     result: Result<JobResult, JobError>,
 }
 
-/// Result of a job by its kind.
+/// Result of a job: an opened handle, or a completed task.
 enum JobResult {
     Opened(Result<Box<EnvHandle>, Box<Refusal>>),
     Called(RunTask),

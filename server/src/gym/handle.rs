@@ -95,7 +95,8 @@ impl EnvHandle {
         ServerMessage::Opened(Box::new(HandleOpened { env, count, spec: self.batch.spec().clone() }))
     }
 
-    /// Returns the number of environments that a task affects.
+    /// Returns the size of a task, for duration estimates: the number of its environments or, for `view`, of the
+    /// requested items.
     pub(super) fn rows(&self, task: &HandleTask) -> usize {
         let envs = match task {
             HandleTask::Reset(r) => &r.envs,
@@ -116,8 +117,8 @@ impl EnvHandle {
         self.batch.config().seats.iter().any(Option::is_some)
     }
 
-    /// Returns true if agents that search move in the task. Such a task runs on a thread outside
-    /// the pool, and waits for a turn before each search.
+    /// Returns true if an agent that searches may move during the task. Such a task runs on a thread outside the pool,
+    /// and waits for a turn before each search.
     pub(super) fn searches(&self, task: &HandleTask) -> bool {
         match task {
             HandleTask::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
@@ -290,7 +291,7 @@ impl EnvHandle {
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
-            true => Err(bad(at, format!("{} bytes, where this game needs at most {most}", item.len()))),
+            true => Err(bad(at, format!("{} bytes (at most {most} for this game)", item.len()))),
             false => unpack(item).ok_or_else(|| bad(at, "undecodable bytes".into())),
         });
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))

@@ -18,8 +18,8 @@ use crate::store::{EndRow, MatchRow, Write};
 pub(super) struct Recorder {
     /// Client, as listed on its seats in the records.
     client: RecordSeat,
-    /// Start time of the running episode by environment, where known: as text, and in milliseconds
-    /// since the Unix epoch.
+    /// Start time of each environment's running episode, as text and in milliseconds since the Unix epoch. An episode
+    /// without an entry started when the handle was opened.
     began: BTreeMap<u32, (String, i64)>,
     opened: (String, i64),
 }

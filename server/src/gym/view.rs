@@ -46,7 +46,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
         if v.views.iter().take(at).any(|before| before == wanted) {
             return Err(wrong(format!("expected each view once, got {wanted:?} twice")));
         }
-        let lacks = |what: &str| wrong(format!("expected a view of {}, got {what:?}", spec.game));
+        let lacks = |what: &str| wrong(format!("expected a view that {} has, got {what:?}", spec.game));
         match wanted {
             GymView::Struct => seen.structure = Some(view.value()),
             GymView::Text => seen.text = Some(view.text()),
