@@ -10,7 +10,8 @@ use ludex_protocol::{Refusal, ServerMessage};
 
 use crate::compute::{Compute, internal};
 
-/// Materials of games, such as cards. Each entry lists the words for one material in the rules.
+/// Materials of games, such as cards. Each entry lists the words that stand for one material in rules. The first word
+/// names the material.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
 /// Minimum number of mentions in a game's rules for a material to be assigned to the game.
 const NAMED: usize = 3;
@@ -62,8 +63,8 @@ impl Catalogue {
         self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
     }
 
-    /// Resolves a game like [`load`](Self::load), as a job of `owner` if that may take milliseconds: parameters may be large
-    /// tables, or rules that are judged by random play.
+    /// Resolves a game like [`load`](Self::load). If the game has parameters, resolves it as a job of `owner`, since
+    /// large tables, or rules that are judged by random play, may take milliseconds.
     ///
     /// # Errors
     ///

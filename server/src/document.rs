@@ -7,21 +7,21 @@ use axum::http::HeaderValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Minimum size in bytes of a compressed body.
+/// Minimum size of a body that is compressed, in bytes.
 const SMALL: usize = 1_024;
 
 /// Body of a response. Cloning it shares its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub bytes: Bytes,
-    /// The bytes in gzip, if that makes them smaller.
+    /// Body in gzip, if this form is smaller than `bytes`.
     pub gzip: Option<Bytes>,
     /// Weak entity tag: a hash of the bytes.
     pub tag: HeaderValue,
 }
 
 impl Document {
-    /// Creates the document of `bytes`, compressed with `level` if they are not small.
+    /// Creates a document. If `bytes` has at least [`SMALL`] bytes, also compresses it with `level`.
     pub fn new(bytes: impl Into<Bytes>, level: Option<Compression>) -> Self {
         let bytes = bytes.into();
         let hash = foldhash::quality::FixedState::default();

@@ -22,7 +22,8 @@ impl WireFrame {
         WireFrame { encoding, message }
     }
 
-    /// Returns the message in `encoding`, since a session may resume with a different encoding.
+    /// Returns the message in `encoding`, reencoded if necessary: a session may resume with a different encoding.
+    /// `depth` is the maximum nesting depth of the message.
     pub fn speaking(&self, encoding: Encoding, depth: u32) -> WireFrame {
         if self.encoding == encoding {
             return self.clone();

@@ -135,7 +135,7 @@ impl LastRoutes {
     }
 }
 
-/// Serves a page, if the client may have it.
+/// Serves a page, unless the client has reached a limit.
 async fn page(
     request: Request<Incoming>,
     routes: TowerToHyperService<Router>,
@@ -166,7 +166,7 @@ async fn page(
 ///
 /// # Errors
 ///
-/// The response if the server stops or the job fails.
+/// The error response if the server stops or the job panics.
 async fn compute<T: Send + 'static>(
     shared: &ServerState,
     peer: &Peer,
@@ -175,7 +175,7 @@ async fn compute<T: Send + 'static>(
     shared.gym.compute.run(&peer.job_owner(), work).await.map_err(|error| {
         Box::new(match error {
             JobError::Stopped => {
-                let error = Refusal::new(ErrorCode::Draining, "expected a running server; it is stopping");
+                let error = Refusal::new(ErrorCode::Draining, "server is shutting down; try again after the restart");
                 failed(StatusCode::SERVICE_UNAVAILABLE, error)
             }
             JobError::Panicked => failed(StatusCode::INTERNAL_SERVER_ERROR, *internal()),

@@ -21,12 +21,13 @@ pub(super) async fn grant((shared, peer): &(Arc<ServerState>, Peer), headers: &H
     auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await
 }
 
-/// Checks that a visitor may see the public data of a match. The server requires a token unless the operator has opened
-/// its matches (`serve --public`); a match of an open run requires one in any case.
+/// Checks that a visitor may see the public data of a match. A server that requires tokens requires one here too,
+/// unless its operator has opened all matches (`serve --public`). For a match of an open run, this exception does not
+/// apply.
 ///
 /// # Errors
 ///
-/// `unauthorized` without a valid token, `forbidden` for a match of an open run of others.
+/// `unauthorized` without a valid token, `forbidden` for a match of an open run in which the visitor has no agent.
 pub(super) async fn to_match(
     app: &(Arc<ServerState>, Peer),
     headers: &HeaderMap,

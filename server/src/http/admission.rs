@@ -11,7 +11,7 @@ use crate::auth;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
-/// Number of requests that a request for a game with parameters counts as: the server may have to build the game.
+/// Cost of a request for a game with parameters, in ordinary requests: the server may have to build the game.
 const GAME_COST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
 /// Checks that the client may request a page now.
@@ -35,7 +35,8 @@ pub(super) async fn admit<B>(request: &Request<B>, peer: &Peer, shared: &ServerS
     }
 }
 
-/// Takes a request from the budget of its address; returns the time in milliseconds to wait if the budget is empty.
+/// Takes a request for `address` from the client's budget. Returns the time to wait in milliseconds if the budget is
+/// too small.
 fn wait_ms(address: &str, peer: &Peer, shared: &ServerState) -> Option<u32> {
     if shared.limits.pages_per_s == 0 {
         return None;
@@ -58,7 +59,8 @@ fn too_many(ms: u32, shared: &ServerState) -> Answer {
     answer
 }
 
-/// Returns the response on a reserved place without a token, after which the connection is closed.
+/// Returns the error response for a connection on a reserved place that shows no token. After the response, the
+/// connection is closed.
 fn full(shared: &ServerState) -> Answer {
     shared.metrics.count_refusal("request", "connections");
     let why = "limit of connections without a token reached; try again later";
@@ -68,7 +70,7 @@ fn full(shared: &ServerState) -> Answer {
     answer
 }
 
-/// Lets the connection close after a response.
+/// Makes the connection close after a response.
 pub(super) fn close_after(answer: &mut Answer) {
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_found_in_any_address() {
+    fn game_parameters_are_detected_in_addresses() {
         for address in
             ["/games/nim(pile_sizes=1;2)/picture.svg", "/play/chess%28max_plies=4%29", "/ratings?game=a(b=1)"]
         {

@@ -54,13 +54,13 @@ mod tests {
     }
 
     #[test]
-    fn untrusted_socket_names_no_other_address() {
+    fn forwarded_address_is_ignored_unless_socket_is_trusted() {
         assert_eq!(of("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
         assert_eq!(of("10.2.0.1", &["127.0.0.1"]), "10.2.0.1");
     }
 
     #[test]
-    fn unreadable_header_leaves_the_nearest_known_address() {
+    fn unreadable_or_missing_header_yields_last_known_address() {
         assert_eq!(of("127.0.0.1", &[]), "127.0.0.1");
         assert_eq!(of("127.0.0.1", &["unknown"]), "127.0.0.1");
         assert_eq!(of("127.0.0.1", &["203.0.113.7, x, 10.1.0.9"]), "10.1.0.9");

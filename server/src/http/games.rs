@@ -8,11 +8,12 @@ use ludex_protocol::{ErrorCode, Refusal};
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
-/// Resolves a game of an address as a job of the client's address.
+/// Resolves the game that a URL names, as a job of the client's address.
 ///
 /// # Errors
 ///
-/// An unknown game, bad parameters, or a document: judging one takes long, and pages are open to all.
+/// Fails for an unknown game, for bad parameters, and for a game with a document: judging a document takes long, and
+/// pages are open to all.
 pub(super) async fn game_of(text: &str, peer: &Peer, shared: &ServerState) -> Result<GameRef, Box<Refusal>> {
     if text.contains('{') {
         let why = "expected a game without a document; send documents as `params` of describe, open or join";
@@ -21,7 +22,7 @@ pub(super) async fn game_of(text: &str, peer: &Peer, shared: &ServerState) -> Re
     shared.catalogue.load_as(&shared.gym.compute, &peer.job_owner(), text, &Params::new()).await
 }
 
-/// Returns the HTTP status of a refused game.
+/// Returns the HTTP status for a game that cannot be resolved.
 pub(super) fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal.code {
         ErrorCode::UnknownGame => StatusCode::NOT_FOUND,

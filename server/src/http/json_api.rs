@@ -64,7 +64,8 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .layer(map_response(for_programs))
 }
 
-/// Adds headers to JSON. A browser gets a page at most of these addresses, so a cache must distinguish the two.
+/// Adds headers to JSON responses. For most of these addresses, browsers get a page instead of JSON, so caches must
+/// distinguish the two.
 async fn for_programs(mut answer: Answer) -> Answer {
     let headers = answer.headers_mut();
     if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {

@@ -10,10 +10,10 @@ use crate::document::Document;
 use crate::peer::Peer;
 use crate::server_state::ServerState;
 
-/// Size in bytes up to which a body is hashed at once, instead of in a job.
+/// Maximum size of a body that is hashed at once instead of in a job, in bytes.
 const SMALL: usize = 1_024;
 
-/// Properties of a request on which its response's form depends.
+/// Properties of a request that determine the form of the response.
 pub(super) struct Wanted {
     is_get: bool,
     gzip: bool,
@@ -40,7 +40,8 @@ impl Wanted {
     }
 }
 
-/// Completes a response. Errors, streams and empty bodies stay as they are.
+/// Adds an entity tag to a response, and compresses it or answers 304 where possible. Errors, streams and empty bodies
+/// stay as they are.
 pub(super) async fn finish(answer: Answer, wanted: Wanted, peer: &Peer, shared: &ServerState) -> Answer {
     let (mut head, body) = answer.into_parts();
     if !wanted.is_get || head.status != StatusCode::OK {

@@ -130,7 +130,8 @@ fn page(status: StatusCode, template: &'static str, context: Value) -> Answer {
     answer
 }
 
-/// Renders the page of a response. A person whose page does not exist gets an error page instead of the JSON error.
+/// Renders the page attached to a response. If no page exists at the address, the browser gets an error page instead of
+/// the JSON error.
 async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Answer {
     let path = request.uri().path().to_owned();
     let has_cookie = token::in_cookie(request.headers()).is_some();
@@ -154,7 +155,7 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
     }
 }
 
-/// Logs a failed rendering and returns the response.
+/// Logs a failed rendering and returns the error response.
 fn not_rendered(template: &str, error: &minijinja::Error) -> Box<Answer> {
     tracing::error!(template, error = %format!("{error:#}"), "page rendering failed");
     let why = "page rendering failed; the server log has the cause\n";

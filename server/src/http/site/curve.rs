@@ -14,7 +14,7 @@ const DRAWN: usize = 300;
 pub(super) type Series = Vec<(String, Vec<(f64, f64)>)>;
 
 /// Returns the template data of a chart: `{title, note, svg, x, names, rows}`. A row holds an x value and the y value
-/// of each line there. `None` if no line has two points.
+/// of each line at that x. `None` if no line has two points.
 pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Value> {
     if series.iter().all(|(_, points)| points.len() < 2) {
         return None;

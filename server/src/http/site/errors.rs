@@ -28,13 +28,14 @@ pub(super) fn game(id: &str, refusal: &Refusal) -> Answer {
     }
 }
 
-/// Returns the page of a match that is hidden until its season ends.
+/// Returns the error page for a match that is hidden until its season ends.
 pub(super) fn hidden(id: &str) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "hidden": true, "id": id, "list": "/matches" }))
 }
 
-/// Returns the page of a match that is open only to the owners in its run until the run ends.
+/// Returns the error page for a match of an open run. Only owners with agents in the run may see the match until the
+/// run ends.
 pub(super) fn of_open_run(id: &str) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::FORBIDDEN, "error.html", json!({ "of_run": true, "id": id, "list": "/matches" }))

@@ -252,7 +252,7 @@ pub(super) async fn picture(
     }
 }
 
-/// Returns the moves of a released record in the order of their events. Empty if `events` lacks the event of a move.
+/// Returns the moves of a released record in order. Empty if their number differs from the number of moves in `events`.
 fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveRecord> {
     let moves: VecDeque<_> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None }).collect();
@@ -286,7 +286,7 @@ fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Opti
 /// Maximum absolute value in a chart. Larger values in notes are treated as errors of the agent.
 const GREATEST: f64 = 1e6;
 
-/// Returns true if a return is more than a win, a draw or a loss (1, 0 or -1).
+/// Returns true if a return is not 1, 0 or -1 and thus says more than win, draw or loss.
 fn says_more(points: &Value) -> bool {
     points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
 }

@@ -163,8 +163,8 @@ fn state(about: &Value) -> &'static str {
     }
 }
 
-/// Returns the results of each candidate of a suite, summed over all scored parts, and the number of its matches in
-/// unscored parts.
+/// Returns the results of each candidate of a suite, summed over all scored parts, and the number of the candidate's
+/// matches in unscored parts.
 fn overall(verdict: &Value) -> Vec<Value> {
     let mut all: BTreeMap<&str, ([u64; 3], u64)> = BTreeMap::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {
