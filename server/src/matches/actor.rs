@@ -28,8 +28,7 @@ const MISSED: usize = 128;
 /// turn, up to this maximum.
 const WAY: Duration = Duration::from_millis(200);
 /// Time in milliseconds for which log rows of an unrated match are buffered. If the match ends during this time, the
-/// rows are never written, since the record contains them. In a crash, an unrated match loses at most the rows of this
-/// time.
+/// rows are never written, since the record contains them. A crash loses at most the buffered rows.
 const HELD: u64 = 1_000;
 /// Initial delay before retrying to store the end of a rated match. The delay doubles after each try.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -115,8 +114,8 @@ impl Actor {
         self.machine.id()
     }
 
-    /// Runs the match to its end, then serves clients that missed the end. Between their commands, the ended match is
-    /// parked without a task. `first` holds the outputs to deliver at the start.
+    /// Runs the match to its end, then serves clients that missed the end. An ended match is parked without a task
+    /// until the next command arrives. `first` holds the outputs to deliver at the start.
     pub(super) async fn run(
         mut self: Box<Self>,
         mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>,
@@ -303,8 +302,8 @@ impl Actor {
         }
     }
 
-    /// Delivers outputs in order, after all rows are passed to the store. In rated matches, waits until the rows are
-    /// durable.
+    /// Delivers outputs in order, after their log rows are stored or, in unrated matches, buffered. In rated matches,
+    /// waits until the rows are durable.
     async fn deliver(&mut self, outputs: Vec<Output>) {
         let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
         for output in outputs {
@@ -346,7 +345,8 @@ impl Actor {
         }
     }
 
-    /// Stores log rows. Returns false if a write for a rated match failed, which ends the match.
+    /// Stores log rows, or buffers those of a running unrated match. Returns false if a write for a rated match failed,
+    /// which ends the match.
     async fn keep(&mut self, mut rows: Vec<LogRow>) -> bool {
         let rated = self.machine.header().rated;
         let end = match rows.last() {
@@ -489,7 +489,7 @@ fn did(thought: Result<Answered, JobError>) -> AgentOutcome {
 /// notified of the end.
 struct Entered {
     agents: Vec<Arc<dyn Agent>>,
-    /// Task of the last request by seat.
+    /// Task of the last request to the agent on each seat.
     replies: Vec<Option<AbortHandle>>,
 }
 

@@ -66,7 +66,7 @@ impl MatchClient {
         held
     }
 
-    /// Returns the session's joins and their numbers of remaining matches, for `welcome`.
+    /// Returns the session's joins, each with its number of remaining matches, for `welcome`.
     pub(crate) fn joins(&self) -> Vec<ResumedJoin> {
         self.hub.joins_of(&self.session.id)
     }

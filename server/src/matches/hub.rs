@@ -326,8 +326,8 @@ impl Hub {
         Duration::from_millis(self.config.limits.grace_ms)
     }
 
-    /// Keeps a session without a connection for `time`, then ends it. `number` is the session's wait number. If the session
-    /// has resumed meanwhile, nothing happens.
+    /// Ends a session without a connection after `time`, unless the session resumes before. `number` identifies this
+    /// wait: if the session resumes and is disconnected again, the new wait has another number.
     pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64, time: Duration) {
         let hub = self.clone();
         tokio::spawn(async move {
@@ -508,12 +508,12 @@ impl Hub {
         }
     }
 
-    /// Plays the mirror match, if one is requested, and returns the final return of each seat. The mirror match is
-    /// played first, so that no event in the actual match affects it.
+    /// Plays the mirror match and returns the final return of each seat. Empty if no mirror match is requested, or if
+    /// it fails. The mirror match is played first, so that no event in the actual match affects it.
     ///
     /// # Errors
     ///
-    /// `match_over` if the client leaves meanwhile; the mirror match is played again when it is back.
+    /// `match_over` if the client leaves meanwhile. When the client is back, the mirror match is played again.
     async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Result<Vec<f64>, Box<Refusal>> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
@@ -601,14 +601,14 @@ impl Hub {
         }
     }
 
-    /// Plans the removal of a match that has ended, and returns its time.
+    /// Schedules the removal of a match that has ended, and returns the time of the removal.
     pub(super) fn on_match_ended(&self, id: &str) -> u64 {
         let at = self.now().saturating_add(self.config.limits.grace_ms);
         self.ended.lock().push_back((at, id.to_owned()));
         at
     }
 
-    /// Removes ended matches when their time is over.
+    /// Removes ended matches at their scheduled times.
     pub async fn watch_ended(self: Arc<Self>) {
         loop {
             tokio::time::sleep(SWEEP).await;
@@ -672,7 +672,8 @@ impl Hub {
         self.joins_gone(gone).await;
     }
 
-    /// Leaves a match of a run to the store. The joins of the match may then start further matches.
+    /// Handles the suspension of a match of a run, which stays in the store. The joins of the match may then start
+    /// further matches.
     pub(super) fn suspended(self: &Arc<Self>, machine: &MatchMachine) {
         self.counts(-1);
         for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {

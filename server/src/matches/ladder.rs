@@ -87,7 +87,8 @@ impl Hub {
         }
     }
 
-    /// Performs the pending task of a ladder. `counted` is the number of releases counted so far.
+    /// Performs the pending task of a ladder. `counted` is the number of releases at the last count of results, and
+    /// `written` the time of the last write of the table.
     async fn look_at(
         self: &Arc<Self>,
         ladder: &Arc<StandingLadder>,
@@ -142,8 +143,8 @@ impl Hub {
         self.config.ladders.iter().map(|ladder| ladder.entry()).collect()
     }
 
-    /// Returns a page of a ladder's table, current or of a past season; `None` if the ladder or season does not exist.
-    /// The list of its running matches is computed as a job of `owner`.
+    /// Returns a page of a ladder's table, for the current or a past season. `None` if the ladder or season does not
+    /// exist. The list of running matches is computed as a job of `owner`.
     pub async fn ladder_page(
         &self,
         name: &str,

@@ -48,7 +48,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// Those of the store, and a failed job.
+    /// Fails if the store cannot be read, or if the job fails.
     pub(crate) async fn page_of_matches(
         &self,
         filter: &MatchFilter,
@@ -95,8 +95,8 @@ impl Hub {
         self.compute.run(owner, write).await.ok()?
     }
 
-    /// Returns the public data of a stored match. `told` holds the public events if the match has a task. If the task does
-    /// not exist, or has just ended, the events come from the store.
+    /// Returns the public data of a stored match. `told` holds the public events from the task of the match; without a
+    /// task, they are derived from the stored log.
     fn episode_of(&self, kept: &StoredMatch, told: Option<Vec<MatchFrame>>) -> Option<Value> {
         if let Some(end) = kept.end.as_ref().filter(|_| kept.released) {
             return serde_json::from_str(&end.record).ok();

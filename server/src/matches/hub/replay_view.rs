@@ -73,8 +73,8 @@ impl Hub {
         })
     }
 
-    /// Returns a picture of the position after `at` moves and chance outcomes that the viewer observed, computed as a job of
-    /// `owner`. If there are fewer, returns the last position.
+    /// Returns a picture of the position after `at` moves and chance outcomes that the viewer observed, or of the last
+    /// position if there are fewer. The picture is drawn as a job of `owner`.
     pub(crate) async fn picture(
         self: &Arc<Self>,
         id: &str,
@@ -113,7 +113,7 @@ impl Hub {
         self.compute.run(owner, write).await.ok()?
     }
 
-    /// Sends a request to the task of a match and awaits its reply; `None` without a task.
+    /// Sends a request to the task of a match and awaits the reply. `None` if the match has no task.
     pub(super) async fn ask<T>(
         &self,
         id: &str,
@@ -152,7 +152,8 @@ impl Hub {
     }
 }
 
-/// Returns the viewer if access is allowed. The public is always allowed, a seat only after the release.
+/// Returns the viewer on `seat`, or the public if `seat` is `None`. Returns `None` if the seat does not exist or the
+/// match is not released.
 fn watcher(kept: &StoredMatch, header: &Header, seat: Option<Seat>) -> Option<Watcher> {
     match seat {
         None => Some(Watcher::Public),

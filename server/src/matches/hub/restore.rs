@@ -14,8 +14,8 @@ use crate::sessions::{ClientInfo, ENDED, Session};
 use crate::standing_ladders::is_label;
 use crate::store::{SessionRow, StoreError, StoredMatch, Write};
 
-/// Matches that ended shortly before a restart, by session. A match is loaded when the first of its sessions resumes,
-/// since few clients return.
+/// Matches that ended shortly before a restart, by session. Few clients return after a restart, so a match is not
+/// loaded until one of its sessions resumes.
 #[derive(Default)]
 pub(super) struct EndedBeforeRestart {
     by_session: HashMap<String, Vec<String>>,
@@ -23,8 +23,8 @@ pub(super) struct EndedBeforeRestart {
 }
 
 impl EndedBeforeRestart {
-    /// Adds pairs of a match id and a session id, oldest match first. Skips sessions that are not `known`, and the
-    /// oldest matches of a session with too many.
+    /// Adds pairs of a match id and a session id, oldest match first. Skips sessions that are not `known`, and all but
+    /// the latest [`ENDED`] matches of each session.
     fn fill(&mut self, ended: Vec<(String, String)>, known: impl Fn(&str) -> bool) {
         for (id, session) in ended.into_iter().rev().filter(|(_, session)| known(session)) {
             let of = self.by_session.entry(session).or_default();
@@ -274,8 +274,9 @@ pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     }
 }
 
-/// Converts the moves of a record after its start to log rows. Moves that the machine plays itself (`skip_forced`) are
-/// never logged. Refusals are omitted, since no client can react to them anymore.
+/// Converts the moves of a record to log rows. Omits moves that the machine plays itself: those before the starting
+/// position and, with `skip_forced`, forced moves. Omits refused attempts too, since no client can react to them
+/// anymore.
 fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
     // The machine plays the start by itself.
     let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {
