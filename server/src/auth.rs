@@ -57,7 +57,7 @@ pub enum AuthError {
     },
     /// A hash prefix that matches several tokens.
     #[error(
-        "expected the hash prefix of one token, got {prefix} ({count} tokens match); add digits (ludex admin token list)"
+        "expected a hash prefix of one token, got {prefix} ({count} tokens match); add digits (ludex admin token list)"
     )]
     Ambiguous {
         /// Hash prefix as supplied.

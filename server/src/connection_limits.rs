@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tenth_of_the_connections_is_reserved_for_tokens() {
+    fn tenth_of_the_places_is_reserved_for_clients_with_a_token() {
         let doors = ConnectionLimits::new(&Limits { connections: 40, ..Limits::default() });
         let guest = |n| doors.enter(address(n)).filter(|permit| permit.welcome(false));
         let guests: Vec<_> = (0..36).map(|n| guest(n).unwrap()).collect();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_takes_a_quarter_of_the_reserved_places() {
+    fn one_address_takes_at_most_a_quarter_of_the_reserved_places() {
         let doors = ConnectionLimits::new(&Limits { connections: 80, ..Limits::default() });
         let new: Vec<_> = (0..20).map(|n| doors.enter(address(n)).unwrap()).collect();
         let held = [doors.enter(address(30)).unwrap(), doors.enter(address(30)).unwrap()];

@@ -119,8 +119,8 @@ where
 
 type Answer = Response<Body>;
 
-/// Routes of the last request of a connection, and the address that they serve. They are created on first use: a router is
-/// large, and most connections request no page. Behind a proxy, one connection may serve several addresses.
+/// Routes for the last request of a connection, and the client address that they serve. They are created on first use:
+/// a router is large, and most connections request no page. Behind a proxy, one connection may serve several clients.
 #[derive(Default)]
 struct LastRoutes(RefCell<Option<(IpAddr, TowerToHyperService<Router>)>>);
 

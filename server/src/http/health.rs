@@ -81,7 +81,7 @@ mod tests {
     use crate::store::Store;
 
     #[tokio::test]
-    async fn probes_tell_why_a_server_accepts_no_work() {
+    async fn health_and_ready_fail_while_the_server_drains() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let state = ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_recognized_by_its_type() {
+    fn text_is_recognized_by_its_content_type() {
         let of = |value| is_text(&headers(header::CONTENT_TYPE, &[value]));
         assert!(of("text/html; charset=utf-8") && of("application/json") && of("image/svg+xml"));
         assert!(!of("image/png") && !of("application/octet-stream"));
