@@ -129,8 +129,8 @@ fn variants(run: &Archive, name: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Returns an agent's matches that count. Excludes matches only against itself or against the compared agent, which
-/// have no counterpart.
+/// Returns the matches of an agent that count. Excludes matches with the compared agent `other`, and matches in which
+/// the agent plays all seats, since these matches have no counterpart.
 pub(super) fn sides_of(
     run: &Archive,
     name: &str,

@@ -102,7 +102,7 @@ enum FormatArg {
 
 impl FormatArg {
     fn format(self, rounds: Option<u64>, entrants: usize) -> anyhow::Result<TournamentFormat> {
-        anyhow::ensure!(rounds.is_none() || self == FormatArg::Swiss, "--rounds: expected --format swiss");
+        anyhow::ensure!(rounds.is_none() || self == FormatArg::Swiss, "--rounds: allowed only with --format swiss");
         Ok(match self {
             FormatArg::RoundRobin => TournamentFormat::RoundRobin,
             FormatArg::DoubleRoundRobin => TournamentFormat::DoubleRoundRobin,
