@@ -42,7 +42,7 @@ pub(crate) const QUEUE: &str = "ladder";
 /// Prefix of the labels of ladder matches. No run name starts with this prefix.
 const LABEL: &str = "ladder:";
 
-/// Returns true if the value of a match's run column is the label of a ladder.
+/// Returns true if `run`, the value of a match's run column, is the label of a ladder.
 pub(crate) fn is_label(run: &str) -> bool {
     run.starts_with(LABEL)
 }
@@ -211,7 +211,7 @@ impl StandingLadder {
             .collect()
     }
 
-    /// Returns the anchor with this index in the [`meetings`](Self::meetings).
+    /// Returns the anchor with the index `place`, as in [`Partner::Anchor`].
     pub(crate) fn anchor(&self, place: usize) -> Option<Opponent> {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
@@ -369,7 +369,7 @@ pub(crate) fn open(
             "expected different ladder names, got {} twice",
             ladder.name
         );
-        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two of {game}");
+        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two for {game}");
         ladders.push(Arc::new(ladder));
     }
     Ok(ladders)

@@ -87,8 +87,8 @@ impl Store {
         Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
-    /// Opens an existing store without owning it, even while a server owns it. For commands that read the store or
-    /// manage tokens.
+    /// Opens an existing store without owning it, even while a server owns it. Intended for commands that read the
+    /// store or manage tokens.
     ///
     /// # Errors
     ///

@@ -87,8 +87,8 @@ impl RunContest {
         }
     }
 
-    /// Plays the due matches. Calls `told` with each stored match, and with the number of due matches whenever it
-    /// changes. Returns the reason for stopping and, if the run may be over, the verdict so far.
+    /// Plays the due matches. Calls `told` with each stored match, and with the number of due matches whenever that
+    /// number changes. Returns the reason for stopping and, if the run may be over, the verdict so far.
     ///
     /// # Errors
     ///

@@ -355,10 +355,10 @@ impl Hub {
         Ok(all)
     }
 
-    /// Withdraws this agent from a run. The run ends permanently.
+    /// Withdraws the agent of `session` from a run. The run ends permanently.
     pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
         let unknown = || {
-            let e = Refusal::new(ErrorCode::UnknownRun, "expected a run of this agent").path("run");
+            let e = Refusal::new(ErrorCode::UnknownRun, "expected an open run of this agent").path("run");
             Box::new(e.got(truncate_text(run)))
         };
         if !is_word(run) {

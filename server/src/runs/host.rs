@@ -39,7 +39,7 @@ struct Standing {
     read: bool,
     done: u64,
     due: u64,
-    /// Start time of the run's thread, and number of matches since then.
+    /// Start time of the run's thread, and number of matches finished since then.
     since: Option<(Instant, u64)>,
     /// Wins, draws and losses by agent and part.
     tallies: BTreeMap<String, BTreeMap<String, [u64; 3]>>,

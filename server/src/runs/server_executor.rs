@@ -29,7 +29,7 @@ pub(super) struct ServerExecutor {
     tickets: HashMap<String, String>,
     /// Maximum time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
-    /// False if the matches do not count for ratings.
+    /// True if the matches count for ratings.
     rated: bool,
     /// Measured reply times of the server's agents, by agent name.
     paces: Mutex<HashMap<String, Arc<Pace>>>,

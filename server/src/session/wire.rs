@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use super::metered::Metered;
 pub(crate) use super::metered::{Io, TimedIo, timed};
 
-/// Size of the read buffer in bytes. Every connection has one, which is cleared before each read.
+/// Size of the read buffer in bytes. Each connection has its own read buffer, which is cleared before each read.
 const READ_BUFFER: usize = 6 << 10;
 /// Number of bytes to buffer before they are written without an explicit flush.
 const WRITE_BUFFER: usize = 64 << 10;
@@ -80,7 +80,7 @@ impl<S: Io> ServerSocket<S> {
         ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
-    /// Replaces the limits before the handshake: the client may send any number of bytes, and writes may wait for
+    /// Lifts the limits of the handshake: from now on, the client may send any number of bytes, and writes may wait for
     /// `write_stall` without progress.
     pub fn welcome(&mut self, write_stall: Duration) {
         self.ws.get_mut().open(write_stall);

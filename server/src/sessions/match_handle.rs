@@ -66,8 +66,8 @@ pub enum MatchCommand {
     Picture(usize, oneshot::Sender<Option<PictureView>>),
     /// Command to end the task of a finished match, since newer matches of its sessions have also finished.
     Forget,
-    /// Notification that a seat's session has ended. A match that waits for its agents is then left to the store; other
-    /// matches continue.
+    /// Notification that a seat's session has ended. A match that waits for absent agents without a time limit is then
+    /// suspended and stays in the store. Other matches continue.
     Suspend,
     /// Notification of the shutdown. Buffered log rows are passed to the store, and later rows are not buffered.
     Settle(oneshot::Sender<()>),
@@ -86,11 +86,11 @@ struct SharedMatch {
     released: AtomicBool,
     /// Ended match without a task.
     parked: Mutex<Option<ParkedMatch>>,
-    /// Number of log rows of the match, all of which are displayed or about to be.
+    /// Number of log rows of the match whose events are sent or about to be sent.
     rows: AtomicU64,
 }
 
-/// Closure that starts the task of a parked match again.
+/// Closure that restarts the task of a parked match.
 pub(crate) type ParkedMatch = Box<dyn FnOnce() + Send>;
 
 impl MatchHandle {
@@ -116,8 +116,8 @@ impl MatchHandle {
         sent
     }
 
-    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after it
-    /// sent a command, and returns `None` if a command has arrived.
+    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after
+    /// sending a command, and returns `None` if a command has arrived.
     pub(crate) fn park(&self, parked: impl FnOnce() -> Option<ParkedMatch>) {
         let mut slot = self.0.parked.lock();
         *slot = parked();

@@ -28,7 +28,7 @@ impl RequestFingerprint {
         RequestFingerprint { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
     }
 
-    /// Returns true if two requests are equal. In different encodings, only the kinds are compared, since the bytes
+    /// Returns true if two requests are equal. If their encodings differ, compares only their kinds, since the bytes
     /// differ.
     fn is(&self, other: &RequestFingerprint) -> bool {
         self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
@@ -55,7 +55,7 @@ pub(crate) struct Replies {
     highest: Option<Id>,
     keep: usize,
     kept: VecDeque<CachedReply>,
-    /// Last two replies of each environment handle. More would take too much memory, since batches are large.
+    /// Last two replies of each environment handle. More replies would take too much memory, since batches are large.
     envs: HashMap<u32, VecDeque<CachedReply>>,
     flying: HashMap<Id, Flight>,
     /// Ids of requests that were not executed and may be repeated.

@@ -49,7 +49,7 @@ pub enum StoreError {
     #[error("no room left for {path}; free some disk space")]
     Full { path: PathBuf },
     /// A write of a row that already exists, or of a row that refers to a missing row.
-    #[error("the write contradicts the store: {message}")]
+    #[error("the write conflicts with stored data: {message}")]
     Conflict {
         /// Text of the violated constraint.
         message: String,
@@ -65,7 +65,7 @@ pub enum StoreError {
     Closed,
     /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)). The requested
     /// operation is reserved for the owner.
-    #[error("expected a store handle of the owner, got a shared one")]
+    #[error("expected a store handle that owns the store, got a shared one")]
     NotOwner,
     /// A stored value that this version cannot read.
     #[error("reading {what} from the store failed: {message}")]

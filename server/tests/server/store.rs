@@ -54,7 +54,7 @@ fn end(id: &str, ended_ms: i64) -> Write {
     Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end: result(ended_ms) }
 }
 
-/// Asserts that a log has no gap from 0 and contains the written bodies.
+/// Asserts that a log starts at row 0, has no gaps, and contains the written bodies.
 fn check_log(id: &str, acts: &[ActRow]) {
     for (n, act) in acts.iter().enumerate() {
         assert_eq!(act.n, n as u64, "a gap in {id}");
