@@ -178,7 +178,7 @@ impl Metrics {
         self.handle.run_upkeep();
     }
 
-    /// Returns all metrics as text, except those of owners.
+    /// Returns all metrics as text, except the metrics of owners.
     pub fn render(&self) -> String {
         if let Some(bytes) = resident_memory() {
             self.memory.set(bytes);
@@ -193,7 +193,7 @@ fn describe(recorder: &PrometheusRecorder) {
     }
 }
 
-/// Returns the metrics of owners as text: the resources that each of them uses.
+/// Returns the metrics of owners as text: the resources that each owner uses.
 pub(crate) fn owners(accounts: &[Arc<Account>]) -> String {
     // A new recorder has no series of owners who have left.
     let recorder = PrometheusBuilder::new().build_recorder();

@@ -63,7 +63,7 @@ pub struct Opponents {
 pub struct Opponent {
     /// Name in lists of seats: the operator's name for the agent or, without one, the canonical spec.
     pub name: String,
-    /// Complete agent spec. It may contain command lines, paths and addresses of the operator.
+    /// Complete agent spec. The spec may contain command lines, paths and addresses of the operator.
     pub spec: AgentSpec,
     pub agent: Arc<dyn Agent>,
     pub pace: Arc<Pace>,
@@ -76,9 +76,9 @@ impl Opponent {
     }
 }
 
-/// Returns the entry of a server agent in a record header, which is public. The specs of programs and language models
-/// contain command lines, paths and addresses of the operator, so their names take the place of their specs. The
-/// version of a language model is the name of its model.
+/// Returns the entry of a server agent in a record header, which is public. For programs and language models, the entry
+/// contains the name instead of the spec, which may reveal command lines, paths and addresses. The version of a
+/// language model is the name of its model.
 fn record_seat(name: &str, spec: &AgentSpec) -> RecordSeat {
     let is_public = matches!(spec.class(), AgentClass::Builtin | AgentClass::Anchor);
     let version = (spec.class() == AgentClass::Model).then(|| spec.text("model")).flatten();
@@ -99,8 +99,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower it slowly, since
-    /// an agent may not search in every turn.
+    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower the estimate
+    /// slowly, since an agent may not search in every turn.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl Opponents {
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
-    /// Returns the private spec of an agent: the spec behind a name of the operator, else the text itself.
+    /// Returns the private spec of an agent: the spec that the operator named `text`, or otherwise `text` itself.
     pub(crate) fn private_spec<'t>(&'t self, text: &'t str) -> &'t str {
         self.named.get(text.trim()).map_or(text, String::as_str)
     }
@@ -229,7 +229,7 @@ impl Opponents {
     }
 }
 
-/// Logs why an agent of the operator cannot take a seat, and returns a refusal without its spec.
+/// Logs why an agent of the operator cannot take a seat, and returns a refusal that does not contain the agent's spec.
 fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
     let string = &game.spec().string;
     tracing::warn!(agent = name, game = string, error = %why.message, "agent of the operator is unavailable");

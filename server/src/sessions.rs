@@ -76,7 +76,8 @@ pub struct Session {
 }
 
 struct State {
-    /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find it.
+    /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find the
+    /// session.
     key: Option<String>,
     /// Hash of the previous resume key. This key stays valid until the first message after `welcome`, since the client
     /// may not have received the new key.
@@ -322,8 +323,8 @@ impl Sessions {
         session
     }
 
-    /// Adds a session from before a restart, which waits for its client. `key` is `None` if the session is missing in
-    /// the store.
+    /// Adds a session from before a restart. The session waits for its client. `key` is `None` if the session is
+    /// missing in the store.
     pub fn restore(&self, id: String, about: ClientInfo, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Session::new(id, about, account, Place::Waits(None));

@@ -142,7 +142,7 @@ impl StandingLadder {
         self.state.lock().kept.as_ref().map(|kept| label(&self.name, &kept.season.name))
     }
 
-    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under it.
+    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under this name.
     pub(crate) fn admits(&self, agent: &str, owner: Option<&str>) -> bool {
         if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
             return false;

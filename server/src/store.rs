@@ -97,8 +97,8 @@ impl Store {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
-    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server that
-    /// is creating it.
+    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server
+    /// that is creating the store.
     ///
     /// # Errors
     ///
@@ -138,8 +138,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Full`] if the disk is full, [`StoreError::Conflict`] if a write contradicts stored data,
-    /// [`StoreError::Broken`] for a log row after a lost row of its match, [`StoreError::Closed`], or an SQLite error.
+    /// [`StoreError::Full`] if the disk is full. [`StoreError::Conflict`] if a write contradicts stored data.
+    /// [`StoreError::Broken`] for a log row after a lost row of its match. [`StoreError::Closed`], or an SQLite error.
     /// After an error, none of `writes` is stored.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.submit(writes).await?.await
@@ -157,8 +157,8 @@ impl Store {
         Ok(Receipt(receipt))
     }
 
-    /// Queues `writes` without a receipt. They are stored soon and in order, but a crash may lose the last ones. A
-    /// failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
+    /// Queues `writes` without a receipt. The writes are stored soon and in order, but a crash may lose the last ones.
+    /// A failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Store {
         Ok(number)
     }
 
-    /// Returns the 32 random bytes stored under `name`. They are drawn and stored on first use.
+    /// Returns the 32 random bytes stored under `name`. The bytes are drawn and stored on first use.
     ///
     /// # Errors
     ///

@@ -139,7 +139,7 @@ pub(super) struct Lobby {
 
 /// Next step of the lobby.
 pub(super) enum LobbyAction {
-    /// Match to start. Its joins are already updated.
+    /// Match to start. The lobby has already updated the joins of the match.
     Begins(Box<MatchPlan>, Box<StartRollback>),
     /// Notification for a waiting client.
     Waits(Arc<Session>, Queued),
@@ -215,7 +215,7 @@ impl Lobby {
         }
     }
 
-    /// Counts a finished match of a join. Returns true if it was the join's last match.
+    /// Counts a finished match of a join. Returns true if it was the last match of the join.
     pub(super) fn ended(&mut self, id: &str) -> bool {
         let Some(w) = self.joins.get_mut(id) else { return false };
         w.running = w.running.saturating_sub(1);

@@ -250,8 +250,8 @@ impl Host {
         }
     }
 
-    /// Ends the run: writes its report, releases its seeds, and notifies its agents. If the run belongs to a season,
-    /// its report and seeds are published when the season ends.
+    /// Ends the run: writes its report, releases its seeds, and notifies its agents. The report and the seeds of a run
+    /// in a season are published when the season ends.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };

@@ -37,7 +37,7 @@ impl Enrolment {
 }
 
 impl Runs {
-    /// Returns true if a match belongs to a run whose season still hides its records.
+    /// Returns true if a match belongs to a run whose records are still hidden by the season.
     pub(crate) fn holds(&self, id: &str) -> bool {
         let Some((run, _)) = id.split_once('.') else { return false };
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())

@@ -60,10 +60,11 @@ pub struct Meeting {
     pub partner: Partner,
 }
 
-/// Number of neighbors by rating, on each side, with which an agent is compared. It bounds the work for long queues.
+/// Number of neighbors by rating, on each side, with which an agent is compared. The limit bounds the work for long
+/// queues.
 const LOOK: usize = 32;
 
-/// Returns the matches to start. Each waiting agent is in at most one of them.
+/// Returns the matches to start. Each waiting agent is in at most one match.
 ///
 /// The cost of a pair is the rating difference minus the tolerance, plus `again` if the last match of both agents was
 /// against each other. The tolerance is `near`, plus `widen` for each second that either agent has waited. Pairs with a

@@ -276,7 +276,7 @@ impl StandingTable {
 }
 
 /// Identity of a player. Agents run by the server are identified by spec, so that no client becomes an anchor by using
-/// its name.
+/// the anchor's name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeatName {
     Client(String),

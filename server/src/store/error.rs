@@ -54,7 +54,7 @@ pub enum StoreError {
         /// Text of the violated constraint.
         message: String,
     },
-    /// A log row after a lost row of the same match. Storing it would leave a gap in the log.
+    /// A log row after a lost row of the same match. Storing the row would leave a gap in the log.
     #[error("match {id} is no longer stored, since an earlier write failed")]
     Broken {
         /// Id of the match.

@@ -105,7 +105,7 @@ pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyh
         let reply = client.request(ClientMessage::Organise(Box::new(request))).await?;
         client.close().await;
         let ServerMessage::Organised(organised) = reply else {
-            anyhow::bail!("expected the reply organised, got {}", reply.kind());
+            anyhow::bail!("expected the reply `organised`, got {}", reply.kind());
         };
         if args.json {
             return Ok(print::json(&serde_json::json!(organised))?);

@@ -302,7 +302,7 @@ impl Hub {
         self.holder(ticket).is_some_and(|session| session.connected())
     }
 
-    /// Sends a message to the client that holds a ticket, if it is connected.
+    /// Sends a message to the client that holds a ticket, if the client is connected.
     pub(crate) fn tell_holder(&self, ticket: &str, message: ServerMessage) {
         if let Some(mailbox) = self.holder(ticket).and_then(|session| session.mailbox()) {
             // A client that reads too slowly misses this event and receives the next one.

@@ -80,7 +80,8 @@ impl Pairs {
         self.of(pair).over.push(id.to_owned());
     }
 
-    /// Marks a match of a pair as ended. If it was the last one, returns all matches of the pair.
+    /// Marks a match of a pair as ended. Returns all matches of the pair once all of them have ended, and otherwise
+    /// none.
     pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
         let p = self.of(pair);
         p.running.remove(id);
