@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_store_is_created_after_its_owner_has_started() {
+    async fn missing_store_is_created_once_its_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         // A server owns the directory, but its store does not exist yet.
         let owner = open::lock(folder.path()).unwrap();

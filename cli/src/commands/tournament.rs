@@ -118,7 +118,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = load(&args.game)?;
     let agents = agents_file::read(&args.agents)?;
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
-    anyhow::ensure!(is_word(&run), "--run: expected a-z, 0-9, _ and -, got {run:?}");
+    anyhow::ensure!(is_word(&run), "--run: expected only a-z, 0-9, _ and -, got {run:?}");
     if let Some(address) = args.listen {
         return served::serve(&args, address, &run, &agents);
     }

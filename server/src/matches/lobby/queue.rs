@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn earliest_joins_with_different_seats_meet() {
+    fn earliest_joins_with_compatible_seats_meet() {
         let mut queue = Queue::new(2, false);
         let me = owner("me");
         for (arrival, seat) in [(0, Some(1)), (1, Some(1)), (2, Some(1))] {
