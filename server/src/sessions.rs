@@ -32,7 +32,7 @@ pub(crate) const ENDED: usize = 128;
 
 /// Command for the task of a connection.
 pub(crate) enum Control {
-    /// A newer connection takes over the session: hand over its data and close with 4002.
+    /// A newer connection takes over the session: hand over the session's data and close with code 4002.
     Take(oneshot::Sender<Box<SessionData>>),
     /// The server is shutting down.
     Drain(Draining),

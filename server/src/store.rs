@@ -245,7 +245,7 @@ impl Store {
     }
 
     /// Marks a ticket as used and returns its join. The first use stores `join`; every later use returns the stored
-    /// join. The caller must first check that the ticket exists and belongs to the agent.
+    /// join. The caller must first check that the ticket exists and belongs to the agent of the join.
     ///
     /// # Errors
     ///

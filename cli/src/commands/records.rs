@@ -54,8 +54,8 @@ impl RecordSource {
         Ok(records)
     }
 
-    /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results, with the marks
-    /// selected by `marks`, to `each`. Returns the refused records in reading order.
+    /// Verifies the records of `game`, or of all games if `game` is `None`, while reading. Passes the results to
+    /// `each`, with the marks that `marks` selects. Returns the refused records in reading order.
     pub(super) fn verify(
         &self,
         game: Option<&GameFilter>,

@@ -120,7 +120,7 @@ impl RunContest {
         }
     }
 
-    /// Returns the current table of a tournament. `None` for a suite, or before the first match.
+    /// Returns the current table of a tournament. Returns `None` for a suite, or before the first match.
     pub(super) fn table(&self, path: &Path) -> Option<Value> {
         let RunContest::Tournament(ready) = self else { return None };
         Some(ready.table(&RunStatus::at(path).ok()?.past.records))

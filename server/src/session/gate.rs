@@ -177,7 +177,8 @@ impl RequestGate {
         self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
-    /// Checks that a message is allowed by the client's scopes, by the limits, and during shutdown.
+    /// Checks that the client's scopes and the limits allow a message, and that a message during shutdown asks for no
+    /// new work.
     fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
         if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)

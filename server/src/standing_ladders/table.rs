@@ -174,7 +174,8 @@ impl StandingTable {
         self.update(b, a, &for_b, at_ms);
     }
 
-    /// Returns the skill of the player of a seat. `None` for a server-run agent that is not an anchor of this ladder.
+    /// Returns the skill of the player of a seat. Returns `None` for a server-run agent that is not an anchor of this
+    /// ladder.
     fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
         match who {
             SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),

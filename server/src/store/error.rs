@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Reason for a failed operation of the store.
 ///
-/// Cloneable, since one failed transaction is reported to every waiting caller.
+/// The error is cloneable, since one failed transaction is reported to every waiting caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -97,7 +97,7 @@ impl StoreError {
         }
     }
 
-    /// Converts an SQLite error for the file at `path` by its primary result code
+    /// Converts an SQLite error for the file at `path` according to the error's primary result code
     /// (<https://www.sqlite.org/rescode.html>).
     pub(super) fn sql(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;

@@ -143,7 +143,7 @@ pub struct SessionRow {
     pub id: String,
     /// SHA-256 of the resume key in hex.
     pub key_hash: String,
-    /// SHA-256 of the previous resume key in hex, as long as the client may not know the new key.
+    /// SHA-256 of the previous resume key in hex, until the client is known to have the new key.
     pub old_key: Option<String>,
     pub agent: String,
     /// Other data of the agent as JSON.

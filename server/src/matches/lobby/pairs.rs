@@ -135,8 +135,8 @@ pub(in crate::matches) struct BlockMatch {
 }
 
 impl Lobby {
-    /// Starts a block of matches between these joins and returns the block's id. `None` if the joins do not play in
-    /// blocks, or cannot play all matches of a block.
+    /// Starts a block of matches between these joins and returns the block's id. Returns `None` if the joins do not
+    /// play in blocks, or cannot play all matches of a block.
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
         let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;

@@ -53,7 +53,7 @@ impl Queue {
         Queue { players, apart: rated, waiting: BTreeMap::new(), last: None, interval: None }
     }
 
-    /// Adds a join with the sequence number `arrival`. No effect if the join already waits.
+    /// Adds a join with the sequence number `arrival`. Does nothing if the join already waits.
     pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str, owner: &Arc<str>) {
         let entry = Entry { id: id.to_owned(), owner: owner.clone() };
         self.waiting.entry(seat).or_default().insert(arrival, entry);
