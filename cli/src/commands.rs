@@ -74,7 +74,7 @@ fn command<A: Args + 'static, E: CommandResult + 'static>(
     Command { line, run: Box::new(run) }
 }
 
-/// Result of a command that maps to an exit code.
+/// Command result that determines the exit code.
 trait CommandResult {
     fn code(self) -> ExitCode;
 }
@@ -91,7 +91,7 @@ impl CommandResult for anyhow::Result<()> {
     }
 }
 
-/// Result of a check. Exit code 0: the check passed, 1: it failed, 2: it could not be run.
+/// Result of a check. The exit code is 0 if the check passed, 1 if it failed, and 2 if it could not be run.
 struct CheckResult(anyhow::Result<bool>);
 
 impl CommandResult for CheckResult {
@@ -115,7 +115,7 @@ fn report_error(e: &anyhow::Error) -> bool {
     true
 }
 
-/// Returns the text of an error for the terminal. Errors quote texts of servers and files.
+/// Returns the text of an error without control characters, since errors quote texts from servers and files.
 fn error_line(e: &anyhow::Error) -> String {
     format!("ludex: {}", print::plain(&format!("{e:#}")))
 }

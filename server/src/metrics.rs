@@ -58,8 +58,8 @@ impl Default for Commits {
     }
 }
 
-/// Metrics of one server. The recorder is separate, since several servers may run in one process. Each counter is
-/// resolved once, so that counting costs one atomic addition.
+/// Metrics of one server. Each server has its own recorder, since several servers may run in one process. Each counter
+/// is looked up only once, so that counting costs one atomic addition.
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
@@ -70,7 +70,7 @@ pub(crate) struct Metrics {
     pub live: Gauge,
     /// Sessions without a connection.
     pub parked: Gauge,
-    /// Queued pieces of computation.
+    /// Jobs in the queue of the compute pool.
     pub queued: Gauge,
     pub matches: Gauge,
     /// Joins without a match.
@@ -90,7 +90,7 @@ impl Metrics {
     ///
     /// # Errors
     ///
-    /// Fails only if a list of histogram bounds above is empty.
+    /// Fails only if a histogram has no bounds.
     pub fn new() -> anyhow::Result<Self> {
         let bounds = |builder: PrometheusBuilder, name: &str, of: &[f64]| {
             builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), of)
@@ -178,7 +178,7 @@ impl Metrics {
         self.handle.run_upkeep();
     }
 
-    /// Returns all metrics as text, except those of owners.
+    /// Returns all metrics as text, except the metrics of owners.
     pub fn render(&self) -> String {
         if let Some(bytes) = resident_memory() {
             self.memory.set(bytes);
@@ -193,7 +193,7 @@ fn describe(recorder: &PrometheusRecorder) {
     }
 }
 
-/// Returns the metrics of owners as text: the resources that each of them uses.
+/// Returns the metrics of owners as text: the resources that each owner uses.
 pub(crate) fn owners(accounts: &[Arc<Account>]) -> String {
     // A new recorder has no series of owners who have left.
     let recorder = PrometheusBuilder::new().build_recorder();

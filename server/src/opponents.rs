@@ -19,14 +19,14 @@ use crate::compute::CurrentJob;
 
 /// Number of plies that a millisecond of search counts as.
 const PLIES_PER_MS: u64 = 1_000;
-/// Number of random games that measure the length of a game.
+/// Number of random games played to estimate the mean length of a game.
 const RANDOM_GAMES: u64 = 20;
-/// Ply at which such a game is cut.
+/// Ply at which a random game is cut off.
 const LONGEST_GAME: usize = 100_000;
 /// Number of games whose length is cached.
 const CACHED_LENGTHS: usize = 1_024;
 
-/// Maximum search per move of an agent that a client specifies.
+/// Limits on the search per move of agents that clients specify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
     /// Maximum number of simulations per move.
@@ -61,9 +61,9 @@ pub struct Opponents {
 /// Agent that is ready to play.
 #[derive(Clone)]
 pub struct Opponent {
-    /// Name in lists of seats: the operator's name for the agent, else the canonical spec.
+    /// Name in lists of seats: the operator's name for the agent or, without one, the canonical spec.
     pub name: String,
-    /// Complete agent spec. It may contain command lines, paths and addresses of the operator.
+    /// Complete agent spec. The spec may contain command lines, paths and addresses of the operator.
     pub spec: AgentSpec,
     pub agent: Arc<dyn Agent>,
     pub pace: Arc<Pace>,
@@ -76,9 +76,9 @@ impl Opponent {
     }
 }
 
-/// Returns the entry of a server agent in a record header, which is public. The specs of programs and language models
-/// contain command lines, paths and addresses of the operator, so their names take the place of their specs. The
-/// version of a language model is the name of its model.
+/// Returns the entry of a server agent in a record header, which is public. For programs and language models, the entry
+/// contains the name instead of the spec, which may reveal command lines, paths and addresses. The version of a
+/// language model is the name of its model.
 fn record_seat(name: &str, spec: &AgentSpec) -> RecordSeat {
     let is_public = matches!(spec.class(), AgentClass::Builtin | AgentClass::Anchor);
     let version = (spec.class() == AgentClass::Model).then(|| spec.text("model")).flatten();
@@ -99,8 +99,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower it slowly, since
-    /// an agent may not search in every turn.
+    /// Records the duration of a reply. A slow reply raises the estimate at once. Fast replies lower the estimate
+    /// slowly, since an agent may not search in every turn.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);
@@ -134,8 +134,8 @@ impl Opponents {
     ///
     /// # Errors
     ///
-    /// `unknown_agent` with the nearest name, `forbidden` for agents that only the operator may offer and for peeking
-    /// agents in rated matches, `limit` for search beyond the limits.
+    /// `unknown_agent`, with the nearest name. `forbidden` for agents that only the operator may offer, and for peeking
+    /// agents in rated matches. `limit` for a search beyond the limits.
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
@@ -165,7 +165,7 @@ impl Opponents {
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
-    /// Returns the private spec of an agent: the spec behind a name of the operator, else the text itself.
+    /// Returns the private spec of an agent: the spec that the operator named `text`, or otherwise `text` itself.
     pub(crate) fn private_spec<'t>(&'t self, text: &'t str) -> &'t str {
         self.named.get(text.trim()).map_or(text, String::as_str)
     }
@@ -179,9 +179,9 @@ impl Opponents {
         }
     }
 
-    /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A simulation
-    /// counts as the [mean length](random_plies) of a random game, a position as one ply, a millisecond as a thousand
-    /// plies, and a search limited only by depth as all lines of play of that depth.
+    /// Returns the maximum number of plies that a search plays per move; 0 for an agent that does not search. A
+    /// simulation counts as the [mean length](random_plies) of a random game, a position as one ply, and a millisecond
+    /// as a thousand plies. A search limited only by depth counts as all lines of play of that depth.
     pub fn plies(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
         let budget = resolved.budget();
@@ -229,7 +229,7 @@ impl Opponents {
     }
 }
 
-/// Logs why an agent of the operator cannot take a seat, and returns a refusal without its spec.
+/// Logs why an agent of the operator cannot take a seat, and returns a refusal that does not contain the agent's spec.
 fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
     let string = &game.spec().string;
     tracing::warn!(agent = name, game = string, error = %why.message, "agent of the operator is unavailable");
@@ -237,7 +237,8 @@ fn unavailable(name: &str, game: &GameRef, why: &Refusal) -> Box<Refusal> {
     Box::new(Refusal::new(why.code, message).got(name))
 }
 
-/// Returns the mean length of 20 random games from the start, in plies including chance, at least 1. Lengths are cached.
+/// Returns the mean length of 20 random games from the start, in plies including chance, but at least 1. Lengths are
+/// cached.
 pub(crate) fn random_plies(game: &GameRef) -> u64 {
     static CACHE: LazyLock<Mutex<LruCache<String, u64>>> = LazyLock::new(|| Mutex::new(LruCache::new(CACHED_LENGTHS)));
     let string = &game.spec().string;
@@ -256,7 +257,8 @@ pub(crate) fn random_plies(game: &GameRef) -> u64 {
     plies
 }
 
-/// Returns an upper bound on the number of positions within `depth` moves. Iterative deepening at most doubles it.
+/// Returns an upper bound on the number of positions within `depth` moves. The bound includes a factor of 2 for
+/// iterative deepening.
 fn lines(game: &GameRef, depth: u64) -> u64 {
     let spec = game.spec();
     let moves = u64::from(spec.actions).saturating_mul(u64::from(spec.max_chance).max(1));

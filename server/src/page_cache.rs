@@ -16,7 +16,7 @@ const ROOM: usize = 64 << 20;
 /// Size in bytes of an entry without its document and its id.
 const ENTRY: usize = 256;
 
-/// Document of the cache.
+/// Key of a cached document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PageKey {
     /// Id of a match, or a game string.
@@ -25,7 +25,7 @@ pub(crate) struct PageKey {
     pub kind: PageKind,
 }
 
-/// Kind of a cached document, with all that it depends on besides the match.
+/// Kind of a cached document, with all data besides the match that the document depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PageKind {
     /// Page of a match for visitors with the same account link.
@@ -82,8 +82,8 @@ impl PageCache {
         PageCache { entries: Mutex::new(Entries { by_key: LruCache::new_unbounded(), bytes: 0 }), room }
     }
 
-    /// Returns the document of `key`. If it is missing, computes it by `make` and calls `on_made` with its kind; concurrent
-    /// callers wait for the first one.
+    /// Returns the document of `key`. If the document is missing, computes it with `make` and passes its kind to
+    /// `on_made`. Concurrent callers share one computation.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl PageCache {
         document
     }
 
-    /// Adds the size of a new document, unless its entry was removed meanwhile.
+    /// Adds the size of a new document to the total, unless its entry was removed meanwhile.
     fn weigh(&self, key: &PageKey, document: &Arc<OnceCell<Document>>, bytes: usize) {
         let mut entries = self.entries.lock();
         let current = entries.by_key.get_mut(key).filter(|entry| Arc::ptr_eq(&entry.document, document));

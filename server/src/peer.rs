@@ -11,7 +11,7 @@ use crate::connection_limits::ConnectionPermit;
 /// Remote end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// Address of the client; behind a trusted proxy, not that of the socket.
+    /// Address of the client. Behind a trusted proxy, this is the forwarded address instead of the socket's.
     pub ip: IpAddr,
     /// True if the port accepts connections on loopback only.
     pub local: bool,
@@ -33,7 +33,8 @@ impl Peer {
         format!("address:{}", self.ip).into()
     }
 
-    /// Returns the time until the client must have sent a request head or `hello`. It is shorter on a reserved place.
+    /// Returns the time within which the client must send a request head or `hello`. The time is shorter for a
+    /// connection on a reserved place.
     pub fn hello_time(&self, limits: &Limits) -> Duration {
         Duration::from_millis(if self.entry.is_reserved() { limits.hello_ms / 5 } else { limits.hello_ms })
     }

@@ -17,7 +17,7 @@ pub(crate) enum Resource {
     /// Concurrent matches that joins have started.
     Matches,
     Joins,
-    /// Bytes of documents in environments.
+    /// Memory for documents in environments, in bytes.
     Said,
 }
 
@@ -81,7 +81,7 @@ impl Account {
             }
             Err(now) => {
                 let message =
-                    format!("expected at most {most} {} over all sessions of the owner, in use: {now}", goods.name());
+                    format!("expected at most {most} {} across all sessions of the owner ({now} in use)", goods.name());
                 Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(count).allowed(most.saturating_sub(now))))
             }
         }

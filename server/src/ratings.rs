@@ -42,7 +42,7 @@ pub(crate) struct RatingsCache {
     /// Tables by requested game; the empty key stands for all games. The lock of a table is held while the table is
     /// computed, so that concurrent requests share the work.
     tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
-    /// Previous result by requested game, available while a new result is computed.
+    /// Last computed result for each requested game, served while a new result is being computed.
     last: Quick<HashMap<String, Arc<RatingsSnapshot>>>,
 }
 
@@ -99,7 +99,7 @@ impl RatingsCache {
         })
     }
 
-    /// Returns the last result of [`of`](Self::of), however old; `None` before the first.
+    /// Returns the last result of [`of`](Self::of), however old; `None` before the first computation.
     pub(crate) fn last(&self, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
         self.last.lock().get(game.unwrap_or_default()).cloned()
     }

@@ -32,7 +32,7 @@ pub(crate) struct Runs {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     /// Finished runs of seasons that have not ended, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
-    /// Ids of the secrets of seasons whose seeds are public.
+    /// Ids of the secrets of all seasons with public seeds.
     shown: Mutex<BTreeSet<String>>,
     /// Senders for runs that wait for the record of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
@@ -43,7 +43,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Passes the record of an ended match, whose end is durable, to the run that waits for it.
+    /// Passes the record of an ended match to the run that waits for the match. The end of the match must be durable.
     pub(crate) fn ended(&self, record: &Record) {
         let waits = self.waiting.lock().remove(&record.header.episode);
         // If the waiting run has stopped meanwhile, it finds the record in the store.

@@ -63,7 +63,7 @@ pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
         anyhow::ensure!(is_word(name), "expected a season name of lower-case letters, digits, _ and -, got {name:?}");
         anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "season {name} ends before it begins");
         let Some(before) = k.checked_sub(1).map(|k| &seasons[k]) else { continue };
-        let end = before.end.with_context(|| format!("season {} has no end and is not the last", before.name))?;
+        let end = before.end.with_context(|| format!("season {} has no end but is not the last", before.name))?;
         anyhow::ensure!(end <= season.begin, "season {name} begins before {} ends", before.name);
         anyhow::ensure!(
             seasons[..k].iter().all(|other| other.name != *name),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seasons_with_contradictions_are_rejected() {
+    fn contradictory_seasons_are_rejected() {
         let text = "suite = \"quick\"\n[[season]]\nname = \"one\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = 3000";
         let read = SuiteSeasons::parse(text).unwrap();

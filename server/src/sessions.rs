@@ -26,12 +26,13 @@ use crate::token::TokenHash;
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
 
-/// Maximum number of finished matches per session that remain available to the client. Older ones are removed early.
+/// Maximum number of finished matches per session that remain available to the client. If there are more, the oldest
+/// ones are removed, even if the client has not acknowledged their end.
 pub(crate) const ENDED: usize = 128;
 
 /// Command for the task of a connection.
 pub(crate) enum Control {
-    /// A newer connection takes over the session: hand over its data and close with 4002.
+    /// A newer connection takes over the session: hand over the session's data and close with code 4002.
     Take(oneshot::Sender<Box<SessionData>>),
     /// The server is shutting down.
     Drain(Draining),
@@ -75,13 +76,15 @@ pub struct Session {
 }
 
 struct State {
-    /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find it.
+    /// Hash of the resume key. `None` if the session is missing in the store, so that only `reclaim` can find the
+    /// session.
     key: Option<String>,
     /// Hash of the previous resume key. This key stays valid until the first message after `welcome`, since the client
     /// may not have received the new key.
     old_key: Option<String>,
     place: Place,
-    /// Number of the latest connection or wait. Reports from earlier ones are ignored.
+    /// Number of the latest connection or waiting period. Reports from earlier connections and waiting periods are
+    /// ignored.
     generation: u64,
     mailbox: Option<Mailbox>,
     /// Token of the session's connection; `None` for a guest.
@@ -307,7 +310,7 @@ fn name_of(session: &Session) -> (String, Option<String>) {
 }
 
 impl Sessions {
-    /// Returns a new connection or wait number, above all earlier ones.
+    /// Returns a new number for a connection or a waiting period, above all earlier numbers.
     pub fn generation(&self) -> u64 {
         self.generations.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -320,8 +323,8 @@ impl Sessions {
         session
     }
 
-    /// Adds a session from before a restart, which waits for its client. `key` is `None` if the session is missing in
-    /// the store.
+    /// Adds a session from before a restart. The session waits for its client. `key` is `None` if the session is
+    /// missing in the store.
     pub fn restore(&self, id: String, about: ClientInfo, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Session::new(id, about, account, Place::Waits(None));
@@ -383,8 +386,9 @@ impl Sessions {
         Some(ResumedSession { session, work: Some(work) })
     }
 
-    /// Parks the session of a lost connection and returns the wait number for [`expire`](Self::expire). If a newer
-    /// connection has requested the session, hands it over to that connection and returns `None`.
+    /// Parks the session of a lost connection and returns the number of its waiting period, for
+    /// [`expire`](Self::expire). If a newer connection has requested the session, hands it over to that connection and
+    /// returns `None`.
     pub fn park(
         &self,
         session: &Session,
@@ -406,12 +410,13 @@ impl Sessions {
         Some(s.generation)
     }
 
-    /// Returns the current wait number of a session without a connection.
+    /// Returns the number of the current waiting period of a session without a connection.
     pub fn wait_of(&self, session: &Session) -> u64 {
         session.state.lock().generation
     }
 
-    /// Removes the session if it still waits under `number`. Returns true if the session was [removed](Self::remove).
+    /// Removes the session if it is still in the waiting period `number`. Returns true if the session was
+    /// [removed](Self::remove).
     pub fn expire(&self, session: &Session, number: u64) -> bool {
         let waits = {
             let s = session.state.lock();

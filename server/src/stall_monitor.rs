@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_of_the_slowest_worker_is_found() {
+    fn longest_silence_is_that_of_the_slowest_running_worker() {
         let workers = WorkerMonitors::default();
         let (slow, quick, _new) = (workers.add(), workers.add(), workers.add());
         assert_eq!(workers.longest_silence(), Duration::ZERO);

@@ -42,7 +42,7 @@ pub(crate) const QUEUE: &str = "ladder";
 /// Prefix of the labels of ladder matches. No run name starts with this prefix.
 const LABEL: &str = "ladder:";
 
-/// Returns true if the value of a match's run column is the label of a ladder.
+/// Returns true if `run`, the value of a match's run column, is the label of a ladder.
 pub(crate) fn is_label(run: &str) -> bool {
     run.starts_with(LABEL)
 }
@@ -142,7 +142,7 @@ impl StandingLadder {
         self.state.lock().kept.as_ref().map(|kept| label(&self.name, &kept.season.name))
     }
 
-    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under it.
+    /// Returns true if an owner may use an agent name. A name belongs to the first owner that plays under this name.
     pub(crate) fn admits(&self, agent: &str, owner: Option<&str>) -> bool {
         if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
             return false;
@@ -211,7 +211,7 @@ impl StandingLadder {
             .collect()
     }
 
-    /// Returns the anchor with this index in the [`meetings`](Self::meetings).
+    /// Returns the anchor with the index `place`, as in [`Partner::Anchor`].
     pub(crate) fn anchor(&self, place: usize) -> Option<Opponent> {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
@@ -369,7 +369,7 @@ pub(crate) fn open(
             "expected different ladder names, got {} twice",
             ladder.name
         );
-        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two of {game}");
+        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two for {game}");
         ladders.push(Arc::new(ladder));
     }
     Ok(ladders)

@@ -87,8 +87,8 @@ impl Store {
         Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
-    /// Opens an existing store without owning it, even while a server owns it. For commands that read the store or
-    /// manage tokens.
+    /// Opens an existing store without owning it, even while a server owns it. Intended for commands that read the
+    /// store or manage tokens.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Store {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
-    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server that
-    /// is creating it.
+    /// Opens the store like [`open_shared`](Self::open_shared), and creates it if it is missing. Waits for a server
+    /// that is creating the store.
     ///
     /// # Errors
     ///
@@ -138,8 +138,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Full`] if the disk is full, [`StoreError::Conflict`] if a write contradicts stored data,
-    /// [`StoreError::Broken`] for a log row after a lost row of its match, [`StoreError::Closed`], or an SQLite error.
+    /// [`StoreError::Full`] if the disk is full. [`StoreError::Conflict`] if a write contradicts stored data.
+    /// [`StoreError::Broken`] for a log row after a lost row of its match. [`StoreError::Closed`], or an SQLite error.
     /// After an error, none of `writes` is stored.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.submit(writes).await?.await
@@ -157,8 +157,8 @@ impl Store {
         Ok(Receipt(receipt))
     }
 
-    /// Queues `writes` without a receipt. They are stored soon and in order, but a crash may lose the last ones. A
-    /// failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
+    /// Queues `writes` without a receipt. The writes are stored soon and in order, but a crash may lose the last ones.
+    /// A failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Store {
         Ok(number)
     }
 
-    /// Returns the 32 random bytes stored under `name`. They are drawn and stored on first use.
+    /// Returns the 32 random bytes stored under `name`. The bytes are drawn and stored on first use.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl Store {
     }
 
     /// Marks a ticket as used and returns its join. The first use stores `join`; every later use returns the stored
-    /// join. The caller must first check that the ticket exists and belongs to the agent.
+    /// join. The caller must first check that the ticket exists and belongs to the agent of the join.
     ///
     /// # Errors
     ///
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_store_is_created_after_its_owner_has_started() {
+    async fn missing_store_is_created_once_its_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         // A server owns the directory, but its store does not exist yet.
         let owner = open::lock(folder.path()).unwrap();

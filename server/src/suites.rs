@@ -30,7 +30,7 @@ pub(crate) struct Alone {
 #[derive(Clone, Default)]
 pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
 
-/// Built-in suites. They are built only once, since this loads every game of every suite.
+/// Built-in suites. The suites are built only once, since building them loads every game of every suite.
 static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
     let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
     // A built-in suite that a client cannot play, for example against language models, is not offered.
@@ -74,7 +74,9 @@ impl Suites {
         }
         if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
             let id = &part.id;
-            anyhow::bail!("suite {name}: part {id:?}: expected no cached answers (`once`)");
+            anyhow::bail!(
+                "suite {name}: part {id:?}: expected no cached answers (`once`), which only local agents support"
+            );
         }
         let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
         anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");

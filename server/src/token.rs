@@ -80,7 +80,7 @@ impl FromStr for Scopes {
     }
 }
 
-/// SHA-256 of a token, the only part that is stored.
+/// SHA-256 of a token. The store holds this hash instead of the token itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenHash(pub [u8; 32]);
 

@@ -116,7 +116,7 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
             all(run).join(", ")
         ),
         ([a, b], given) if given.len() <= 2 => Ok([pick(a, given.first())?, pick(b, given.get(1).or(given.first()))?]),
-        _ => anyhow::bail!("--agent: expected at most one for each run"),
+        _ => anyhow::bail!("--agent: expected at most one agent per run"),
     }
 }
 
@@ -129,8 +129,8 @@ fn variants(run: &Archive, name: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Returns an agent's matches that count. Excludes matches only against itself or against the compared agent, which
-/// have no counterpart.
+/// Returns the matches of an agent that count. Excludes matches with the compared agent `other`, and matches in which
+/// the agent plays all seats, since these matches have no counterpart.
 pub(super) fn sides_of(
     run: &Archive,
     name: &str,
@@ -265,7 +265,7 @@ fn notes(row: &ComparisonRow) -> Vec<String> {
     let why = |what: &str, d: Option<Difference>| {
         let because = match d?.why? {
             NoInterval::OneBlock => "expected at least two seeds, got one".to_owned(),
-            _ => format!("all {} seeds gave the same difference, so its spread is unknown", row.blocks),
+            _ => format!("all {} seeds gave the same difference, so the spread is unknown", row.blocks),
         };
         Some(format!("{what} has no interval: {because}"))
     };

@@ -139,8 +139,8 @@ async fn has_python() -> bool {
     command.status().await.is_ok_and(|status| status.success())
 }
 
-/// Runs all agents as clients on a separate thread. They communicate with the server only over sockets. The thread
-/// returns the number of connections of `DROPS`.
+/// Runs all agents as clients on a separate thread. The agents communicate with the server only over sockets. The
+/// thread returns the number of connections of `DROPS`.
 fn connect(url: String, run: String, python: bool) -> std::thread::JoinHandle<anyhow::Result<usize>> {
     std::thread::spawn(move || {
         block_on(async {

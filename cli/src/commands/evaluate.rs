@@ -130,7 +130,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         };
     }
     let name = args.run.clone().unwrap_or_default();
-    anyhow::ensure!(is_word(&name), "--run: expected a-z, 0-9, _ and -, got {name:?}");
+    anyhow::ensure!(is_word(&name), "--run: expected only a-z, 0-9, _ and -, got {name:?}");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
     preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
@@ -163,7 +163,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 fn budget(given: &[String]) -> anyhow::Result<RunBudget> {
     let mut out = RunBudget::default();
     for text in given.iter().flat_map(|text| text.split(',')) {
-        let wrong = || format!("--budget: expected usd=50, games=200, tokens=1000000 or hours=2, got {text:?}");
+        let wrong = || format!("--budget: expected e.g. usd=50, games=200, tokens=1000000 or hours=2, got {text:?}");
         let (unit, amount) = text.split_once('=').with_context(wrong)?;
         let amount: f64 = amount.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).with_context(wrong)?;
         match unit.trim() {

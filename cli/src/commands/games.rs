@@ -132,7 +132,7 @@ fn section(out: &mut impl Write, title: &str, rows: &[Vec<String>]) -> io::Resul
 }
 
 fn actions(s: &Spec) -> String {
-    let chance = if s.max_chance > 0 { format!("; {} chance outcomes at most", s.max_chance) } else { String::new() };
+    let chance = if s.max_chance > 0 { format!("; at most {} chance outcomes", s.max_chance) } else { String::new() };
     format!("{} ids{chance}", s.actions)
 }
 

@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_of_spec_is_valid() {
+    fn name_derived_from_spec_is_a_valid_agent_name() {
         for (spec, name) in [("random", "random"), ("mcts sims=500", "mcts-sims-500")] {
             let derived = name_of(&AgentSpec::parse(spec).unwrap());
             assert_eq!(derived, name);

@@ -155,7 +155,7 @@ impl MatchTest {
         Ok(MatchTest { sprt, test: SequentialTest::new(sprt, 2), block: Vec::new() })
     }
 
-    /// Adds a match and, once its block is complete, updates the test. A block is skipped if one of its matches does
+    /// Adds a match. Updates the test if the match completes its block. A block is skipped if one of its matches does
     /// not count.
     fn add(&mut self, seats: &[usize], record: &Record) -> ControlFlow<()> {
         let own = seats.iter().position(|&player| player == 0).and_then(|seat| record.footer.outcome.get(seat));

@@ -75,7 +75,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(positive(args.half_width), "--half-width: expected points above 0, got {}", args.half_width);
     anyhow::ensure!(args.difference.is_none_or(positive), "--difference: expected points above 0");
     let is_power = args.power > power::ALPHA && args.power < 1.0;
-    anyhow::ensure!(is_power, "--power: expected above {} and below 1, got {}", power::ALPHA, args.power);
+    anyhow::ensure!(is_power, "--power: expected a number above {} and below 1, got {}", power::ALPHA, args.power);
     let game = load(&args.game)?;
     let prior = power::prior(&*game).with_context(|| {
         format!("expected a competitive game, got {}, which has no ratings; use mean returns", game.spec().game)

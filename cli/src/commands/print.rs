@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escaped_json_is_equal_and_printable() {
+    fn escaped_json_is_printable_and_has_the_same_value() {
         let document = serde_json::json!({ "reason": "a\u{1b}[2J\u{202e}\u{9b}\n\u{7f}é" });
         let text = escaped(&format!("{document:#}"));
         assert!(text.chars().all(|c| c == '\n' || !is_unprintable(c)), "{text:?}");

@@ -54,8 +54,8 @@ impl RecordSource {
         Ok(records)
     }
 
-    /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results, with the marks
-    /// selected by `marks`, to `each`. Returns the refused records in reading order.
+    /// Verifies the records of `game`, or of all games if `game` is `None`, while reading. Passes the results to
+    /// `each`, with the marks that `marks` selects. Returns the refused records in reading order.
     pub(super) fn verify(
         &self,
         game: Option<&GameFilter>,
@@ -83,7 +83,7 @@ impl RecordSource {
         Ok(refused)
     }
 
-    /// Passes the records of the store that are released to `work`.
+    /// Passes the released records of the store to `work`.
     fn read_store(
         &self,
         work: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
@@ -148,8 +148,8 @@ impl RecordSource {
         file.is_file().then_some(file)
     }
 
-    /// Returns, by episode, the position in the run's plan and true if a rematch replaces the episode. Without runs,
-    /// the map is empty.
+    /// Returns, for each episode of a run, its position in the run's plan, and true if a rematch replaces the episode.
+    /// Without runs, the map is empty.
     fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
         folders.flat_map(report_files::order).collect()

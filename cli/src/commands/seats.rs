@@ -33,7 +33,8 @@ pub(super) fn parse(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Opti
     Ok(named)
 }
 
-/// Splits `white=human` into seat and agent. Specs do not start with an argument `NAME=VALUE`, so this is unambiguous.
+/// Splits `white=human` into seat and agent. Specs do not start with an argument `NAME=VALUE`, so the split is
+/// unambiguous.
 fn split<'a>(seats: &[String], text: &'a str) -> Option<(usize, &'a str)> {
     let (name, agent) = text.split_once('=')?;
     Some((position(seats, name)?, agent.trim()))

@@ -208,7 +208,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Returns the standing ladder of a game string or of a TOML file.
+/// Returns the settings of the standing ladder that `text`, a game string or the path of a TOML file, specifies.
 fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
     if !text.ends_with(".toml") {
         return Ok(LadderTerms::of(text));

@@ -102,7 +102,7 @@ enum FormatArg {
 
 impl FormatArg {
     fn format(self, rounds: Option<u64>, entrants: usize) -> anyhow::Result<TournamentFormat> {
-        anyhow::ensure!(rounds.is_none() || self == FormatArg::Swiss, "--rounds: expected --format swiss");
+        anyhow::ensure!(rounds.is_none() || self == FormatArg::Swiss, "--rounds: allowed only with --format swiss");
         Ok(match self {
             FormatArg::RoundRobin => TournamentFormat::RoundRobin,
             FormatArg::DoubleRoundRobin => TournamentFormat::DoubleRoundRobin,
@@ -118,7 +118,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = load(&args.game)?;
     let agents = agents_file::read(&args.agents)?;
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
-    anyhow::ensure!(is_word(&run), "--run: expected a-z, 0-9, _ and -, got {run:?}");
+    anyhow::ensure!(is_word(&run), "--run: expected only a-z, 0-9, _ and -, got {run:?}");
     if let Some(address) = args.listen {
         return served::serve(&args, address, &run, &agents);
     }

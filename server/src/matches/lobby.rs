@@ -34,11 +34,11 @@ use crate::standing_ladders::StandingLadder;
 /// Maximum number of empty queues that are kept for their arrival statistics.
 const EMPTY_QUEUES: usize = 256;
 
-/// Join with matches that have not started or not ended.
+/// Join that still has matches to start or to finish.
 struct WaitingJoin {
     kept: StoredJoin,
     session: Arc<Session>,
-    /// Game; `None` for a join by ticket, whose run chooses the game.
+    /// Game to play; `None` for a join by ticket, since the ticket's run chooses the game.
     game: Option<GameRef>,
     kind: QueueKey,
     /// Ladder that the join entered, if any.
@@ -47,7 +47,7 @@ struct WaitingJoin {
     since: Option<u64>,
     /// Sequence number of the join's arrival.
     arrival: u64,
-    /// Server agents that the join plays against: the agents of the request's field `against`, or a ladder's anchor.
+    /// Server agents that the join plays against: those in the request's field `against`, or an anchor of the ladder.
     against: Vec<Opponent>,
     /// Remaining matches; `None`: unlimited until `leave`.
     left: Option<u32>,
@@ -56,12 +56,12 @@ struct WaitingJoin {
     /// True if each match of the join is paired or has a mirror match.
     paired: bool,
     block: Option<String>,
-    /// Number of earlier encounters with each group of joins. A key is the concatenated ids of a group; the first join
-    /// of the group stores the count.
+    /// Number of earlier encounters within each group of joins, by the concatenated ids of the group. Only the join
+    /// that arrived first in the group stores the number.
     met: HashMap<String, usize>,
     /// True if `queued` was sent since the last match.
     told: bool,
-    /// True if the join is stored and its client received the reply.
+    /// True once the join is stored and its client has received the reply.
     ready: bool,
     /// True if the join is in the list of due joins.
     due: bool,
@@ -70,8 +70,8 @@ struct WaitingJoin {
 }
 
 impl WaitingJoin {
-    /// Returns the number of matches that may start now: the remaining matches, up to the number of free slots. Zero
-    /// while the client is absent.
+    /// Returns the number of matches that the join may start now: the number of remaining matches, but at most the
+    /// number of free slots. Returns 0 while the client is absent.
     fn room(&self) -> u32 {
         if !self.ready || !self.session.connected() {
             return 0;
@@ -89,8 +89,8 @@ impl WaitingJoin {
         self.against.is_empty() && self.request().ticket.is_none()
     }
 
-    /// Returns true if each match of the join has a mirror match. This is the case if two matches of the game may not
-    /// share a seed, and one agent plays all other seats.
+    /// Returns true if each match of the join has a mirror match. Mirror matches replace pairs in games whose matches
+    /// may not share a seed, if copies of one agent play all other seats.
     fn has_mirrors(&self) -> bool {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
@@ -131,7 +131,7 @@ pub(super) struct Lobby {
     due: VecDeque<String>,
     arrivals: u64,
     plan: PendingMatches,
-    /// Runs that an agent has left since the last check, by name.
+    /// Names of the runs that an agent has left since the last check.
     left: Vec<String>,
     blocks: HashMap<String, JoinBlock>,
     pub(super) pairs: Pairs,
@@ -139,7 +139,7 @@ pub(super) struct Lobby {
 
 /// Next step of the lobby.
 pub(super) enum LobbyAction {
-    /// Match to start. Its joins are already updated.
+    /// Match to start. The lobby has already updated the joins of the match.
     Begins(Box<MatchPlan>, Box<StartRollback>),
     /// Notification for a waiting client.
     Waits(Arc<Session>, Queued),
@@ -215,7 +215,7 @@ impl Lobby {
         }
     }
 
-    /// Counts a finished match of a join. Returns true if it was the join's last match.
+    /// Counts a finished match of a join. Returns true if it was the last match of the join.
     pub(super) fn ended(&mut self, id: &str) -> bool {
         let Some(w) = self.joins.get_mut(id) else { return false };
         w.running = w.running.saturating_sub(1);
@@ -228,7 +228,7 @@ impl Lobby {
         done
     }
 
-    /// Counts a match that continues after a restart for its join.
+    /// Counts a match that the join continues to play after a restart.
     pub(super) fn continues(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id) {
             w.running += 1;
@@ -323,7 +323,7 @@ impl Lobby {
         self.meet(&table)
     }
 
-    /// Starts a match, or the first match of a pair, between the queued joins `table`, which are in order of arrival.
+    /// Starts a match, or the first match of a pair, between queued joins. `table` lists the joins in order of arrival.
     fn meet(&mut self, table: &[String]) -> Option<LobbyAction> {
         let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
         let ids = self.place(table, players as usize);
@@ -333,8 +333,8 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Returns the join ids in seat order. Requested seats are honored. The remaining seats are drawn at random, and
-    /// rotate by one seat with each encounter.
+    /// Returns the ids of the joins in `table` in seat order. Each join that requested a seat gets this seat. The other
+    /// joins are seated in a random order, which is rotated by one seat at each further encounter.
     fn place(&mut self, table: &[String], players: usize) -> Vec<String> {
         let mut seats: Vec<Option<String>> = vec![None; players];
         let mut rest = Vec::new();
@@ -403,7 +403,8 @@ impl Lobby {
         LobbyAction::Begins(Box::new(plan), Box::new(StartRollback { joins, planned, block }))
     }
 
-    /// Undoes a failed start. The joins of the match wait for their next event.
+    /// Undoes a failed start and puts queued joins back into their queue. The lobby considers the joins of the match
+    /// again at their next event.
     pub(super) fn take_back(&mut self, begun: StartRollback) {
         if let Some(pair) = &begun.block {
             self.cut(pair);

@@ -87,8 +87,8 @@ impl RunContest {
         }
     }
 
-    /// Plays the due matches. Calls `told` with each stored match, and with the number of due matches whenever it
-    /// changes. Returns the reason for stopping and, if the run may be over, the verdict so far.
+    /// Plays the due matches. Calls `told` with each stored match, and with the number of due matches whenever that
+    /// number changes. Returns the reason for stopping and, if the run may be over, the verdict so far.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl RunContest {
         }
     }
 
-    /// Returns the current table of a tournament. `None` for a suite, or before the first match.
+    /// Returns the current table of a tournament. Returns `None` for a suite, or before the first match.
     pub(super) fn table(&self, path: &Path) -> Option<Value> {
         let RunContest::Tournament(ready) = self else { return None };
         Some(ready.table(&RunStatus::at(path).ok()?.past.records))

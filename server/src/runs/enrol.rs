@@ -151,8 +151,8 @@ impl Hub {
         Ok(Place::In(host, join))
     }
 
-    /// Moves the agent's seats in matches of this run from its earlier sessions to this session. Needed if the client
-    /// was restarted.
+    /// Moves the agent's seats in matches of the run from earlier sessions of the agent to `session`. This is necessary
+    /// after a restart of the client.
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
@@ -355,10 +355,10 @@ impl Hub {
         Ok(all)
     }
 
-    /// Withdraws this agent from a run. The run ends permanently.
+    /// Withdraws the agent of `session` from a run. The run ends permanently.
     pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
         let unknown = || {
-            let e = Refusal::new(ErrorCode::UnknownRun, "expected a run of this agent").path("run");
+            let e = Refusal::new(ErrorCode::UnknownRun, "expected an open run of this agent").path("run");
             Box::new(e.got(truncate_text(run)))
         };
         if !is_word(run) {
@@ -371,7 +371,8 @@ impl Hub {
         host.stop_for(self, stop).map_err(|e| storage_failure(&format!("{e:#}")))
     }
 
-    /// Starts or continues the run of a ticket. Called after the client has received the reply to its join.
+    /// Starts or continues the run of a ticket. Called after the client has received the reply to its `join` with the
+    /// ticket.
     pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
         let Ok(Some(row)) = self.store.ticket(ticket).await else { return };
         let Some(host) = row.run.and_then(|run| self.runs.host(&run)) else { return };

@@ -39,7 +39,7 @@ struct Standing {
     read: bool,
     done: u64,
     due: u64,
-    /// Start time of the run's thread, and number of matches since then.
+    /// Start time of the run's thread, and number of matches finished since then.
     since: Option<(Instant, u64)>,
     /// Wins, draws and losses by agent and part.
     tallies: BTreeMap<String, BTreeMap<String, [u64; 3]>>,
@@ -250,8 +250,8 @@ impl Host {
         }
     }
 
-    /// Ends the run: writes its report, releases its seeds, and notifies its agents. If the run belongs to a season,
-    /// its report and seeds are published when the season ends.
+    /// Ends the run: writes its report, releases its seeds, and notifies its agents. The report and the seeds of a run
+    /// in a season are published when the season ends.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };

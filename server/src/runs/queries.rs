@@ -74,8 +74,8 @@ impl Hub {
         entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
     }
 
-    /// Checks that an owner may see the public data of a match. The id of a match in a run can be guessed from the name
-    /// of the run, so a match of an open run is visible only to the owners in the run and to administrators.
+    /// Checks that an owner may see the public data of a match. Match ids can be guessed from the name of their run. A
+    /// match of an open run is therefore visible only to administrators and to the owners of agents in the run.
     ///
     /// # Errors
     ///
@@ -90,8 +90,8 @@ impl Hub {
         Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(id)))
     }
 
-    /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, these are the games of
-    /// `suite` or, if requested, of its part `only`.
+    /// Returns the seat names of a run's games, by game id. For a run that does not exist yet, uses the games of
+    /// `suite` or, unless `only` is empty, of the part `only`.
     pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
         let games = match (self.runs.host(run), self.config.suites.get(suite)) {
             (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),

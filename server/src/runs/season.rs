@@ -37,7 +37,7 @@ impl Enrolment {
 }
 
 impl Runs {
-    /// Returns true if a match belongs to a run whose season still hides its records.
+    /// Returns true if a match belongs to a run whose records are still hidden by the season.
     pub(crate) fn holds(&self, id: &str) -> bool {
         let Some((run, _)) = id.split_once('.') else { return false };
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
@@ -58,7 +58,7 @@ impl Runs {
         }
     }
 
-    /// Returns all runs that share seeds with a run, open or finished.
+    /// Returns the open runs and the finished, still hidden runs that share seeds with a run, including the run itself.
     fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
         let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
         all.extend(self.held.lock().values().cloned());
@@ -85,7 +85,7 @@ impl Hub {
         }
     }
 
-    /// Returns the season that a run of the suite belongs to if it starts now.
+    /// Returns the season to which a run of the suite belongs if the run starts now.
     pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
         self.seasons_of(suite).find(|season| season.begin <= epoch_ms())
     }

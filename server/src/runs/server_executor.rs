@@ -29,7 +29,7 @@ pub(super) struct ServerExecutor {
     tickets: HashMap<String, String>,
     /// Maximum time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
-    /// False if the matches do not count for ratings.
+    /// True if the matches count for ratings.
     rated: bool,
     /// Measured reply times of the server's agents, by agent name.
     paces: Mutex<HashMap<String, Arc<Pace>>>,
@@ -112,8 +112,8 @@ impl ServerExecutor {
         Ok(told.await.ok().map(played))
     }
 
-    /// Waits for the end of a match. In runs with a grace time, an agent that is absent for this time loses a match
-    /// that has not started.
+    /// Waits for the end of a match. In runs with a grace time, an agent that is absent for the grace time loses a
+    /// match that has not started.
     async fn wait(
         &self,
         mut told: oneshot::Receiver<Record>,
@@ -159,8 +159,8 @@ impl ServerExecutor {
     }
 }
 
-/// Applies the run's clock to a match: `limit` per move while an agent is present, and `grace` while it is absent. The
-/// seed stays hidden until the run ends.
+/// Applies the run's clock to a match: `limit` per move while an agent is present, and `grace` while the agent is
+/// absent. The seed stays hidden until the run ends.
 fn terms(mut setup: MatchSetup, limit: Duration, grace: Option<Duration>) -> MatchSetup {
     setup.header.clock = Clock::per_move(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     setup.grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));

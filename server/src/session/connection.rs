@@ -35,8 +35,8 @@ const ROUND: Duration = Duration::from_millis(2);
 const STALLED: Duration = Duration::from_millis(50);
 /// Maximum time that events wait for a client that does not read from its socket.
 const UNREAD: Duration = Duration::from_secs(10);
-/// Time in which a client that was too slow can resume a session with environments and without seats: a learner may
-/// compute for long before it reads.
+/// Time for which a client that was too slow can resume a session that has environments but no seats, since a learner
+/// may compute for long before it reads.
 const LEARNING: Duration = Duration::from_secs(3_600);
 
 /// Reason for the end of a connection.
@@ -401,8 +401,9 @@ impl<S: Io> Connection<S> {
         self.written_out(true).await
     }
 
-    /// Waits until the socket has taken all queued data (if `all` is true), or has room for more. Gym replies may wait for
-    /// the client to read until the socket makes no progress for `write_stall_ms`; match events wait less.
+    /// Waits until the socket has taken all queued data or, if `all` is false, until it has room for more. Gym replies
+    /// may remain unread until the socket has made no progress for `write_stall_ms`. For match events, the limit is
+    /// shorter.
     async fn written_out(&mut self, all: bool) -> Result<(), End> {
         let from = Instant::now();
         loop {
@@ -427,7 +428,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Returns the end of a connection whose client does not read, after the command `said`.
+    /// Handles the command `said` for a connection whose client does not read: returns the end of the connection.
     fn blocked(&self, said: Option<Control>) -> Result<(), End> {
         Err(match said {
             Some(Control::Take(give)) => End::Taken(give),
@@ -493,7 +494,7 @@ impl<S: Io> Connection<S> {
     }
 }
 
-/// Parks the session for a time in which its client may resume.
+/// Parks the session. Its client may resume the session within `time`.
 fn park(
     shared: &ServerState,
     session: Arc<Session>,
@@ -522,7 +523,7 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    /// Time of a write without progress before `welcome`.
+    /// Maximum time that a write may wait without progress before `welcome`.
     const PATIENCE: Duration = Duration::from_secs(20);
     /// Size in bytes of a small pipe. If one side does not read, the other side soon blocks.
     const PIPE: usize = 4 << 10;

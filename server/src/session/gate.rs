@@ -37,8 +37,8 @@ pub(super) type DecodedFrame = Result<(Option<Id>, ClientMessage), DecodeError>;
 /// Frame size in bytes above which a frame is decoded in the compute pool, since decoding may take milliseconds.
 const LARGE: usize = 64 << 10;
 
-/// Decodes a large frame in the compute pool, so that its thread can serve other connections meanwhile. `None` for
-/// other frames.
+/// Decodes a large frame in the compute pool, so that the connection's thread can serve other connections meanwhile.
+/// Returns `None` for other frames.
 pub(super) fn read_large(
     message: &Message,
     encoding: Encoding,
@@ -177,7 +177,8 @@ impl RequestGate {
         self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
-    /// Checks that a message is allowed by the client's scopes, by the limits, and during shutdown.
+    /// Checks that the client's scopes and the limits allow a message, and that a message during shutdown asks for no
+    /// new work.
     fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
         if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)

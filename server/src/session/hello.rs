@@ -245,7 +245,7 @@ fn not_admitted(e: AuthError) -> HelloRefusal {
     }
 }
 
-/// Returns the agent name: the requested name, else the default name of the token.
+/// Returns the agent name: the requested name or, without one, the default name of the token.
 fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, HelloRefusal> {
     if asked.name.is_empty() {
         return Ok(grant.default_name().unwrap_or_default().to_owned());

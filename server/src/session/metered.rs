@@ -12,7 +12,7 @@ use tokio_io_timeout::TimeoutWriter;
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
-/// Byte stream whose writes fail after a time without progress, because its client does not read.
+/// Byte stream whose writes fail after a time without progress, for example because the client does not read.
 pub(crate) type TimedIo<S> = Pin<Box<TimeoutWriter<S>>>;
 
 /// Returns a stream whose writes may wait for `stall` without progress.
@@ -34,7 +34,7 @@ impl<S: Io> Metered<S> {
         Metered { io, left: Some(left) }
     }
 
-    /// Removes the limit on the bytes read, and sets the time of a write without progress.
+    /// Removes the limit on the bytes read, and lets writes wait for `stall` without progress.
     pub fn open(&mut self, stall: Duration) {
         self.left = None;
         self.io.as_mut().set_timeout_pinned(Some(stall));

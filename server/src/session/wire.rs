@@ -16,9 +16,9 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use super::metered::Metered;
 pub(crate) use super::metered::{Io, TimedIo, timed};
 
-/// Size of the read buffer in bytes. Every connection has one, which is cleared before each read.
+/// Size of the read buffer in bytes. Each connection has its own read buffer, which is cleared before each read.
 const READ_BUFFER: usize = 6 << 10;
-/// Number of bytes to buffer before they are written without an explicit flush.
+/// Number of buffered bytes above which the buffer is written without an explicit flush.
 const WRITE_BUFFER: usize = 64 << 10;
 /// Maximum time for the client of a closing connection to receive the last frames.
 const LINGER: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ impl<S: Io> ServerSocket<S> {
         ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
-    /// Replaces the limits before the handshake: the client may send any number of bytes, and writes may wait for
+    /// Lifts the limits of the handshake: from now on, the client may send any number of bytes, and writes may wait for
     /// `write_stall` without progress.
     pub fn welcome(&mut self, write_stall: Duration) {
         self.ws.get_mut().open(write_stall);
@@ -103,7 +103,7 @@ impl<S: Io> ServerSocket<S> {
         .await
     }
 
-    /// Waits until a message can be queued. If much data is queued, writes it first.
+    /// Waits until a message can be queued. If much data is queued, writes the data first.
     pub async fn room(&mut self) -> Result<(), Broken> {
         poll_fn(|cx| Pin::new(&mut self.ws).poll_ready(cx)).await.map_err(Broken::from)
     }
@@ -118,7 +118,7 @@ impl<S: Io> ServerSocket<S> {
         poll_fn(|cx| Pin::new(&mut self.ws).poll_flush(cx)).await.map_err(Broken::from)
     }
 
-    /// Closes the connection with a code, and waits briefly for the client to receive it.
+    /// Closes the connection with a code, and waits briefly for the client to receive the code.
     pub async fn close(mut self, with: Close) {
         let frame = CloseFrame { code: with.code.into(), reason: with.name.into() };
         let gone = async {

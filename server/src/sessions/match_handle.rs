@@ -16,7 +16,7 @@ use crate::mailbox::Mailbox;
 pub enum MatchCommand {
     /// Input for the match machine.
     Input(Input),
-    /// Client input for the match machine, and the time in milliseconds at which it was read from the socket.
+    /// Client input for the match machine, and the time in milliseconds at which the input was read from the socket.
     Heard(u64, Input),
     /// Attachment of a connection to a seat. The connection then gets the frames after `seen`, or a resync.
     Attach {
@@ -62,12 +62,13 @@ pub enum MatchCommand {
     Held(Seat, oneshot::Sender<ResumedMatch>),
     /// Request for all public frames sent so far.
     Public(oneshot::Sender<Vec<MatchFrame>>),
-    /// Request for a picture of the position, as the public sees it, after this number of moves and chance outcomes.
+    /// Request for a picture of the position after this number of moves and chance outcomes, without hidden
+    /// information.
     Picture(usize, oneshot::Sender<Option<PictureView>>),
-    /// Command to end the task of a finished match, since newer matches of its sessions have also finished.
+    /// Command to end the task of a finished match, since one of its sessions has too many newer finished matches.
     Forget,
-    /// Notification that a seat's session has ended. A match that waits for its agents is then left to the store; other
-    /// matches continue.
+    /// Notification that a seat's session has ended. A match that waits for absent agents without a time limit is then
+    /// suspended and stays in the store. Other matches continue.
     Suspend,
     /// Notification of the shutdown. Buffered log rows are passed to the store, and later rows are not buffered.
     Settle(oneshot::Sender<()>),
@@ -86,11 +87,11 @@ struct SharedMatch {
     released: AtomicBool,
     /// Ended match without a task.
     parked: Mutex<Option<ParkedMatch>>,
-    /// Number of log rows of the match, all of which are displayed or about to be.
+    /// Number of log rows of the match whose events are sent or about to be sent.
     rows: AtomicU64,
 }
 
-/// Closure that starts the task of a parked match again.
+/// Closure that restarts the task of a parked match.
 pub(crate) type ParkedMatch = Box<dyn FnOnce() + Send>;
 
 impl MatchHandle {
@@ -107,7 +108,7 @@ impl MatchHandle {
         MatchHandle(Arc::new(SharedMatch { tx, entry, seated, holders, over, released, parked, rows }))
     }
 
-    /// Sends a command to the match, and starts its task again if it is parked. Returns false if the match is gone.
+    /// Sends a command to the match. If the match is parked, restarts its task. Returns false if the match is gone.
     pub fn send(&self, cmd: MatchCommand) -> bool {
         let sent = self.0.tx.send(Box::new(cmd)).is_ok();
         // Released before the call, which may lock other state.
@@ -116,8 +117,8 @@ impl MatchHandle {
         sent
     }
 
-    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after it
-    /// sent a command, and returns `None` if a command has arrived.
+    /// Parks the match until the next command. `parked` is called under the lock that [`send`](Self::send) takes after
+    /// sending a command, and returns `None` if a command has arrived.
     pub(crate) fn park(&self, parked: impl FnOnce() -> Option<ParkedMatch>) {
         let mut slot = self.0.parked.lock();
         *slot = parked();

@@ -10,7 +10,7 @@ use crate::frame::WireFrame;
 /// Message size in bytes above which the digest is computed from the received bytes.
 const BIG: usize = 64 << 10;
 
-/// Fingerprint of a request, with which a repeated request is distinguished from a different request with the same
+/// Fingerprint of a request. The fingerprint distinguishes a repeated request from a different request with the same
 /// `id`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestFingerprint {
@@ -21,14 +21,15 @@ pub(crate) struct RequestFingerprint {
 
 impl RequestFingerprint {
     /// Computes the fingerprint of a request. The digest is computed from the re-encoded message, since a repetition
-    /// may order its fields differently. For a large message, it is computed from the received bytes, which costs less.
+    /// may order its fields differently. For a large message, the digest is computed from the received bytes, which is
+    /// faster.
     pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
         let hash = |bytes: &[u8]| foldhash::fast::FixedState::default().hash_one(bytes);
         let anew = if frame.len() > BIG { None } else { encoding.encode_client(None, message).ok() };
         RequestFingerprint { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
     }
 
-    /// Returns true if two requests are equal. In different encodings, only the kinds are compared, since the bytes
+    /// Returns true if two requests are equal. If their encodings differ, compares only their kinds, since the bytes
     /// differ.
     fn is(&self, other: &RequestFingerprint) -> bool {
         self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
@@ -55,7 +56,7 @@ pub(crate) struct Replies {
     highest: Option<Id>,
     keep: usize,
     kept: VecDeque<CachedReply>,
-    /// Last two replies of each environment handle. More would take too much memory, since batches are large.
+    /// Last two replies of each environment handle. More replies would take too much memory, since batches are large.
     envs: HashMap<u32, VecDeque<CachedReply>>,
     flying: HashMap<Id, Flight>,
     /// Ids of requests that were not executed and may be repeated.
@@ -72,7 +73,7 @@ struct CachedReply {
 #[derive(Debug)]
 struct Flight {
     asked: RequestFingerprint,
-    /// True if the match plane replies to the request. Its reply goes to a mailbox that closes with the connection.
+    /// True if the match plane replies to the request. The reply goes to a mailbox that closes with the connection.
     mailbox: bool,
 }
 

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ladder_settings_with_contradictions_are_rejected() {
+    fn contradictory_ladder_settings_are_rejected() {
         let text = "game = \"connect_four\"\nmove_ms = 500\nanchors = [0, 2]\n[rating]\nprovisional = 90\n[pairing]\nnear = 50\n\
                     [[season]]\nname = \"one\"\nbegin = \"1970-01-01T00:00:01Z\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = \"1970-01-01T00:00:02Z\"";

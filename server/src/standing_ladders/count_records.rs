@@ -8,8 +8,8 @@ use ludex_referee::{GameResult, Verifier};
 use super::season_file::{CountedRecords, PAGE};
 use crate::store::RecordRow;
 
-/// Counts a page of records in order of release. If the page is full, its last pair waits for the next page, which may
-/// contain the remaining record of the pair.
+/// Counts a page of records in order of release. If the page is full, the last pair of the page waits for the next
+/// page, which may contain the remaining record of the pair.
 pub(super) fn take(counted: &mut CountedRecords, verifier: &Verifier, page: &[RecordRow]) {
     let verified = |row: &RecordRow| {
         let source = Source { file: "store".to_owned(), line: 0 };

@@ -60,10 +60,11 @@ pub struct Meeting {
     pub partner: Partner,
 }
 
-/// Number of neighbors by rating, on each side, with which an agent is compared. It bounds the work for long queues.
+/// Number of neighbors by rating, on each side, with which an agent is compared. The limit bounds the work for long
+/// queues.
 const LOOK: usize = 32;
 
-/// Returns the matches to start. Each waiting agent is in at most one of them.
+/// Returns the matches to start. Each waiting agent is in at most one match.
 ///
 /// The cost of a pair is the rating difference minus the tolerance, plus `again` if the last match of both agents was
 /// against each other. The tolerance is `near`, plus `widen` for each second that either agent has waited. Pairs with a
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_agents_meet_and_waiting_widens_the_range() {
+    fn agents_with_close_ratings_meet_and_waiting_widens_the_tolerance() {
         let all = [waiter("a", 500.0, 0), waiter("b", 590.0, 0), waiter("c", 610.0, 0), waiter("d", 900.0, 0)];
         assert_eq!(told(&all, &[]), ["b c"]);
         // 400 points apart: 100 from the start, and 15 seconds of waiting.
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_with_one_owner_or_one_name_do_not_meet() {
+    fn agents_with_the_same_owner_or_name_do_not_meet() {
         let mut all = [waiter("a", 500.0, 9), waiter("b", 500.0, 9), waiter("a", 500.0, 9)];
         all[2].owner = "another".to_owned();
         all[1].owner = all[0].owner.clone();

@@ -79,7 +79,7 @@ impl SeasonState {
         Ok(SeasonState { season, ..kept })
     }
 
-    /// Reads a season from its file; `None` if it does not exist.
+    /// Reads a season from its file; `None` if the file does not exist.
     ///
     /// # Errors
     ///

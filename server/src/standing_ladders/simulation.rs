@@ -51,7 +51,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Returns Spearman's rank correlation of pairs without ties: `1 - 6 sum d^2 / (n (n^2 - 1))`.
+/// Returns Spearman's rank correlation of `n` pairs without ties: `1 - 6 sum d^2 / (n (n^2 - 1))`, where `d` is the
+/// difference between the two ranks of a pair.
 fn spearman(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let n = pairs.len() as f64;
@@ -158,7 +159,7 @@ fn resident() -> Option<u64> {
 }
 
 #[test]
-fn ratings_approach_true_strengths_with_short_waits() {
+fn ratings_approach_true_strengths_while_waits_stay_short() {
     let matches = scaled(20_000).max(4_000) as u64;
     let played = play(200, matches, 1);
     println!("matches  Spearman of all  of the ranked  ranked");

@@ -18,19 +18,20 @@ pub struct LadderSettings {
     pub start: Option<f64>,
     /// Initial and maximum rating deviation of an agent.
     pub start_deviation: f64,
-    /// Minimum rating deviation. It lets the ratings of modified agents keep changing (M. Glickman, "The Glicko
-    /// system", 1995, section 5).
+    /// Minimum rating deviation. The minimum lets the ratings of modified agents keep changing (M. Glickman, "The
+    /// Glicko system", 1995, section 5).
     pub least_deviation: f64,
     /// Rating deviation above which a rating is provisional.
     pub provisional: f64,
     /// Days without a match after which an agent has no rank.
     pub inactive_days: f64,
-    /// Length of a rating period in days. It determines how fast the deviation of an inactive agent grows.
+    /// Length of a rating period in days. The length determines how fast the deviation of an inactive agent grows.
     pub period_days: f64,
 }
 
 impl Default for LadderSettings {
-    /// Returns the default settings. With these, a deviation of 60 becomes provisional after 78 days without a match.
+    /// Returns the default settings. With these settings, a deviation of 60 becomes provisional after 78 days without a
+    /// match.
     fn default() -> Self {
         LadderSettings {
             start: None,
@@ -58,7 +59,7 @@ impl LadderSettings {
 /// Initial volatility, as in the Glicko-2 paper.
 const VOLATILITY: f64 = 0.06;
 
-/// Agent of the table.
+/// Entry of an agent in the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandingEntry {
     /// Skill of the agent after its last match.
@@ -173,7 +174,8 @@ impl StandingTable {
         self.update(b, a, &for_b, at_ms);
     }
 
-    /// Returns the skill of the player of a seat. `None` for a server-run agent that is not an anchor of this ladder.
+    /// Returns the skill of the player of a seat. Returns `None` for a server-run agent that is not an anchor of this
+    /// ladder.
     fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
         match who {
             SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),
@@ -275,7 +277,7 @@ impl StandingTable {
 }
 
 /// Identity of a player. Agents run by the server are identified by spec, so that no client becomes an anchor by using
-/// its name.
+/// the anchor's name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeatName {
     Client(String),

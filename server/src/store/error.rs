@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Reason for a failed operation of the store.
 ///
-/// Cloneable, since one failed transaction is reported to every waiting caller.
+/// The error is cloneable, since one failed transaction is reported to every waiting caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -49,12 +49,12 @@ pub enum StoreError {
     #[error("no room left for {path}; free some disk space")]
     Full { path: PathBuf },
     /// A write of a row that already exists, or of a row that refers to a missing row.
-    #[error("the write contradicts the store: {message}")]
+    #[error("the write conflicts with stored data: {message}")]
     Conflict {
         /// Text of the violated constraint.
         message: String,
     },
-    /// A log row after a lost row of the same match. Storing it would leave a gap in the log.
+    /// A log row after a lost row of the same match. Storing the row would leave a gap in the log.
     #[error("match {id} is no longer stored, since an earlier write failed")]
     Broken {
         /// Id of the match.
@@ -65,7 +65,7 @@ pub enum StoreError {
     Closed,
     /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)). The requested
     /// operation is reserved for the owner.
-    #[error("expected a store handle of the owner, got a shared one")]
+    #[error("expected a store handle that owns the store, got a shared one")]
     NotOwner,
     /// A stored value that this version cannot read.
     #[error("reading {what} from the store failed: {message}")]
@@ -97,7 +97,7 @@ impl StoreError {
         }
     }
 
-    /// Converts an SQLite error for the file at `path` by its primary result code
+    /// Converts an SQLite error for the file at `path` according to the error's primary result code
     /// (<https://www.sqlite.org/rescode.html>).
     pub(super) fn sql(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;

@@ -16,7 +16,7 @@ pub(crate) fn restrict_new_files() {
 pub(crate) fn restrict_new_files() {}
 
 /// Removes the permissions of other users from the data directory and the server's files in it, and logs the changes.
-/// Permissions that the volume does not allow to change are logged as well.
+/// Also logs the permissions that cannot be changed on this volume.
 #[cfg(unix)]
 pub(super) fn restrict(folder: &Path) {
     let mut done = Restriction::default();
@@ -35,7 +35,7 @@ pub(super) fn restrict(folder: &Path) {
 #[cfg(not(unix))]
 pub(super) fn restrict(_: &Path) {}
 
-/// Changes of permissions so far.
+/// Permission changes made so far.
 #[cfg(unix)]
 #[derive(Default)]
 struct Restriction {

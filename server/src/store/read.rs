@@ -32,7 +32,8 @@ impl Store {
     }
 
     /// Returns the matches that ended at or after the time `ended_ms`, oldest first. Each match is paired with a
-    /// session that has a seat in it. After a crash, the clients of these matches may not know of the end.
+    /// session that has a seat in it. After a crash, the clients of these matches may not know that the matches have
+    /// ended.
     ///
     /// # Errors
     ///
@@ -80,8 +81,8 @@ impl Store {
         Ok(self.all(query, row).await?.pop())
     }
 
-    /// Returns a consistent snapshot of matches with their seats and logs. `which` is a condition on `m` with at most
-    /// one value.
+    /// Returns a consistent snapshot of matches with their seats and logs. `which` is an SQL condition on the table of
+    /// matches, `m`, with at most one placeholder, for `value`.
     async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<StoredMatch>, StoreError> {
         self.read(move |from| {
             let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
@@ -301,8 +302,8 @@ impl Query {
         self.values.push(value.into());
     }
 
-    /// Adds the conditions that queries for lists and for records have in common. If `by_seat` is true, columns that
-    /// are stored with both a match and its seats are compared in the seats `s`.
+    /// Adds the conditions that queries for lists and for records have in common. Columns that both tables have are
+    /// compared in the table of seats, `s`, if `by_seat` is true, and otherwise in the table of matches, `m`.
     fn narrow(&mut self, filter: &MatchFilter, by_seat: bool) {
         let of = if by_seat { "s" } else { "m" };
         if let Some(agent) = &filter.agent {
@@ -333,7 +334,7 @@ impl Query {
 }
 
 /// Returns the query for a list of matches. Even in a large store, the query reads few rows: the running matches, the
-/// matches of a run, those of an agent by its seats, or as many matches of a game as fit on the page.
+/// matches of a run, the matches of an agent (found by its seats), or as many matches of a game as fit on the page.
 fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     let live = filter.live == Some(true);
     let by_seat = filter.agent.is_some() && filter.run.is_none() && !live;
@@ -379,7 +380,7 @@ fn all<'a, T>(
     from.prepare_cached(text)?.query_map(params_from_iter(values), read)?.collect()
 }
 
-/// Groups the rows of a query by the match in their first column, in order.
+/// Groups the rows of a query by match, which is in the first column. Keeps the order of the rows.
 fn grouped<T>(
     from: &Connection,
     text: &str,

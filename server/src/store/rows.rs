@@ -137,13 +137,13 @@ pub struct RecordRow {
     pub record: String,
 }
 
-/// Session. It is stored so that the client can resume after a crash of the server.
+/// Session, stored so that its client can resume after a crash of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
     /// SHA-256 of the resume key in hex.
     pub key_hash: String,
-    /// SHA-256 of the previous resume key in hex, as long as the client may not know the new key.
+    /// SHA-256 of the previous resume key in hex, until the client is known to have the new key.
     pub old_key: Option<String>,
     pub agent: String,
     /// Other data of the agent as JSON.
@@ -198,7 +198,7 @@ pub enum Write {
     /// Row `n` of a match's log: accepted and refused acts in order of arrival.
     ///
     /// If a row is lost, later rows of the same match are refused with
-    /// [`StoreError::Broken`](super::StoreError::Broken) until the match ends, so that a log never has gaps.
+    /// [`StoreError::Broken`](super::StoreError::Broken) until the match ends. A log therefore never has gaps.
     Act {
         id: String,
         /// Index in the log.

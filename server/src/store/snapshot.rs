@@ -10,10 +10,10 @@ use super::StoreError;
 use super::connection::connect;
 use super::open::{Access, Lock, lock, make_folder, open};
 
-/// Pause before a copy that SQLite has interrupted continues.
+/// Pause before resuming a copy that SQLite has interrupted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Store at one moment. Until [`release`](Self::release), no process can change the store.
+/// State of the store at one moment. Until [`release`](Self::release), no process can change the store.
 pub(crate) struct StoreSnapshot {
     path: PathBuf,
     /// Connection with an open read transaction.
@@ -39,7 +39,7 @@ impl StoreSnapshot {
         Ok(StoreSnapshot { source, writer, path })
     }
 
-    /// Lets other processes change the store again. The snapshot stays as it is.
+    /// Lets other processes change the store again. The snapshot does not change.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ pub(crate) fn reserve(folder: &Path) -> Result<Lock, StoreError> {
 }
 
 /// Checks a copied store and makes it independent of the original: the next rated seeds derive from a new secret, which
-/// the server draws. Seeds of existing runs and seasons stay, since their matches are planned.
+/// the server draws. Seeds of existing runs and seasons do not change, since their matches are already planned.
 ///
 /// # Errors
 ///

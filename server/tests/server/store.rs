@@ -54,7 +54,7 @@ fn end(id: &str, ended_ms: i64) -> Write {
     Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end: result(ended_ms) }
 }
 
-/// Asserts that a log has no gap from 0 and contains the written bodies.
+/// Asserts that a log starts at row 0, has no gaps, and contains the written bodies.
 fn check_log(id: &str, acts: &[ActRow]) {
     for (n, act) in acts.iter().enumerate() {
         assert_eq!(act.n, n as u64, "a gap in {id}");
@@ -382,7 +382,7 @@ fn database(folder: &Path, script: &str) {
 }
 
 #[tokio::test]
-async fn foreign_files_are_reported_and_unchanged() {
+async fn foreign_files_are_reported_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     fs::write(&path, "This is a diary, not a database. ".repeat(100)).unwrap();
@@ -402,7 +402,7 @@ async fn foreign_files_are_reported_and_unchanged() {
 }
 
 #[tokio::test]
-async fn other_store_versions_are_refused_and_unchanged() {
+async fn other_store_versions_are_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path()).await.close().await.unwrap();
     for version in [0, 1, 2, 99] {
@@ -444,7 +444,7 @@ async fn damaged_file_is_reported() {
 }
 
 #[tokio::test]
-async fn empty_database_file_is_reported_and_unchanged() {
+async fn empty_database_file_is_reported_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     open(folder.path()).await.close().await.unwrap();

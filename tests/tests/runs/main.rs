@@ -235,7 +235,7 @@ fn run_resumes_after_budget_stops_it() {
     assert_eq!(table(&place.evaluate("random", "part", &[])), table(&whole));
     assert_eq!(place.ludex(&["status", "part", "--json"]).json()["state"], "done");
     for bad in ["games", "days=3", "usd=-1"] {
-        let why = "--budget: expected usd=50";
+        let why = "--budget: expected e.g. usd=50";
         assert!(place.evaluate("random", "part", &["--budget", bad]).fails().contains(why));
     }
 }
@@ -290,7 +290,7 @@ fn unplayable_agents_are_reported_before_start() {
         assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
     }
     assert!(!place.of_run("never", "run.json").exists());
-    assert!(place.evaluate("random", "No Name", &[]).fails().contains("expected a-z, 0-9, _ and -"));
+    assert!(place.evaluate("random", "No Name", &[]).fails().contains("expected only a-z, 0-9, _ and -"));
     let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
     assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
     assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));

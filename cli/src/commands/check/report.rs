@@ -38,7 +38,7 @@ fn repeats(checks: &[Check]) -> Vec<String> {
     }
     let several = by_finding.into_iter().filter(|(_, names)| names.len() > 1);
     let line = |(_, names): (String, Vec<&str>)| {
-        format!("the same as in {:?} in {} more: {}", names[0], names.len() - 1, names[1..].join("; "))
+        format!("same finding as in {:?} ({} more): {}", names[0], names.len() - 1, names[1..].join("; "))
     };
     several.map(line).collect()
 }

@@ -84,7 +84,7 @@ fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Resu
     Ok(export)
 }
 
-/// Returns a table in a format, with the refused records.
+/// Returns a table of the run in the given format, and the refused records.
 fn table<R: TableRow>(
     run: &Archive,
     format: ExportFormat,

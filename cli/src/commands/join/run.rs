@@ -30,7 +30,7 @@ pub(super) async fn play(
     Ok(over?)
 }
 
-/// Checks that the agent can play all parts of the suite that the run plays, before it enrolls.
+/// Checks, before the enrolment, that the agent can play all parts of the suite that the run plays.
 async fn check_parts(client: &Client, enrol: &Enrol, agent: &RemoteAgent) -> anyhow::Result<()> {
     let suites = client.suites().await?;
     // Without a suite the run exists, and its parts are unknown. The server refuses an unknown suite.

@@ -79,7 +79,7 @@ impl LogLimiter {
         }
     }
 
-    /// Returns the number of suppressed lines per call site since the last call, and resets it.
+    /// Returns the number of suppressed lines per call site since the last call, and resets the counters.
     fn take_suppressed(&self) -> Vec<(&'static Metadata<'static>, u64)> {
         let mut kinds = self.0.lock();
         let counts = kinds.values_mut().map(|kind| (kind.of, std::mem::take(&mut kind.suppressed)));

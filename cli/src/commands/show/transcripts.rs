@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Renders the transcripts of all matches of a run as one HTML page. The anchor of each match is its episode name.
+/// Renders the transcripts of all matches of a run as one HTML page. The HTML anchor of each match is its episode name.
 ///
 /// # Errors
 /// Returns an error if the run has no match.
@@ -141,7 +141,7 @@ fn judged_agent<'a>(run: &'a Archive, filter: &'a MatchFilterArgs) -> anyhow::Re
     }
     let first = run.about.agents.first().filter(|_| run.about.kind != RunKind::Tournament);
     let first =
-        first.with_context(|| format!("expected --agent NAME with --lost or --won, one of {}", names().join(", ")))?;
+        first.with_context(|| format!("expected --agent with --lost or --won; agents: {}", names().join(", ")))?;
     Ok(Some(&first.name))
 }
 

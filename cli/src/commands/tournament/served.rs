@@ -21,7 +21,7 @@ use super::{Args, print_status};
 use crate::commands::serve::{bind, stop_signal};
 use crate::commands::{block_on, environment_token, log_warnings, print};
 
-/// Returns the request for a tournament. The specs of entrants that do not connect are added to `named`.
+/// Returns the request for a tournament. Adds the specs of entrants that run on the server to `named`, by entrant name.
 fn tournament_request(
     args: &Args,
     run: &str,
@@ -105,7 +105,7 @@ pub(super) fn submit(args: &Args, url: &str, run: &str, agents: &Agents) -> anyh
         let reply = client.request(ClientMessage::Organise(Box::new(request))).await?;
         client.close().await;
         let ServerMessage::Organised(organised) = reply else {
-            anyhow::bail!("expected the reply organised, got {}", reply.kind());
+            anyhow::bail!("expected the reply `organised`, got {}", reply.kind());
         };
         if args.json {
             return Ok(print::json(&serde_json::json!(organised))?);

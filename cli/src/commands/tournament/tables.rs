@@ -22,7 +22,7 @@ pub(super) struct TournamentTable<'a> {
     over: bool,
 }
 
-/// Optional column of the table, printed if the number is above 0 for at least one entrant.
+/// Number in an optional column of the table. The column is printed if the number is above 0 for at least one entrant.
 type Count = fn(&Standing) -> u64;
 
 impl<'a> TournamentTable<'a> {

@@ -31,7 +31,7 @@ pub(super) struct StoredJoin {
     /// Total number of matches; `None`: unlimited until `leave`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
-    /// Id of the request. A client that repeats the request after a crash gets the same join.
+    /// Id of the `join` request. A client that repeats this request after a crash of the server gets the same join.
     #[serde(default)]
     re: i64,
 }
@@ -134,7 +134,7 @@ impl Hub {
         Ok(id)
     }
 
-    /// Restores a join from before a restart. `played` is the number of matches that it has already played.
+    /// Restores a join from before a restart. `played` is the number of matches that the join has already played.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl Hub {
         if specs.len() != others && specs.len() != 1 {
             let e = Refusal::new(
                 ErrorCode::BadShape,
-                format!("expected {others} opponents for {}, or one for all seats", r.game),
+                format!("expected {others} opponents for {}, or one for all other seats", r.game),
             );
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
@@ -302,7 +302,7 @@ impl Hub {
         self.holder(ticket).is_some_and(|session| session.connected())
     }
 
-    /// Sends a message to the client that holds a ticket, if it is connected.
+    /// Sends a message to the client that holds a ticket, if the client is connected.
     pub(crate) fn tell_holder(&self, ticket: &str, message: ServerMessage) {
         if let Some(mailbox) = self.holder(ticket).and_then(|session| session.mailbox()) {
             // A client that reads too slowly misses this event and receives the next one.
@@ -340,8 +340,8 @@ impl Hub {
         ids
     }
 
-    /// Executes the lobby's actions. Each match starts in its own task, since a start waits for the store. Otherwise, a
-    /// connection that starts many matches could not process messages while the clocks of these matches run.
+    /// Executes the lobby's actions. Each match starts in its own task, since a start waits for the store. A connection
+    /// that waited for many starts could not process messages while the clocks of the started matches run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
             let next = self.lobby.lock().next(self.now());
@@ -376,8 +376,8 @@ impl Hub {
         }
     }
 
-    /// Notifies the clients of these joins that they wait, and retries the start later. By then, a fault such as a full
-    /// disk may be repaired.
+    /// Notifies the clients of these joins that the joins are waiting, and retries the start later. By then, the cause
+    /// of the failure, such as a full disk, may be gone.
     fn try_later(self: &Arc<Self>, joins: Vec<String>) {
         for id in &joins {
             let session = self.lobby.lock().joins.get(id).map(|w| w.session.clone());
@@ -427,13 +427,13 @@ pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
     let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
     let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
-        bad("seat", format!("expected a seat of {} from 0 to {}", spec.game, spec.players - 1)).got(r.seat)
+        bad("seat", format!("expected a seat from 0 to {} in {}", spec.players - 1, spec.game)).got(r.seat)
     } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
-        let e = bad("layout", format!("expected a layout of {}, got {:?}", spec.game, truncate_text(layout)));
-        e.allowed(json!(spec.views.layouts))
+        let message = format!("expected a layout that {} supports, got {:?}", spec.game, truncate_text(layout));
+        bad("layout", message).allowed(json!(spec.views.layouts))
     } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
     {
-        bad("views", format!("expected only views of {}", spec.game))
+        bad("views", format!("expected only views that {} supports", spec.game))
     } else {
         return Ok(());
     };

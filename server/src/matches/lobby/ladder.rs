@@ -12,7 +12,7 @@ use crate::opponents::Opponent;
 use crate::standing_ladders::{Seeker, StandingLadder};
 
 impl Hub {
-    /// Starts the matches that the ladder's pairing selects at this time.
+    /// Starts the matches that the ladder's pairing selects at `now_ms`, in milliseconds since the Unix epoch.
     pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
         if self.draining() {
             return;

@@ -9,14 +9,14 @@ use super::{Lobby, LobbyAction, WaitingJoin, terms_of};
 use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
-/// Seed of a pair, and the write that reserves the seed's number.
+/// Seed of a pair and, for rated matches, the write that reserves the number from which the seed is derived.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);
 
 /// Pairs of matches that share a seed, by pair id.
 #[derive(Default)]
 pub(in crate::matches) struct Pairs {
     all: HashMap<String, Pair>,
-    /// Ended matches to release, since the remaining matches of their pair were canceled.
+    /// Ended matches to release, from pairs whose remaining matches were canceled.
     due: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Pairs {
         self.all.entry(pair.to_owned()).or_default()
     }
 
-    /// Adds `matches` future matches to a pair.
+    /// Announces `matches` further matches of a pair.
     pub(in crate::matches) fn planned(&mut self, pair: &str, matches: usize) {
         self.of(pair).to_come += matches;
     }
@@ -70,17 +70,18 @@ impl Pairs {
         p.running.insert(id.to_owned());
     }
 
-    /// Adds a match that continues after a restart to its pair.
+    /// After a restart, adds a running match to its pair.
     pub(in crate::matches) fn goes_on(&mut self, pair: &str, id: &str) {
         self.of(pair).running.insert(id.to_owned());
     }
 
-    /// Adds a match that ended before a restart, and is not released yet, to its pair.
+    /// After a restart, adds an ended but unreleased match to its pair.
     pub(in crate::matches) fn was_over(&mut self, pair: &str, id: &str) {
         self.of(pair).over.push(id.to_owned());
     }
 
-    /// Marks a match of a pair as ended. If it was the last one, returns all matches of the pair.
+    /// Marks a match of a pair as ended. Returns all matches of the pair once all of them have ended, and otherwise
+    /// none.
     pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
         let p = self.of(pair);
         p.running.remove(id);
@@ -109,7 +110,8 @@ impl Pairs {
         });
     }
 
-    /// Takes the ended matches to release because the remaining matches of their pair were canceled.
+    /// Removes and returns the ended matches of pairs whose remaining matches were canceled. The caller releases these
+    /// matches.
     pub(in crate::matches) fn take_due(&mut self) -> Vec<String> {
         std::mem::take(&mut self.due)
     }
@@ -117,9 +119,9 @@ impl Pairs {
 
 /// Joins that play a block of matches.
 pub(super) struct JoinBlock {
-    /// Joins in seat order of the first match. A join against the server's agents is the only one.
+    /// Joins in seat order of the first match; a single join if server agents play the other seats.
     joins: Vec<String>,
-    /// Number of started matches. The next field is the total number of matches.
+    /// Number of started matches, out of `turns` matches.
     turn: u32,
     turns: u32,
 }
@@ -133,8 +135,8 @@ pub(in crate::matches) struct BlockMatch {
 }
 
 impl Lobby {
-    /// Starts a block of matches between these joins and returns the block's id. `None` if the joins do not play in
-    /// blocks, or cannot play all matches of a block.
+    /// Starts a block of matches between these joins and returns the block's id. Returns `None` if the joins do not
+    /// play in blocks, or cannot play all matches of a block.
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
         let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;
@@ -175,8 +177,8 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Returns the index of the next match in a block, and advances it. After the last match, the joins of the block
-    /// are free.
+    /// Returns the index of the next match in a block, and advances the block. The last match of a block frees the
+    /// block's joins.
     pub(super) fn block_turn(&mut self, pair: &str) -> u32 {
         let Some(block) = self.blocks.get_mut(pair) else { return 0 };
         let turn = block.turn;
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_a_pair_share_seed_and_release() {
+    fn matches_of_a_pair_share_a_seed_and_are_released_together() {
         let mut pairs = pairs(7);
         assert_eq!(pairs.seed("p", || Err("drawn a second time")), Ok((7, None)));
         pairs.on_match_start("p", "one");
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_match_is_released_when_second_match_of_pair_is_cancelled() {
+    fn ended_match_is_released_if_the_other_match_of_its_pair_is_canceled() {
         let mut over = pairs(7);
         over.on_match_start("p", "one");
         over.ended("p", "one");

@@ -9,7 +9,7 @@ use crate::matches::hub::AgentOptions;
 use crate::opponents::Opponent;
 use crate::store::StoredMatch;
 
-/// Match of a run that has not started yet.
+/// Planned match of a run, not started yet.
 pub(crate) struct PendingMatch {
     /// Setup of the match. Its seats are filled in when the match starts.
     pub(crate) setup: MatchSetup,
@@ -27,7 +27,7 @@ pub(crate) enum PlannedSeat {
 }
 
 impl PendingMatch {
-    /// Returns the tickets of the match, each with its number of seats.
+    /// Returns the tickets of the match, each with the number of seats that its holder plays.
     pub(super) fn tickets(&self) -> BTreeMap<&str, u32> {
         let mut tickets = BTreeMap::new();
         for seat in &self.seats {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ludex_protocol::message::Join;
 
-/// Properties that two joins must share to meet: canonical game string, queue, rated, paired, and clock.
+/// Properties that two joins must share to meet: canonical game string, queue name, clock, and the settings `rated` and
+/// `paired`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct QueueKey {
     game: String,
@@ -39,8 +40,9 @@ pub(super) struct Queue {
     apart: bool,
     /// Waiting joins by requested seat, then by order of arrival.
     waiting: BTreeMap<Option<u32>, BTreeMap<u64, Entry>>,
-    /// Time of the last arrival, and mean interval between arrivals, in milliseconds.
+    /// Time of the last arrival, in milliseconds.
     last: Option<u64>,
+    /// Mean interval between arrivals, in milliseconds.
     interval: Option<f64>,
 }
 
@@ -51,7 +53,7 @@ impl Queue {
         Queue { players, apart: rated, waiting: BTreeMap::new(), last: None, interval: None }
     }
 
-    /// Adds a join with the sequence number `arrival`. No effect if the join already waits.
+    /// Adds a join with the sequence number `arrival`. Does nothing if the join already waits.
     pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str, owner: &Arc<str>) {
         let entry = Entry { id: id.to_owned(), owner: owner.clone() };
         self.waiting.entry(seat).or_default().insert(arrival, entry);
@@ -84,15 +86,15 @@ impl Queue {
         self.waiting.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns the estimated time in milliseconds until enough joins have arrived; `None` if unknown.
+    /// Returns the estimated time in milliseconds until enough joins for a match have arrived; `None` if unknown.
     pub(super) fn eta_ms(&self) -> Option<u64> {
         let missing = self.players.saturating_sub(self.len()).max(1);
         self.interval.map(|mean| (mean * missing as f64) as u64)
     }
 
-    /// Returns the joins of a match that includes the join `new`, in order of arrival. `None` if too few joins wait.
-    /// The earliest joins with seats compatible to `seat`, which `new` requested, are chosen. Assumes that no match is
-    /// possible without `new`.
+    /// Returns the joins of a match, in order of arrival; `None` if too few joins wait. The match includes the join
+    /// with the arrival number `new`, which requested the seat `seat`, and the earliest joins whose requested seats are
+    /// compatible. Assumes that no match is possible without the new join.
     pub(super) fn table(&self, seat: Option<u32>, new: u64) -> Option<Vec<String>> {
         let mut table = vec![(new, self.waiting.get(&seat)?.get(&new)?)];
         // One join per seat; joins without a requested seat may take any.
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn earliest_joins_with_different_seats_meet() {
+    fn earliest_joins_with_compatible_seats_meet() {
         let mut queue = Queue::new(2, false);
         let me = owner("me");
         for (arrival, seat) in [(0, Some(1)), (1, Some(1)), (2, Some(1))] {

@@ -202,7 +202,7 @@ fn invalid_tournament_errors_name_reason() {
         let err = ludex(at, args).fails();
         assert!(err.contains(said), "{said}: {err}");
     };
-    fails(&tournament("ladder", &["--rounds", "3"]), "--rounds: expected --format swiss");
+    fails(&tournament("ladder", &["--rounds", "3"]), "--rounds: allowed only with --format swiss");
     let of = |game, file| ["tournament", "--agents", file, "--game", game, "--format", "ladder"];
     fails(&of("hanabi", "agents.toml"), "expected a game with winners");
     fails(&of("tic_tac_toe", "missing.toml"), "missing.toml cannot be read");

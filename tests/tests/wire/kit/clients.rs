@@ -143,12 +143,12 @@ async fn repeated_faults_are_reported_once() {
     assert!(lines[0].starts_with("FAULT section 2: plays a match: exited (exit status: 3: no config)"), "{out}");
     let why = "the client sent no `hello` in the first check";
     assert_eq!(lines[1], format!("skipped section 2: sends its token: {why}"));
-    assert!(lines[2].starts_with("the same as in \"sends its token\" in 12 more: plays the second seat; "), "{out}");
+    assert!(lines[2].starts_with("same finding as in \"sends its token\" (12 more): plays the second seat; "), "{out}");
 
     let (code, out) = check(&["--level", "bot", "--", BOT, "acts_twice"]).await;
     assert_eq!(code, Some(1));
     assert_eq!(out.matches("acted twice for turn 0, try 0").count(), 1, "{out}");
-    assert!(out.contains("the same as in \"plays a match\" in "), "{out}");
+    assert!(out.contains("same finding as in \"plays a match\" ("), "{out}");
 
     let (_, out, _) = ludex(&["check", "client", "--json", "--", "sh", "-c", "exit 3"]).await;
     let document: Value = serde_json::from_str(&out).expect("one document");
