@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_the_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         for params in ["players=11", "max_value=0", "max_value=1001", "max_value=11,cents=true"] {
             let error = crate::load(&format!("first_sealed_auction({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

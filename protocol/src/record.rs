@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_line_error_names_location() {
+    fn error_for_damaged_line_contains_location() {
         let line = sample().to_string();
         for cut in 0..line.len() {
             assert!(Record::parse(&line[..cut]).is_err(), "cut at {cut}");

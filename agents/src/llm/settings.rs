@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_names_the_bad_argument() {
+    fn refusal_identifies_the_invalid_argument() {
         for (args, name) in [
             ("api=gemini", "api"),
             ("prompting=magic", "prompting"),

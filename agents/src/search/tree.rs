@@ -612,7 +612,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_table_matches_natural_logarithm() {
+    fn log_table_contains_roots_of_natural_logarithms() {
         let mut logs = Logs::new();
         logs.reach(100_000);
         for n in [1u32, 2, 3, 10, 1_000, 100_000] {

@@ -81,7 +81,7 @@ mod tests {
 
     /// x fills the bottom row from column 3 on, and o plays on top of these stones.
     #[test]
-    fn row_values_match_hand_computation() {
+    fn row_values_equal_hand_computed_values() {
         assert_eq!(of(&[3]), [0.0, 0.0]);
         // x has a pair.
         assert_eq!(of(&[3, 3, 4]), [2.0, 2.0]);
