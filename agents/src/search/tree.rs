@@ -85,7 +85,7 @@ pub(super) struct TreeSettings {
     pub solve: bool,
     /// True for PUCT, false for UCT.
     pub puct: bool,
-    /// Number of plies after which a rollout stops and the position is evaluated; `None` for full rollouts.
+    /// Maximum number of plies of a rollout, after which the position is evaluated; `None` for rollouts to the end.
     pub cut: Option<usize>,
 }
 

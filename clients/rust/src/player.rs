@@ -122,7 +122,8 @@ pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: 
     played
 }
 
-/// Connects, plays a run to its end, and closes the connection. If the connection is lost, the run continues.
+/// Connects, plays a run to its end, and closes the connection. If the connection is lost, the client reconnects and
+/// continues the run. If this function fails, the run stays open on the server, and a later call can continue it.
 ///
 /// # Errors
 /// Same as [`Client::connect`] and [`Player::run_to_end`].

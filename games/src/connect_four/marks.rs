@@ -40,7 +40,8 @@ impl ConnectFour {
     }
 }
 
-/// Returns the value of the rows of adjacent stones along one direction. `d` is the distance of neighbors in bits.
+/// Returns the value of the rows of adjacent stones along one direction. `d` is the bit offset between neighboring
+/// cells in that direction.
 fn rows(stones: u64, d: u32) -> i32 {
     let mut starts = stones & !(stones << d);
     let mut sum = 0;

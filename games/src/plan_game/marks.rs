@@ -56,7 +56,7 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
     ]
 }
 
-/// Returns the first violation, or `none` without violations.
+/// Returns the first violation, or `none` if there are no violations.
 fn word(violations: &[&'static str]) -> &'static str {
     violations.first().copied().unwrap_or("none")
 }
