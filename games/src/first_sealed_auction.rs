@@ -83,10 +83,10 @@ pub struct View {
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// All bids by seat, once a winner is known.
+    /// All bids, by seat; empty until a winner is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u16>,
-    /// The winner and its value, once a winner is known.
+    /// The winner and its value; absent until a winner is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Winner>,
 }

@@ -481,7 +481,7 @@ pub struct RecordParts {
     pub header: Map<String, Value>,
     /// Events in order of play.
     pub events: Vec<Value>,
-    /// Fields listed in [`FOOTER`], if present.
+    /// Those fields of [`FOOTER`] that the record has.
     pub footer: Map<String, Value>,
 }
 
