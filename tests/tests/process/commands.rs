@@ -468,7 +468,7 @@ fn replay_shows_any_position() {
     assert_eq!(ludex(at.path(), &["show", "r.jsonl"]).well().matches("verified\n").count(), 6);
     for (args, said) in [
         (&["show", "r.jsonl:1", "--ply", "40"][..], "moves, got 40"),
-        (&["show", "r.jsonl:1", "--seat", "2"], "expected 0 to 1"),
+        (&["show", "r.jsonl:1", "--seat", "2"], "expected a seat from 0 to 1"),
         (&["show", "r.jsonl", "--html"], "expected one episode (FILE:LINE)"),
         (&["show", "r.jsonl:99"], "expected a record in line 99"),
         (&["show", "m_nobody"], "got m_nobody"),
