@@ -101,8 +101,7 @@ pub trait Agent: Send + Sync {
     }
 
     /// Notifies the agent that a match starts. Some hosts never call this method. All other hosts call it once for each
-    /// of the agent's seats when a match starts, and call [`Agent::leave`] once for each of these seats when the match
-    /// ends.
+    /// of the agent's seats, and call [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
     /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once this method has been called

@@ -50,8 +50,7 @@ impl Plan {
         who
     }
 
-    /// Returns the index of an opponent in the plan, adding the opponent if it is not there yet. The suite lists the
-    /// opponent itself, or a role that the opponent fills.
+    /// Returns the index of an opponent in the plan, adding the opponent if it is not there yet.
     pub(super) fn opponent(&mut self, RoleAgent { name, spec }: &RoleAgent) -> usize {
         self.entrant(Entrant { name: name.clone(), spec: spec.clone(), variant: None, candidate: false })
     }
