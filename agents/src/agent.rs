@@ -100,8 +100,8 @@ pub trait Agent: Send + Sync {
         false
     }
 
-    /// Notifies the agent that a match starts. Not every host calls this method. A host that does calls it once for
-    /// each of the agent's seats, and calls [`Agent::leave`] once for each of these seats when the match ends.
+    /// Notifies the agent that a match starts. Some hosts never call this method. All other hosts call it once for each
+    /// of the agent's seats, and call [`Agent::leave`] once for each of these seats when the match ends.
     fn enter(&self) {}
 
     /// Notifies the agent that a match has ended, once per call of [`Agent::enter`]. Once this method has been called

@@ -65,7 +65,8 @@ pub struct BatchConfig {
     pub observer: Observer,
     /// Consequence of an illegal action.
     pub on_illegal: OnIllegal,
-    /// Number of moves of seats after which an episode is truncated. `None`: no limit.
+    /// Maximum number of moves in an episode, where a joint move counts as one move and chance does not count. A longer
+    /// episode is truncated. `None`: no limit.
     pub max_steps: Option<u32>,
     /// True to collect finished episodes for [`DynBatch::take_episodes`].
     pub record: bool,

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_and_blocks_match_golden_values() {
+    fn key_and_blocks_equal_golden_values() {
         let key = episode_key("chance", "kuhn_poker", 42, 0);
         assert_eq!(hex::encode(key), "6e2c7585a21461e73db1b685f81fad1388909cbd268d4f303d47a4a0030015e3");
         assert_eq!(hex::encode(block(&key, 0).to_le_bytes()), "d575bd5a8a24fc81");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn shuffled_cards_match_golden_values() {
+    fn shuffled_cards_equal_golden_values() {
         let mut draw = Draw::new("kuhn_poker", 42, 0);
         let mut cards = Outcomes::new();
         cards.uniform([0, 1, 2]);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_matches_golden_values() {
+    fn stream_equals_golden_values() {
         let mut s = Stream::from_text("ludex.v1:golden");
         let below: Vec<usize> = (0..8).map(|_| s.below(100)).collect();
         let mut cards: Vec<u8> = (0..8).collect();

@@ -48,16 +48,16 @@ pub struct Chess {
 pub struct Params {
     /// Start position as FEN. Default: the standard start position.
     pub fen: Option<String>,
-    /// Number of plies without a capture or a pawn move after which the game is a draw; 0 = never (requires
+    /// The game is a draw after this many consecutive plies without a capture or a pawn move; 0 = never (requires
     /// `max_plies`).
     #[schemars(range(min = 0, max = 1000))]
     pub draw_after: u32,
-    /// Number of occurrences of a position at which the game is a draw; 0 = never.
+    /// The game is a draw when a position has occurred this many times; 0 = never.
     #[schemars(range(min = 0, max = 1000))]
     pub repetition: u32,
     /// If true, the game is a draw when neither side has enough material for a mate.
     pub insufficient_material: bool,
-    /// Number of plies after which the game is a draw; 0 = no limit.
+    /// The game is a draw after this many plies; 0 = no limit.
     #[schemars(range(min = 0, max = 20_000))]
     pub max_plies: u32,
     /// OpenSpiel's parameter; only `false` is supported.

@@ -83,10 +83,10 @@ pub struct View {
     /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// All bids by seat, once a winner is known.
+    /// All bids, by seat; empty until a winner is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u16>,
-    /// The winner and its value, once a winner is known.
+    /// The winner and its value; absent until a winner is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Winner>,
 }
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_the_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         for params in ["players=11", "max_value=0", "max_value=1001", "max_value=11,cents=true"] {
             let error = crate::load(&format!("first_sealed_auction({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         let name = |params: &str| {
             let error = crate::load(&format!("iterated_prisoners_dilemma({params})")).err().unwrap();
             error.name.unwrap()

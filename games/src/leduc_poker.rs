@@ -671,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         for params in ["players=1", "players=11", "starting_player=2"] {
             let error = crate::load(&format!("leduc_poker({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         for params in ["players=7", "numdice=0", "numdice=6", "dice_sides=1", "dice_sides=129", "bidding_rule=none"] {
             let error = crate::load(&format!("liars_dice({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

@@ -375,7 +375,7 @@ mod tests {
     /// By Bouton's theorem, the side to move wins if the xor of the piles is not zero. In misère play with piles of at
     /// most one object, the side to move wins if the number of nonempty piles is even.
     #[test]
-    fn perfect_play_matches_bouton() {
+    fn perfect_play_agrees_with_the_theorem_of_bouton() {
         for (sizes, is_misere) in (0..4u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
             let sizes = [sizes % 4, sizes / 4 % 4, sizes / 16];
             if sizes == [0; 3] {

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_invalid_parameter() {
+    fn error_identifies_the_invalid_parameter() {
         for name in ["players=11", "winscore=0", "winscore=1001", "diceoutcomes=1", "horizon=0", "preset=hog"] {
             let error = crate::load(&format!("pig({name})")).err().unwrap();
             assert_eq!(error.name.as_deref(), name.split('=').next());

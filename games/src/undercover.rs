@@ -35,7 +35,7 @@ pub struct Undercover {
     params: Params,
     /// Fixed words of the undercovers and of the other players; `None` if chance draws the words.
     given: Option<[String; 2]>,
-    /// Number of remaining players at which the undercovers win.
+    /// The undercovers win when at most this many players remain.
     survive: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct Params {
     pub undercover: Seats,
     /// If true, chance draws which word of the pair the undercovers get; otherwise they get the first word.
     pub swap: bool,
-    /// Number of remaining players at which the undercovers win; 0 means 2 for games of 3 or 4 players, and 3 for
+    /// The undercovers win when at most this many players remain; 0 means 2 for games of 3 or 4 players, and 3 for
     /// larger games.
     pub survive: u32,
     /// Part of the history that text and array include.

@@ -449,14 +449,14 @@ mod tests {
     }
 
     #[test]
-    fn did_you_mean_lists_nearest_and_all_names() {
+    fn did_you_mean_suggests_nearest_name_and_lists_all_names() {
         assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
         assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");
     }
 
     #[test]
-    fn unknown_word_refusal_has_all_fields() {
+    fn refusal_of_unknown_name_has_all_fields() {
         let error = Refusal::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"]).path("game");
         let value = serde_json::to_value(&error).unwrap();
         assert_eq!(
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_word_refusal_truncates_long_input() {
+    fn refusal_of_unknown_name_truncates_long_input() {
         let error = Refusal::unknown(ErrorCode::UnknownType, "message", &"ä".repeat(1_000_000), ["act"]);
         assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
     }

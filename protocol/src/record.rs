@@ -481,7 +481,7 @@ pub struct RecordParts {
     pub header: Map<String, Value>,
     /// Events in order of play.
     pub events: Vec<Value>,
-    /// Fields listed in [`FOOTER`], if present.
+    /// Those fields of [`FOOTER`] that the record has.
     pub footer: Map<String, Value>,
 }
 
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_line_error_names_location() {
+    fn error_for_damaged_line_contains_location() {
         let line = sample().to_string();
         for cut in 0..line.len() {
             assert!(Record::parse(&line[..cut]).is_err(), "cut at {cut}");

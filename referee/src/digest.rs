@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rated_seeds_match_openssl_hmac() {
+    fn rated_seeds_agree_with_openssl_hmac() {
         // echo -n 0 | openssl dgst -sha256 -hmac secret
         let long = [7u8; 200];
         assert_eq!(format!("{:016x}", rated_seed(b"secret", 0)), SECRET_0);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_quantiles_match_published_table() {
+    fn normal_quantiles_agree_with_published_table() {
         for (p, z) in [(0.5, 0.0), (0.8, 0.841_621), (0.9, 1.281_552), (0.975, 1.959_964), (0.999, 3.090_232)] {
             near(quantile(p).unwrap(), z, 5e-7);
             near(quantile(1.0 - p).unwrap(), -z, 5e-7);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn student_quantiles_match_published_table() {
+    fn student_quantiles_agree_with_published_table() {
         // Abramowitz and Stegun, table 26.10, and others.
         for (freedom, t) in [
             (1, 12.706),

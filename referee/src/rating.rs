@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_of_one_team_or_one_player_are_not_compared() {
+    fn seats_of_the_same_team_or_player_are_not_compared() {
         let game = PlayedGame {
             seats: vec![0, 1, 0],
             scores: vec![1.0, 1.0, -1.0],

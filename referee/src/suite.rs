@@ -281,7 +281,7 @@ pub struct PartSpec {
     /// File of [starts], one per line: block k starts with line k.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<String>,
-    /// Number of the candidate's decisions after which a match is truncated.
+    /// Maximum number of the candidate's decisions in a match. A longer match is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
     /// Phases whose replies are cached by game, seat and view. Later matches reuse the cached replies.

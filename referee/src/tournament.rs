@@ -84,7 +84,7 @@ pub struct TournamentSettings {
     pub blocks: u64,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Number of matches ended by an entrant's own failures after which the entrant is disqualified; 0: never.
+    /// An entrant is disqualified after it has ended this many matches by its own failures; 0: never.
     pub strikes: u64,
 }
 

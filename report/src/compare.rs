@@ -134,7 +134,7 @@ pub struct Comparison {
     pub unpaired: [usize; 2],
     /// Numbers of excluded matches, of the first and of the second agent, by part, game and opponents.
     pub left_out: BTreeMap<String, [usize; 2]>,
-    /// Unpaired differences in the games that both agents played, if there are no pairs.
+    /// Unpaired differences in the games that both agents played; empty if there are pairs.
     pub fallback: Vec<Unpaired>,
 }
 

@@ -24,12 +24,12 @@
 //! (see [`ludex_referee::rating::anchored`]); between unequals it is worth more, and the interval is wider.
 //!
 //! **Stopping by the width.** [`stopping_width`] returns the half width for stopping a run. Stopping when the plain
-//! interval is narrow would favor runs whose first blocks are alike by chance, and their intervals would cover the true
-//! value too rarely. The rule is the one of Chow and Robbins (Annals of Mathematical Statistics 36, 1965): Student's
-//! quantile (N. Starr, "The performance of a sequential procedure for the fixed-width interval estimation of the mean",
-//! Annals of Mathematical Statistics 37, 1966), one more block in the variance, and a first check after [`FIRST_LOOK`]
-//! blocks. The rule depends on the spread only, not on the leader. `report/tests/power.rs` measures the coverage of
-//! the intervals.
+//! interval is narrow would favor runs whose first blocks have similar results by chance. Their intervals would cover
+//! the true value too rarely. The rule is that of Chow and Robbins (Annals of Mathematical Statistics 36, 1965):
+//! Student's quantile (N. Starr, "The performance of a sequential procedure for the fixed-width interval estimation of
+//! the mean", Annals of Mathematical Statistics 37, 1966), one more block in the variance, and a first check after
+//! [`FIRST_LOOK`] blocks. The rule depends on the spread only, not on the leader. `report/tests/power.rs` measures the
+//! coverage of the intervals.
 //!
 //! **Stopping by the result** is [`Sprt`].
 

@@ -127,7 +127,7 @@ pub struct AgentRow {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
-    /// Number of blocks from which the rating is estimated; 0 for a constant, and without a rating.
+    /// Number of blocks that the rating is based on; 0 if the rating is constant or absent.
     pub blocks: usize,
     /// Number of similar blocks that would give an interval of ±30 points ([`REPORTED`]).
     pub blocks_for_30: Option<u64>,

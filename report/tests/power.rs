@@ -150,7 +150,7 @@ fn share(hits: usize, of: u64) -> f64 {
 }
 
 #[test]
-fn intervals_of_runs_stopped_by_width_cover_the_true_rating() {
+fn intervals_cover_the_true_rating_if_runs_stop_at_a_target_width() {
     let runs = scaled(RUNS);
     let kinds = [
         independent_blocks("equals, independent matches", 0.5, 0.0),

@@ -34,15 +34,15 @@ pub(crate) use seating::check_search;
 /// Maximum expected duration of a call on the session's task. Longer calls move to the compute
 /// pool.
 const INLINE: Duration = Duration::from_millis(2);
-/// Initial estimate of the time per environment and call, in nanoseconds.
+/// Initial estimate of the time that a reset, step or copy needs for each environment, in nanoseconds.
 const GUESS_NS: f64 = 500.0;
-/// Initial estimate of the time per environment for snapshots and restores, which replay the
-/// episode, in nanoseconds.
+/// Initial estimate of the time that a snapshot or restore, which replays the episode, needs for
+/// each environment, in nanoseconds.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
-/// Initial estimate of the time per environment for `view`, in nanoseconds.
+/// Initial estimate of the time that `view` needs for each environment, in nanoseconds.
 const GUESS_READ_NS: f64 = 10_000.0;
-/// Initial estimate of the time per environment for calls in which the server's agents move, in
-/// nanoseconds.
+/// Initial estimate of the time that a reset or step in which the server's agents move needs for
+/// each environment, in nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
 /// Factor by which a measured batch may be smaller than the largest one. Smaller batches are ignored unless server
 /// agents move in them, since fixed overhead dominates their times.
@@ -114,7 +114,7 @@ struct Costs {
 
 /// Estimated duration of one kind of task.
 struct Cost {
-    /// Estimated nanoseconds per environment.
+    /// Estimated time that one task of this kind needs for each environment, in nanoseconds.
     ns: f64,
     /// Last measured time per environment in nanoseconds.
     last: Option<f64>,

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn costly_request_takes_its_cost_or_nothing() {
+    fn costly_request_uses_its_full_cost_or_nothing() {
         let clock = FakeRelativeClock::default();
         let bucket = Bucket::new(10, clock.clone());
         let ten = NonZeroU32::new(10).unwrap();

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_name_missing_tls_and_tokens() {
+    fn missing_tls_and_missing_tokens_each_cause_a_warning() {
         let told = |tls, tokens| warnings(tls, tokens).map(|w| w.contains("TLS")).collect::<Vec<_>>();
         assert!(told(true, true).is_empty());
         assert_eq!(told(false, true), [true]);

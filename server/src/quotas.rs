@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 use parking_lot::Mutex;
 
-/// Number of accounts at which accounts without sessions are removed.
+/// Accounts without sessions are removed when the table reaches this number of accounts.
 const SWEEP: usize = 1_024;
 
 /// Resource with a quota per owner.

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn best_responses_match_enumeration() {
+    fn best_responses_agree_with_enumeration() {
         for (players, steps, up_to_value) in [(2, 10, false), (2, 9, true), (3, 7, false), (4, 5, true)] {
             let rules = table(players, steps, false, up_to_value);
             for part in [0.4, 0.75, 1.0] {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binomial_tail_matches_enumeration() {
+    fn binomial_tail_agrees_with_enumeration() {
         // Counted by hand: at least two sixes with three dice, 16 of 216.
         assert!((at_least(2, 3, 1.0 / 6.0) - 16.0 / 216.0).abs() < 1e-12);
         assert_eq!((at_least(0, 3, 0.5), at_least(4, 3, 0.5), at_least(0, 0, 0.5)), (1.0, 0.0, 1.0));

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn denied_file_names_the_argument_that_allows_it() {
+    fn permission_error_suggests_the_folder_argument() {
         assert!(stderr_tail("open: Permission denied\n").ends_with(FOLDER_HINT));
         assert!(stderr_tail("PermissionError: [Errno 13] Permission denied: 'w.bin'").contains("folder=DIR"));
         assert_eq!(

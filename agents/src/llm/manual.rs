@@ -17,7 +17,7 @@ pub(super) struct PlayerManual {
     pub(super) rules: String,
     /// Notation of moves; empty if rules are not shown.
     pub(super) actions: String,
-    /// Notation of positions, if the manual has one.
+    /// Notation of positions; empty if the manual has none.
     pub(super) encoding: String,
     /// Description of replies that are accepted in addition to legal moves, or empty.
     pub(super) otherwise: String,

@@ -12,7 +12,7 @@ use crate::spec::{AgentSpec, ArgDef, ArgKind};
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
 const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
 
-/// Numbers of input tokens read from and written to the endpoint's cache, if reported.
+/// Numbers of input tokens read from and written to the endpoint's cache; `None` if the endpoint does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheTokens {
     pub(super) read: Option<u64>,
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_names_the_bad_argument() {
+    fn refusal_identifies_the_invalid_argument() {
         for (args, name) in [
             ("api=gemini", "api"),
             ("prompting=magic", "prompting"),

@@ -85,7 +85,7 @@ pub(super) struct TreeSettings {
     pub solve: bool,
     /// True for PUCT, false for UCT.
     pub puct: bool,
-    /// Number of plies after which a rollout stops and the position is evaluated; `None` for full rollouts.
+    /// Maximum number of plies of a rollout, after which the position is evaluated; `None` for rollouts to the end.
     pub cut: Option<usize>,
 }
 
@@ -612,7 +612,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_table_matches_natural_logarithm() {
+    fn log_table_contains_roots_of_natural_logarithms() {
         let mut logs = Logs::new();
         logs.reach(100_000);
         for n in [1u32, 2, 3, 10, 1_000, 100_000] {

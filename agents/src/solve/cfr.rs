@@ -201,7 +201,7 @@ mod tests {
 
     /// Checks the value published by Kuhn (1950): the first seat loses 1/18 per hand.
     #[test]
-    fn kuhn_poker_value_matches_publication() {
+    fn kuhn_poker_value_equals_published_value() {
         let (_, tree) = tree("kuhn_poker");
         let mut cfr = Cfr::new(&tree);
         cfr.run(2_000);

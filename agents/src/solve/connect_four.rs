@@ -26,7 +26,8 @@ pub(super) const GAME: &str = "connect_four";
 /// Maximum number of positions searched per move, which takes about half a second. Harder positions occur only in the
 /// opening, which the book covers.
 const MOST_NODES: u64 = 5_000_000;
-/// Number of stones from which the solver prefers fast wins and slow losses. With fewer stones, only the result counts.
+/// Positions with at least this number of stones are solved for fast wins and slow losses. With fewer stones, only the
+/// result counts.
 const EXACT: u32 = 14;
 /// Search depth of `alphabeta`, the fallback for early lost positions and for positions that are not solved within the
 /// limit.

@@ -163,14 +163,14 @@ mod tests {
 
     /// Checks the result of Neller and Presser (2004): the first player wins 53.06 % of the games.
     #[test]
-    fn first_player_win_rate_matches_publication() {
+    fn first_player_win_rate_equals_published_rate() {
         let starts = rules(100, 6, false).solve();
         assert!((starts[0] - 0.5306).abs() < 5e-5, "{}", starts[0]);
     }
 
     /// Checks the two-point piglet with a coin, which Neller and Presser (2004) solve by hand.
     #[test]
-    fn piglet_solution_matches_publication() {
+    fn piglet_solution_equals_published_solution() {
         let starts = rules(2, 2, true).solve();
         for (points, wanted) in [4.0 / 7.0, 2.0 / 5.0, 4.0 / 5.0, 2.0 / 3.0].into_iter().enumerate() {
             let found = starts[points];

@@ -20,7 +20,7 @@ fn minimax(state: &dyn DynState) -> f64 {
 }
 
 #[test]
-fn search_matches_minimax() {
+fn search_agrees_with_minimax() {
     // In every position of tic_tac_toe after four plies of various openings, the move preserves the value.
     let g = game("tic_tac_toe");
     let agent = build("alphabeta depth=9", &g).unwrap();
@@ -50,7 +50,7 @@ fn perfect_play_draws_tic_tac_toe() {
 }
 
 #[test]
-fn search_takes_and_blocks_wins_at_connect_four() {
+fn search_plays_winning_moves_and_blocks_threats_in_connect_four() {
     let g = game("connect_four");
     for depth in [1, 2, 4, 6] {
         let agent = build(&format!("alphabeta depth={depth}"), &g).unwrap();
@@ -65,7 +65,7 @@ fn search_takes_and_blocks_wins_at_connect_four() {
 }
 
 #[test]
-fn search_takes_and_blocks_wins_at_gomoku() {
+fn search_plays_winning_moves_and_blocks_threats_in_gomoku() {
     // Black has four in a row from the left edge, White four along the bottom from the left edge.
     let g = game("gomoku");
     let fours = [0, 210, 1, 211, 2, 212, 3, 213];
@@ -137,7 +137,7 @@ fn node_limit_is_respected_and_reproducible() {
 }
 
 #[test]
-fn small_noise_varies_moves_but_misses_no_win() {
+fn small_noise_varies_moves_but_never_misses_a_win() {
     let g = game("connect_four");
     let many = |spec: &str, plies: &[u32]| {
         let (agent, state) = (build(spec, &g).unwrap(), after(&g, plies));

@@ -243,7 +243,7 @@ fn against(bot: &str, other: &str) -> String {
 }
 
 #[test]
-fn classic_strategies_match_the_literature() {
+fn classic_strategies_play_as_described_in_the_literature() {
     let other = "CDCDDCCCCC";
     for (bot, moves) in [
         ("tit_for_tat", "CCDCDDCCCC"),
@@ -364,7 +364,7 @@ fn rule_maker_accepts_only_fair_rules() {
 }
 
 #[test]
-fn rule_maker_takes_and_blocks_wins() {
+fn rule_maker_plays_winning_moves_and_blocks_threats() {
     let g = game("free_style(rules=F0)");
     let (bot, draw) = (build("rule_maker", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let place = |cell: Action| 6 + cell * 26;

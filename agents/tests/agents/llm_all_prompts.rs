@@ -38,7 +38,7 @@ fn render_prompt(game: &GameRef, random: u32) -> String {
 }
 
 #[test]
-fn prompts_match_the_golden_file() {
+fn prompts_equal_the_golden_file() {
     let mut all = String::new();
     for game in games() {
         let (first, later) = (render_prompt(&game, 0), render_prompt(&game, 9));

@@ -55,7 +55,7 @@ fn proven_win_stops_search() {
 }
 
 #[test]
-fn search_takes_and_blocks_wins_at_connect_four() {
+fn search_plays_winning_moves_and_blocks_threats_in_connect_four() {
     let g = game("connect_four");
     let draw = Draw::new(g.id(), 1, 0);
     let mcts = build("mcts sims=400", &g).unwrap();

@@ -122,7 +122,7 @@ pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: 
     played
 }
 
-/// Connects, plays a run to its end, and closes the connection. If the connection is lost, the run continues.
+/// Connects, plays a run to its end, and closes the connection. Reconnects and continues the run if a connection fails.
 ///
 /// # Errors
 /// Same as [`Client::connect`] and [`Player::run_to_end`].

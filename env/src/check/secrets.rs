@@ -144,9 +144,9 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     }
 }
 
-/// Returns a counterpart of a document in the sampled state `world`. With probability one half, returns the same
-/// document if `world` accepts it. Otherwise returns a document sampled by the game, or a legal id. Viewers who may not
-/// see the document must get the same events.
+/// Returns a counterpart in the sampled state `world` of the document `said`. With probability one half, returns `said`
+/// itself if `world` accepts it. Otherwise returns a document sampled by the game, or a legal id. Viewers who may not
+/// see the document must get equal events for `said` and for its counterpart.
 fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
     let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paint_table_matches_enum_order() {
+    fn paints_are_in_the_order_of_the_enum() {
         assert_eq!(Paint::Chip as usize + 1, PAINTS.len());
         assert_eq!([name(Paint::Paper), name(Paint::Felt), name(Paint::FaceBlue)], ["paper", "felt", "face-blue"]);
         assert_eq!(name(Paint::WhiteEdge), "white-edge");

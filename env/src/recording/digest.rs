@@ -203,7 +203,7 @@ mod tests {
     const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
 
     #[test]
-    fn chain_matches_golden_digest() {
+    fn chain_equals_golden_digest() {
         let record = golden();
         assert_eq!(of(&record), GOLDEN);
         let mut chain =
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_commit_matches_golden_value() {
+    fn seed_commit_equals_golden_value() {
         let salt: [u8; 16] = std::array::from_fn(|i| i as u8);
         assert_eq!(seed_commit(&salt, 42), "e5f022734f83dcfebe0e0d0a8eb1ebf9c2b42e50c04bf5a59c8de0e1d2c654cb");
     }

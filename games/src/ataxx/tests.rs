@@ -89,7 +89,7 @@ fn perft(game: &Ataxx, s: &State, depth: u32) -> u64 {
 
 /// Compares the number of move sequences: depths 1 to 4 with published counts, depth 5 with a second generator.
 #[test]
-fn move_counts_match_reference() {
+fn move_counts_equal_reference_counts() {
     let game = ataxx();
     for (depth, published) in (1..).zip([16, 256, 6460, 155_888]) {
         assert_eq!(perft(&game, &game.start(), depth), published);
@@ -99,7 +99,7 @@ fn move_counts_match_reference() {
 }
 
 #[test]
-fn random_games_match_second_implementation() {
+fn random_games_agree_with_second_implementation() {
     let game = load("ataxx").unwrap();
     let mut rng = Stream::from_text("ataxx against a plain board");
     for _ in 0..40 {
@@ -274,7 +274,7 @@ fn losing_repetition_has_warning() {
 }
 
 #[test]
-fn picture_names_rows_and_columns() {
+fn drawing_labels_rows_and_columns() {
     let drawn = load("ataxx").unwrap().start().view(Viewer::Public).drawing(Viewer::Public);
     assert!(drawn.starts_with("  a b c d e f g\n7 x . . . . . o\n6 "), "{drawn}");
 }

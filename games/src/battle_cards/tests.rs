@@ -363,7 +363,7 @@ fn elements_form_cycle() {
 /// Invaders win 36.3 % of 20,000 battles between random teams, within one percentage point. A battle takes 8.4 attacks
 /// on average and never reaches the turn limit. `LUDEX_TEST_SCALE` raises the number of battles.
 #[test]
-fn random_teams_match_measured_rates() {
+fn random_teams_win_at_measured_rates() {
     let mut rng = Stream::from_text("battle_cards");
     let n = ludex_env::check::scaled(20_000).max(20_000);
     let (mut won, mut turns, mut capped) = (0, 0, 0);

@@ -164,7 +164,7 @@ fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
 }
 
 #[test]
-fn legal_moves_match_written_rules_on_every_size() {
+fn legal_moves_agree_with_written_rules_on_every_size() {
     let mut rng = Stream::from_text("breakthrough sizes");
     for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)] {
         let g = game(rows, columns);

@@ -66,7 +66,7 @@ const PERFT: [(&str, &str, &[u64]); 6] = [
 ];
 
 #[test]
-fn perft_counts_match_reference() {
+fn perft_counts_equal_reference_counts() {
     for (name, fen, counts) in PERFT {
         let game = from(fen);
         for (i, &n) in counts.iter().enumerate() {
@@ -76,7 +76,7 @@ fn perft_counts_match_reference() {
 }
 
 #[test]
-fn move_ids_match_openspiel() {
+fn move_ids_equal_openspiel_ids() {
     let game = game(Params::default());
     let s = game.start();
     for (text, a) in [("a3", 89), ("a4", 90), ("Na3", 652), ("Nc3", 656), ("b1c3", 656), ("90", 90), ("h2h4", 4178)] {
@@ -197,7 +197,7 @@ fn presets_and_parameters_take_effect() {
 
 /// In random games, legal moves and hash keys match shakmaty, views restore the state, and move texts parse.
 #[test]
-fn random_games_match_shakmaty() {
+fn random_games_agree_with_shakmaty() {
     let game = game(Params { repetition: 4, ..Params::default() });
     let mut rng = Stream::from_text("chess: random games");
     let mut other = game.start();

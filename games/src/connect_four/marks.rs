@@ -40,7 +40,8 @@ impl ConnectFour {
     }
 }
 
-/// Returns the value of the rows of adjacent stones along one direction. `d` is the distance of neighbors in bits.
+/// Returns the value of the rows of adjacent stones along one direction. `d` is the bit offset between neighboring
+/// cells in that direction.
 fn rows(stones: u64, d: u32) -> i32 {
     let mut starts = stones & !(stones << d);
     let mut sum = 0;
@@ -81,7 +82,7 @@ mod tests {
 
     /// x fills the bottom row from column 3 on, and o plays on top of these stones.
     #[test]
-    fn row_values_match_hand_computation() {
+    fn row_values_equal_hand_computed_values() {
         assert_eq!(of(&[3]), [0.0, 0.0]);
         // x has a pair.
         assert_eq!(of(&[3, 3, 4]), [2.0, 2.0]);

@@ -542,7 +542,7 @@ fn elements_strengthen_each_other_in_cycle() {
 /// Invaders win 51.4 % of 20,000 battles between random teams at 100/160 HP, and 85.0 % at 100/100, within one
 /// percentage point. `LUDEX_TEST_SCALE` raises the number of battles.
 #[test]
-fn random_teams_match_measured_rates() {
+fn random_teams_win_at_measured_rates() {
     let n = ludex_env::check::scaled(20_000).max(20_000);
     for (hp, expected) in [([100, 160], 0.514), ([100, 100], 0.85)] {
         let mut rng = Stream::from_text("elemental_duel");

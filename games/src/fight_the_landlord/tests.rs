@@ -77,7 +77,7 @@ fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
 }
 
 #[test]
-fn legal_moves_match_second_implementation() {
+fn legal_moves_agree_with_second_implementation() {
     let mut rng = Stream::from_text("landlord moves");
     for (rules, per_four) in [(Rules::Botzone, 1), (Rules::Botzone2, 2)] {
         let plays = Plays::of(rules);
@@ -117,7 +117,7 @@ fn legal_moves_match_second_implementation() {
 }
 
 #[test]
-fn names_and_ids_match_openspiel() {
+fn names_and_ids_agree_with_openspiel() {
     let game = rules(Rules::DouDizhu);
     let names = [
         (0, "Pass"),

@@ -30,7 +30,7 @@ pub struct View {
     /// The landlord; absent before one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlord: Option<u8>,
-    /// The three cards that the landlord took, once a landlord is chosen.
+    /// The three cards that the landlord took; empty until a landlord is chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bottom: Vec<u8>,
     /// Plays and passes in order.

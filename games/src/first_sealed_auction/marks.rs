@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn regrets_match_hand_computation() {
+    fn regrets_equal_hand_computed_values() {
         // 7 for an item worth 8 against 3: 4 would suffice, so 3 too much. The equilibrium is 4.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 0), [8.0, 7.0, 0.75, 3.0, 3.0]);
         // The other seat could not win with a gain: 8 is not below 6.

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbor_sets_match_cell_neighbors() {
+    fn neighbor_sets_are_unions_of_cell_neighbors() {
         for seed in 0..2_000u32 {
             let set = seed.wrapping_mul(0x9e37_79b9) & ALL;
             assert_eq!(grow4(set), cells(set).fold(0, |all, c| all | ADJ4[c]));

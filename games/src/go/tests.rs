@@ -160,7 +160,7 @@ fn compare(string: &str, games: usize) -> usize {
 }
 
 #[test]
-fn random_games_match_second_implementation() {
+fn random_games_agree_with_second_implementation() {
     for (size, games) in [(2, 60), (3, 60), (5, 30), (9, 4), (11, 2), (12, 2)] {
         compare(&format!("go(board_size={size},komi=0.5)"), games);
     }

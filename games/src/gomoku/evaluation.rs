@@ -8,7 +8,7 @@ use super::{Gomoku, State};
 
 /// Maximum number of candidate moves if no threat forces a move.
 const WIDTH: usize = 20;
-/// Maximum number of candidates at the front of the list that search examines in exactly this order.
+/// Maximum number of candidate moves that are sorted to the front and that search examines in exactly this order.
 const FRONT: usize = 8;
 /// Weight of the mover's lines relative to the opponent's lines.
 const TEMPO: f64 = 1.5;

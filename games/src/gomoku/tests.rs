@@ -124,7 +124,7 @@ fn point_notations_are_equivalent() {
 }
 
 #[test]
-fn line_values_match_definition() {
+fn line_values_agree_with_definition() {
     // On a board of three with lines of three: a corner is in three lines, the center in four.
     let g = game(3, 3, Overline::Wins);
     let (mut corner, mut centre, mut both) = (Points::default(), Points::default(), Points::default());
@@ -150,7 +150,7 @@ fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
 }
 
 #[test]
-fn line_statistics_match_winning_points() {
+fn line_statistics_agree_with_winning_points() {
     let mut rng = Stream::from_text("shapes");
     for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
         let g = game(size, connect, overline);
@@ -221,7 +221,7 @@ fn evaluation_favors_side_to_move() {
 }
 
 #[test]
-fn error_names_the_invalid_parameter() {
+fn error_identifies_the_invalid_parameter() {
     let refused = |string: &str| {
         let e = crate::load(string).map(|g| g.spec().string.clone()).unwrap_err();
         (e.name.unwrap_or_default(), e.message)

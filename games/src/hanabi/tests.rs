@@ -40,7 +40,7 @@ fn why(game: &Hanabi, s: &State, seat: usize, m: Move) -> String {
 const TEN: &str = "R1 R2 Y1 Y2 G1 W1 W1 W2 B1 B5";
 
 #[test]
-fn array_sizes_match_hanabi_learning_environment() {
+fn array_sizes_equal_sizes_in_hanabi_learning_environment() {
     for (n, actions, cells) in [(2, 20, 658), (3, 30, 956), (4, 38, 1041), (5, 48, 1280)] {
         let spec = table(&format!("hanabi(players={n})")).spec().clone();
         assert_eq!((spec.actions, spec.views.tensor.unwrap()["observation"].len()), (actions, cells));
@@ -201,7 +201,7 @@ fn move_notation_variants_parse() {
 }
 
 #[test]
-fn error_names_invalid_parameter() {
+fn error_identifies_the_invalid_parameter() {
     let name = |params: &str| load(&format!("hanabi({params})")).err().unwrap().name.unwrap();
     for (params, wanted) in [
         ("players=6", "players"),

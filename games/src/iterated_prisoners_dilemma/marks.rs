@@ -39,7 +39,7 @@ mod tests {
     use ludex_env::{MarkValue, Marks};
 
     #[test]
-    fn round_marks_match_hand_computation() {
+    fn round_marks_equal_hand_computed_values() {
         let (c, d) = (0, 1);
         for (joint, wanted) in [
             ([c, c], [2.0, 1.0, 2.0, 1.0]),

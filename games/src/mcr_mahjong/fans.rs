@@ -3,7 +3,7 @@
 //! The table follows the rules of 1998. The exclusions are those of the public English guide and Botzone's Chinese
 //! notes. Fan 82 (melded and concealed kong) was added in later practice and does not exist in `edition=strict98`.
 
-/// Number of a fan in the table, from 1.
+/// Number of a fan in the table of all fans, from 1.
 pub type Fan = usize;
 
 /// A row of the table of fans.

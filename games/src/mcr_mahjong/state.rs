@@ -117,7 +117,8 @@ pub struct State {
     pub(super) fresh_back: bool,
     pub(super) fresh_kong: bool,
     pub(super) fresh_deal: bool,
-    /// Number of tiles taken from each own wall, or from the front and the back of a common wall.
+    /// Number of tiles taken from the wall of each seat. With a common wall, the first two entries are the numbers
+    /// taken from the front and from the back.
     pub(super) taken: [u8; SEATS],
     /// Exposed flowers, one bit each.
     pub(super) flowers: [u8; SEATS],

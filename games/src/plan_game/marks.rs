@@ -56,7 +56,7 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
     ]
 }
 
-/// Returns the first violation, or `none` without violations.
+/// Returns the first violation, or `none` if there are no violations.
 fn word(violations: &[&'static str]) -> &'static str {
     violations.first().copied().unwrap_or("none")
 }
@@ -173,7 +173,7 @@ mod tests {
     /// Structural: the plans share two of three pieces, which are 2 of 4 pieces in the union. Semantic: the costs by
     /// kind are (3, 1, 0) and (3, 0, 2), with the cosine 9 / (sqrt 10 * sqrt 13).
     #[test]
-    fn similarities_match_hand_computed_values() {
+    fn similarities_equal_hand_computed_values() {
         let piece = |kind, place, cost, roles| PlanPiece { kind, place, cost, roles };
         let a = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(1, 5, 1, &["dot", "heal"])];
         let b = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(2, 5, 2, &["dot"])];

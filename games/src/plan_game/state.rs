@@ -54,7 +54,7 @@ impl Phase {
 /// Current strategy of a seat for one side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Strategy<P> {
-    /// A strategy without violations.
+    /// A strategy that violates no rule.
     Legal(P),
     /// A strategy with violations, which forfeits the rounds that it plays.
     Flawed(Box<Flawed>),

@@ -137,7 +137,7 @@ fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value
 /// Round 1: Phoenix (5/5) kills Sapling (2/2) and keeps 3 of 5 health. Round 2 adds FireLizard. The similarities are
 /// then 1 / 2 by pieces, 25 / (5 * sqrt 26) by costs, and 2 / 3 by roles. In round 3 the other seat keeps its plan.
 #[test]
-fn marks_match_hand_computed_values() {
+fn marks_equal_hand_computed_values() {
     let mut s = start("battle_cards(format=match,rounds=3)");
     let mut step = |documents: [Value; 2], seat: usize| {
         let before = s.boxed();

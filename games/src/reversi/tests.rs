@@ -36,7 +36,7 @@ fn slowly_turned(s: &State, a: Action) -> u64 {
 }
 
 #[test]
-fn bitboards_match_written_rules() {
+fn bitboards_agree_with_written_rules() {
     let (g, mut rng) = (game(false), Stream::from_text("reversi bits"));
     for _ in 0..200 {
         let mut s = g.start();
@@ -56,7 +56,7 @@ fn bitboards_match_written_rules() {
 
 /// The number of move sequences by depth equals the published numbers for Othello, which OpenSpiel also counts.
 #[test]
-fn move_counts_match_reference() {
+fn move_counts_equal_reference_counts() {
     fn perft(g: &Reversi, s: &State, depth: usize) -> u64 {
         let ToMove::Seat(seat) = g.to_move(s) else { return 0 };
         if depth == 1 {

@@ -47,7 +47,7 @@ fn view(s: &dyn DynState, seat: Seat) -> Value {
 }
 
 #[test]
-fn defaults_and_presets_match_documentation() {
+fn defaults_and_presets_agree_with_documentation() {
     let spec = |params: &str| game(params).spec().clone();
     let plain = crate::load("texas_holdem").unwrap();
     assert_eq!(plain.spec().hash, spec("preset=hunl_fcpa").hash);
@@ -71,7 +71,7 @@ fn defaults_and_presets_match_documentation() {
 }
 
 #[test]
-fn error_names_invalid_parameter() {
+fn error_identifies_the_invalid_parameter() {
     for (params, name) in [
         ("numPlayers=11", "numPlayers"),
         ("numPlayers=1", "numPlayers"),
@@ -301,7 +301,7 @@ fn query_returns_winners_categories_and_equity() {
 }
 
 #[test]
-fn error_names_invalid_query_field() {
+fn error_identifies_the_invalid_query_field() {
     let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
@@ -387,7 +387,7 @@ fn finished_hands_are_marked() {
 
 /// Seats get two cards each, p0 first. p1 has the small blind and acts first before the flop; p0 acts first after it.
 #[test]
-fn equities_match_manual_computation() {
+fn equities_equal_hand_computed_values() {
     let at_river = &["Call"; 7];
     // Four aces: only a straight flush is better, and this board allows none.
     assert_eq!(equity("As Ah 7c 2d Ad Ac 9s 5h 3d", at_river), 1.0);

@@ -112,7 +112,7 @@ impl TexasHoldem {
         let (fold, call, all) = if botzone { ("-1", "0", "-2") } else { ("Fold", "Call", "AllIn") };
         let bets = options.range.is_some() || options.few.iter().any(|&o| o > if botzone { 2 } else { CALL });
         match d.does(t, a) {
-            ActionEffect::Fold => format!("{fold}: there is no bet to call; {call} is a check"),
+            ActionEffect::Fold => format!("{fold}: a fold is not legal because there is no bet to call; {call} checks"),
             ActionEffect::Call => {
                 format!("{call}: after an all-in, only fold ({fold}) and all-in ({all}) are legal")
             }

@@ -10,7 +10,7 @@ use super::words::{self, lexicon};
 use super::*;
 
 #[test]
-fn stems_match_expected_words() {
+fn stems_equal_expected_words() {
     for (clue, word, wanted) in [
         ("suns", "sun", true),
         ("Sunny", "sun", false),
@@ -411,7 +411,7 @@ fn game_laws_hold_for_presets_and_sizes() {
 }
 
 #[test]
-fn error_names_invalid_parameter() {
+fn error_identifies_the_invalid_parameter() {
     for (name, text) in [
         ("players", "undercover(players=2)"),
         ("players", "undercover(players=11)"),

@@ -40,7 +40,7 @@ fn lines(events: &[Value]) -> String {
 }
 
 #[test]
-fn battles_match_stored_events() {
+fn battles_equal_stored_events() {
     for name in GAMES {
         let game = load(name).unwrap();
         let then = std::fs::read_to_string(path(name)).unwrap();

@@ -203,7 +203,7 @@ fn mutated_documents_are_accepted_or_refused_with_issues() {
 
 /// The page of each game contains the ladder table of the current anchors.
 #[test]
-fn ladder_tables_match_current_anchors() {
+fn ladder_tables_list_current_anchors() {
     for entry in ludex_games::games() {
         let game = ludex_games::load(entry.info.id).unwrap();
         let spec = game.spec();

@@ -103,7 +103,7 @@ fn stored_pictures() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn pictures_match_stored_files() {
+fn pictures_equal_stored_files() {
     let now: Vec<(String, Picture)> = ludex_games::games().iter().flat_map(|entry| pictures(entry.info.id)).collect();
     if std::env::var_os("LUDEX_REGENERATE").is_some() {
         let mut out = GzEncoder::new(std::fs::File::create(path()).unwrap(), Compression::best());

@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn playthroughs_match_stored_files() {
+fn playthroughs_equal_stored_files() {
     let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
     let mut faults = Vec::new();
     for entry in ludex_games::games() {

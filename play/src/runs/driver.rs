@@ -32,7 +32,7 @@ use crate::machine::interface::MatchSetup;
 
 /// Key of the log line with the interval width at which parts stop early.
 pub(crate) const CI: &str = "ci";
-/// Number of infrastructure failures in a row after which the endpoints are probed.
+/// The endpoints are probed after this many matches in a row were ended by infrastructure failures.
 const STREAK: usize = 5;
 /// Limits at which a run stops early, checked between blocks. A block is started only if the budget is expected to
 /// cover the block, at the mean cost of a match so far. The budget is exceeded by at most about one block.

@@ -539,7 +539,7 @@ fn move_rows_round_trip_through_json() {
 }
 
 #[test]
-fn restore_error_names_the_invalid_row() {
+fn restore_error_states_number_of_invalid_row() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = send(&mut m, 1, 0, by_id(0, 0, 4));
     let row = out.into_iter().find_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }).unwrap();

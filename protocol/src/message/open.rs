@@ -129,7 +129,8 @@ pub struct Open {
     /// Consequence of an illegal action.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
-    /// Number of moves of seats after which an episode is truncated; absent: no limit.
+    /// Maximum number of moves in an episode, where a joint move counts as one move and chance does not count. A longer
+    /// episode is truncated. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// True to store episode records on the server.

@@ -37,7 +37,7 @@ pub struct Organise {
     /// Number of seeds for each pairing.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub blocks: u32,
-    /// Number of failures, each ending a match, after which an entrant is excluded; 0: never excluded.
+    /// An entrant is excluded after it has ended this many matches by its own failures; 0: never.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub strikes: u32,
     /// Time per move in milliseconds. Absent: 30 seconds.

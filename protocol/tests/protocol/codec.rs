@@ -44,7 +44,7 @@ fn null_and_unknown_fields_are_ignored() {
 }
 
 #[test]
-fn defaults_match_protocol_page() {
+fn defaults_agree_with_protocol_page() {
     let join = Join::new("chess");
     assert_eq!((join.queue.as_str(), join.slots, join.count, join.rated), ("open", 1, 1, false));
     assert_eq!(serde_json::to_value(&join.views).unwrap(), json!(["struct", "texts"]));

@@ -115,7 +115,7 @@ fn protocol_page_examples_decode() {
 }
 
 #[test]
-fn stored_examples_match_protocol_page() {
+fn stored_examples_agree_with_protocol_page() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/protocol.md");
     let page = std::fs::read_to_string(path).unwrap();
     let on_page: Vec<&str> = page.lines().filter(|line| line.starts_with("> {") || line.starts_with("< {")).collect();

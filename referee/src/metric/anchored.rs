@@ -8,7 +8,7 @@ use super::{Args, Measurement, Metric, ParamDef, Takes, Value, rated};
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
-/// Main rating of an agent, computed from all matches of the part at once, with constant ratings for the rungs of the
+/// Main rating of an agent. All matches of the part are rated at once, with constant ratings for the rungs of the
 /// game's ladder.
 pub const ANCHORED: Metric = Metric {
     id: "anchored",

@@ -5,7 +5,7 @@ use crate::rating::table::wilson;
 use crate::rows::Rows;
 
 /// Ratio `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that received `accepted` or
-/// `refused`; a move forced by the policy is not an attempt.
+/// `refused`. A move that the illegal-move policy played instead of the agent is not an attempt.
 pub const ILLEGAL_RATE: Metric = Metric {
     id: "illegal_rate",
     title: "Illegal moves",

@@ -113,7 +113,7 @@ mod tests {
 
     /// Checks cells of table 2 of BotzoneBench, and the project's rules for edge cases.
     #[test]
-    fn levels_match_published_and_hand_computed_values() {
+    fn levels_equal_published_and_hand_computed_values() {
         // Gomoku, level 3: 5-0-27 is 31.25.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
         assert_eq!(level_and_progress(&fives, false, false), (3, Some(31.25)));

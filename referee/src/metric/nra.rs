@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn advantage_matches_hand_computed_values() {
+    fn advantage_equals_hand_computed_values() {
         // Three wins, one loss, one draw: (3 - 1) / (3 + 1).
         let fights = [1.0, 1.0, 1.0, -1.0, 0.0].map(|f| (f, -f));
         assert_eq!(advantage(&fights, false), 0.5);

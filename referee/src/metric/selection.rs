@@ -152,7 +152,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn conditions_match_words_and_ranges() {
+    fn conditions_accept_words_and_ranges() {
         assert!(fits("pass", "pass") && !fits("play", "pass"));
         assert!(fits("8", ">=8") && !fits("7.5", ">=8") && !fits("eight", ">=8"));
         assert!(fits("3", "<=3") && fits("4", "4..6") && fits("6", "4..6") && !fits("6.1", "4..6"));

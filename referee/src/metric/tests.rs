@@ -33,7 +33,7 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
 }
 
 #[test]
-fn metrics_match_hand_computed_values() {
+fn metrics_equal_hand_computed_values() {
     // Three moves, then seat 1 resigns.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Resign, Some(1));
@@ -197,7 +197,7 @@ fn tokens_and_emotions_are_read_from_notes() {
 /// Checks that a match of an agent against itself counts for the first side only, and that invalid matches count only
 /// for the completion rate.
 #[test]
-fn self_play_match_counts_for_the_first_side() {
+fn result_of_self_play_counts_for_the_first_side_only() {
     let mut record = play("tic_tac_toe", &["a", "a"], 1);
     break_off(&mut record, 3, EndReason::Illegal, Some(1));
     let game = verified(record);

@@ -114,7 +114,7 @@ mod tests {
 
     /// Uses the rounded intermediate values that the paper prints.
     #[test]
-    fn skill_matches_the_example_in_the_paper() {
+    fn skill_equals_the_example_in_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
         let after = skill(1500.0, 200.0).after_games(&games, 1.0);
         let near = |value: f64, printed: f64, within: f64| assert!((value - printed).abs() < within, "{after:?}");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wilson_matches_published_examples() {
+    fn wilson_interval_agrees_with_published_examples() {
         // 81 of 263: Newcombe (1998), table I, method 3; and 0 of 20, 1 of 29 from the same table.
         for (hits, n, low, high) in
             [(81.0, 263.0, 0.2553, 0.3662), (0.0, 20.0, 0.0, 0.1611), (1.0, 29.0, 0.0061, 0.1718)]

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_match_the_python_package() {
+    fn skills_agree_with_the_python_package() {
         let win = trueskill(2, &[PlayedGame::two(0, 1, 1.0)]);
         near(win[0].mu, 29.396);
         near(win[1].mu, 20.604);

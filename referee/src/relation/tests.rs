@@ -6,7 +6,7 @@ fn near(got: Option<f64>, want: f64) {
 }
 
 #[test]
-fn slopes_match_hand_computed_values() {
+fn slopes_equal_hand_computed_values() {
     assert_eq!(slope(&[0.0, 1.0]), Some(1.0));
     // 0, 0, 1, 1: mean 1/2, positions -1.5 to 1.5: (0.75 + 0.25 + 0.25 + 0.75) / 5.
     near(slope(&[0.0, 0.0, 1.0, 1.0]), 0.4);

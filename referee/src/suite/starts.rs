@@ -25,7 +25,7 @@ pub const STARTS: &[(&str, &str)] = &[
 pub struct Excerpt {
     /// Events before the first move request.
     pub start: Vec<RecordEvent>,
-    /// Number of decisions after which the match is truncated; `None`: no limit.
+    /// Maximum number of decisions in the match. A longer match is truncated. `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
     /// Seats whose decisions count toward the limit.

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn summary_selects_parts_by_group_and_exception() {
+    fn summary_selects_parts_in_its_groups_that_are_not_excluded() {
         let part = |id: &str, groups: &str| -> PartSpec {
             let text =
                 format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");

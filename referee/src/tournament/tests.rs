@@ -351,7 +351,7 @@ fn results_of_unknown_blocks_are_ignored() {
 }
 
 #[test]
-fn sonneborn_berger_matches_hand_computed_values() {
+fn sonneborn_berger_scores_equal_hand_computed_values() {
     // 0 beats 1, 1 beats 2, 2 beats 0; 0 and 1 beat 3, and 2 draws with 3.
     let score = |a: usize, b: usize| match [a.min(b), a.max(b)] {
         [0, 1] | [1, 2] | [0, 3] | [1, 3] => by_number(a, b),

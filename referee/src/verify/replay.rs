@@ -18,7 +18,7 @@ pub(super) struct FinalPosition {
     pub moves: u32,
     /// Team of each seat, in games with teams.
     pub teams: Option<Vec<usize>>,
-    /// Scores of the hands by seat, if the game's marks report them.
+    /// Scores of the hands, by seat; empty for every seat if the game's marks do not report scores of hands.
     pub hand_scores: Vec<Vec<f64>>,
     /// Collected marks by seat.
     pub marks: Vec<Vec<SeatMark>>,

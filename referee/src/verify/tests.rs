@@ -96,7 +96,7 @@ fn push(record: &mut Value, event: Value) {
 }
 
 #[test]
-fn chance_outcomes_must_match_the_seed() {
+fn chance_outcomes_must_follow_from_the_seed() {
     let record = play("kuhn_poker", &["a", "b"], 42);
     // The protocol's golden cards.
     let cards: Vec<Value> =
@@ -116,7 +116,7 @@ fn chance_outcomes_must_match_the_seed() {
 }
 
 #[test]
-fn seed_must_match_its_commitment() {
+fn seed_must_agree_with_its_commitment() {
     let record = play("tic_tac_toe", &["a", "b"], 1);
     refuse(&altered(&record, |v| v["seed"] = json!("2")), FaultKind::Seed, None);
     refuse(&altered(&record, |v| v["seed"] = json!("-1")), FaultKind::Seed, None);

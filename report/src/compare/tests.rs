@@ -5,7 +5,7 @@ fn near(a: f64, b: f64, within: f64) {
 }
 
 #[test]
-fn paired_interval_matches_student_1908() {
+fn paired_interval_agrees_with_student_1908() {
     // Hours of sleep gained, second drug minus first (Student 1908, after Cushny and Peebles): mean 1.58, and with R's
     // `t.test(paired = TRUE)` the interval from 0.7001142 to 2.4598858.
     let gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
@@ -37,7 +37,7 @@ fn duplicate_values_in_a_block_do_not_narrow_the_interval() {
 }
 
 #[test]
-fn mcnemar_matches_published_examples() {
+fn mcnemar_test_agrees_with_published_examples() {
     // Bentur et al. (2009), as in Fagerland, Lydersen and Laake (2013), table 1: 1, 1, 7, 12; exact p = 0.0703.
     let table = |both, first, second, neither| {
         let cells = [(both, (true, true)), (first, (true, false)), (second, (false, true)), (neither, (false, false))];
@@ -172,7 +172,7 @@ fn comparison_without_pairs_uses_unpaired_differences() {
 }
 
 #[test]
-fn welch_matches_a_published_example() {
+fn welch_interval_agrees_with_a_published_example() {
     // R's `sleep` taken as two groups: t = -1.8608, df = 17.776 (here 17), 95 percent -3.3654832 to 0.2054832.
     let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
     let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scale_of_zero_values_starts_at_zero() {
+    fn scale_starts_at_zero_if_all_values_are_zero() {
         let scale = AxisScale::of([0.0, 0.0], [0.0, 100.0], 5);
         let ticks = scale.ticks();
         assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));

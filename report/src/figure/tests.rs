@@ -206,7 +206,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn drawings_match_the_stored_files() {
+fn drawings_equal_the_stored_files() {
     let mut kinds: Vec<&str> = Vec::new();
     for (name, kind, data) in gallery() {
         let drawn = drawing(kind, &data, "A title of <b>");
@@ -289,7 +289,7 @@ fn csv_and_json_have_full_precision() {
 }
 
 #[test]
-fn points_of_one_agent_have_no_names() {
+fn points_have_no_labels_if_all_belong_to_one_agent() {
     let point = |x: f64, label: &str| Point { x, y: 2.0, label: label.into() };
     let drawn = |points: Vec<Point>| {
         let data = Data::Points(Points {

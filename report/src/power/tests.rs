@@ -6,7 +6,7 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn needed_blocks_match_hand_computed_values() {
+fn needed_blocks_equal_hand_computed_values() {
     // Half the width needs four times the blocks.
     assert_eq!(blocks_like(60.0, 50, 30.0), Some(200));
     assert_eq!(blocks_like(30.0, 50, 30.0), Some(50));
@@ -89,7 +89,7 @@ fn sprt_ends_at_its_bounds() {
 }
 
 #[test]
-fn likelihood_ratios_match_published_tests() {
+fn likelihood_ratios_agree_with_published_tests() {
     // Two tests of chess engines, with the values of fastchess's own tests: -3.07 and -4.98, to a hundredth.
     near(test_of("elo0=0.5 elo1=2.5", [223, 9863, 21_279, 10_037, 246]).llr(), -3.07, 0.03);
     near(test_of("elo0=0 elo1=2", [871, 26_175, 55_983, 26_678, 821]).llr(), -4.98, 0.05);
@@ -99,7 +99,7 @@ fn likelihood_ratios_match_published_tests() {
 }
 
 #[test]
-fn likelihood_ratio_of_many_blocks_matches_the_normal_approximation() {
+fn likelihood_ratio_of_many_blocks_agrees_with_the_normal_approximation() {
     // n (s1 - s0) (2 mean - s0 - s1) / (2 variance), the first term of the LLR.
     let test = test_of("elo0=0 elo1=5", [2000, 5000, 10_000, 5400, 2200]);
     let (n, counts) = (test.blocks() as f64, [2000.0, 5000.0, 10_000.0, 5400.0, 2200.0]);

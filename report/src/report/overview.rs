@@ -20,7 +20,7 @@ pub(super) const OVERALL: &str = "overall";
 pub(super) const LEADERBOARD: &str = "leaderboard";
 pub(super) const SUMMARIES: &str = "summaries";
 
-/// Returns the chart, the leaderboard and the means over parts, if there are evaluated agents.
+/// Returns the chart, the leaderboard and the means over parts; nothing if no agents are under evaluation.
 pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
     let mut agents = compared(report);
     if agents.is_empty() {

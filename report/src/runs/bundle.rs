@@ -139,7 +139,7 @@ impl<R: Read> Read for Metered<R> {
     }
 }
 
-/// Compares files with the checksums in the bundle, if it has any. `place` is the location of the bundle in messages.
+/// Compares files with the checksums in the bundle at `place`. Returns nothing if the bundle has no checksums.
 pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();

@@ -8,10 +8,10 @@ use serde::Serialize;
 pub struct Usage {
     pub calls: u64,
     pub tokens_in: u64,
-    /// Input tokens served from the endpoint's cache, where reported.
+    /// Input tokens served from the endpoint's cache. A call for which this number is not reported counts as 0.
     pub cached_tokens: u64,
     pub tokens_out: u64,
-    /// Output tokens used for reasoning, where reported.
+    /// Output tokens used for reasoning. A call for which this number is not reported counts as 0.
     pub reasoning_tokens: u64,
     /// US dollars of the calls with a known price.
     pub usd: f64,

@@ -129,7 +129,7 @@ impl MatchClient {
                 } else {
                     self.reply(
                         re,
-                        Refusal::new(ErrorCode::UnknownJoin, "expected a join of this session").got(leave.join),
+                        Refusal::new(ErrorCode::UnknownJoin, "expected a join id of this session").got(leave.join),
                     );
                 }
             }

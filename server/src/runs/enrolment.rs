@@ -90,7 +90,7 @@ pub(super) struct InSeason {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EarlyStop {
     pub reason: RunReason,
-    /// Name of the agent that withdrew, if one did.
+    /// Name of the agent that withdrew; `None` if no agent did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }

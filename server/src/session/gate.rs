@@ -13,7 +13,7 @@ use crate::limits::Bucket;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
 
-/// Number of consecutive undecodable frames after which the connection is closed.
+/// The connection is closed after this many consecutive frames that cannot be decoded.
 const GARBAGE: u32 = 100;
 
 /// Action to take for a frame.

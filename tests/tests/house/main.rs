@@ -184,7 +184,7 @@ fn every_workspace_member_has_import_rules() {
 }
 
 #[test]
-fn permissive_crates_depend_on_no_gpl_code() {
+fn permissive_crates_do_not_depend_on_gpl_code() {
     let house = Workspace::read();
     for (id, member) in house.members() {
         if !FREE.contains(&member.name.as_str()) {
@@ -242,7 +242,7 @@ fn crates_import_only_allowed_crates() {
 }
 
 #[test]
-fn pure_crates_depend_on_no_io_crates() {
+fn pure_crates_do_not_depend_on_io_crates() {
     let house = Workspace::read();
     for (id, member) in house.members().filter(|(_, p)| PURE.contains(&p.name.as_str())) {
         for need in house.behind(id, false) {

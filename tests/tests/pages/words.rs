@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{BROWSER, page, played};
 
 #[tokio::test]
-async fn match_page_names_absent_agent() {
+async fn match_page_shows_which_agent_was_absent() {
     let server = Server::start(|_| {}).await;
     let mut absent = Bot::new(server.address, "absent").await;
     let mut present = Bot::new(server.address, "present").await;
@@ -30,7 +30,7 @@ async fn match_page_names_absent_agent() {
 }
 
 #[tokio::test]
-async fn match_page_names_loser_and_winner() {
+async fn match_page_shows_loser_and_winner() {
     let server = Server::start(|_| {}).await;
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": "chess", "against": ["random"], "seat": 1, "count": 1})).await;

@@ -249,7 +249,7 @@ fn matches_stop_when_sequential_test_decides() {
 }
 
 #[test]
-fn invalid_match_errors_name_remedy() {
+fn invalid_match_errors_suggest_a_remedy() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
@@ -314,7 +314,7 @@ async fn agent_that_cannot_play_a_part_does_not_enroll() {
 }
 
 #[test]
-fn verify_names_file_line_and_event() {
+fn verify_reports_file_line_and_event() {
     let at = folder();
     played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
     let text = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap();
@@ -468,7 +468,7 @@ fn replay_shows_any_position() {
     assert_eq!(ludex(at.path(), &["show", "r.jsonl"]).well().matches("verified\n").count(), 6);
     for (args, said) in [
         (&["show", "r.jsonl:1", "--ply", "40"][..], "moves, got 40"),
-        (&["show", "r.jsonl:1", "--seat", "2"], "expected 0 to 1"),
+        (&["show", "r.jsonl:1", "--seat", "2"], "expected a seat from 0 to 1"),
         (&["show", "r.jsonl", "--html"], "expected one episode (FILE:LINE)"),
         (&["show", "r.jsonl:99"], "expected a record in line 99"),
         (&["show", "m_nobody"], "got m_nobody"),

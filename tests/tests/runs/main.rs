@@ -204,7 +204,7 @@ fn truncated_line_is_dropped_and_damaged_line_is_reported() {
 }
 
 #[test]
-fn refusal_names_changed_setting() {
+fn refusal_states_which_setting_changed() {
     let place = Place::new();
     place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
     for (agent, more, what) in [

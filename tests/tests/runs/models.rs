@@ -110,7 +110,7 @@ fn replayed_match_is_not_counted() {
 
 /// Checks that the report names the prompting method of a model, which the suite may set.
 #[test]
-fn report_names_prompting_of_model() {
+fn report_shows_prompting_method_of_model() {
     let place = Place::new();
     let suite = "name = \"asked\"\nversion = 1\ntitle = \"Asked\"\n[llm]\nprompting = \"parts\"\n\
         [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\n";
@@ -282,7 +282,7 @@ fn every_prompting_method_plays_every_game() {
 }
 
 #[test]
-fn endpoint_outage_costs_no_match() {
+fn endpoint_outage_loses_no_match() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     let model = |url: &str| format!("llm model=m base_url={url} stub=true retries=0");

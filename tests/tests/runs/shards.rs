@@ -99,7 +99,7 @@ fn merged_shards_of_ladder_suite_equal_whole_run() {
 }
 
 #[test]
-fn merge_error_names_incomplete_shards() {
+fn merge_error_lists_incomplete_shards() {
     let place = Place::new();
     shards(&place, "small.toml", "d", 3, &[]);
     let fails = |numbers: &[usize], more: &[&str], why: &str| {

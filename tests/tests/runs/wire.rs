@@ -215,7 +215,7 @@ fn is_error(answer: &Value, code: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn invalid_enrolment_errors_name_field() {
+async fn invalid_enrolment_errors_contain_the_field_path() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
     let suites = bot.call("suites", json!({})).await;

@@ -194,7 +194,7 @@ async fn gym_steps_are_executed_once_over_broken_connections() {
 }
 
 #[tokio::test]
-async fn client_errors_name_cause() {
+async fn client_errors_state_the_cause() {
     let refused = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
     assert!(matches!(refused, Error::Connect { .. }), "{refused}");
     let server = Server::start(|_| {}).await;

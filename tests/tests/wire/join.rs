@@ -151,7 +151,7 @@ async fn client_joins_again_after_session_is_forgotten() {
 }
 
 #[tokio::test]
-async fn invalid_join_errors_name_reason() {
+async fn invalid_join_errors_state_the_reason() {
     let server = Server::start(|_| {}).await;
     let cases: [(&[&str], &str); 4] = [
         (&["--game", "tic_tac_tow", "--agent", "random", "--against", "random"], "tic_tac_toe"),

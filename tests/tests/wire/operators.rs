@@ -77,7 +77,7 @@ async fn log_has_one_line_per_start_and_end_of_session_and_match() {
 }
 
 #[tokio::test]
-async fn metrics_count_matches_joins_and_environments() {
+async fn metrics_report_numbers_of_matches_joins_and_environments() {
     let server = Server::start(|_| {}).await;
     let (mut waiting, mut gym) = (Bot::new(server.address, "w").await, Client::hello(server.address).await);
     waiting.join(json!({"game": "chess"})).await;

@@ -24,7 +24,7 @@ async fn first(server: &Server, message: Value) -> (ClientEnd, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn handshake_errors_name_reason() {
+async fn handshake_errors_state_the_reason() {
     let server = Server::start(|_| {}).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0"});
     let with = |key: &str, value: Value| {
@@ -642,7 +642,7 @@ async fn session_works_over_tls() {
 }
 
 #[tokio::test]
-async fn startup_errors_name_reason() {
+async fn startup_errors_state_the_reason() {
     let start = async |change: &dyn Fn(&mut ludex_server::Config)| {
         let folder = tempfile::tempdir().unwrap();
         let mut config = ludex_server::Config::new(folder.path());

@@ -26,11 +26,12 @@ struct Mark {
 /// Common knowledge of all seats: a mark for each card, and how well each seat follows the conventions.
 struct Common {
     marks: Vec<Vec<Mark>>,
-    /// Number of times that each seat broke a convention as giver or receiver of hints.
+    /// Weighted number of times that each seat broke a convention as giver or receiver of hints. A hint instead of a
+    /// promised play counts 1, any other breach [`PATIENCE`].
     breaches: Vec<u32>,
 }
 
-/// Number of breaches at which a seat loses trust.
+/// A seat whose breaches reach this number is no longer trusted.
 const PATIENCE: u32 = 2;
 
 /// Returns the newest card among `slots` whose mark satisfies `wanted`.

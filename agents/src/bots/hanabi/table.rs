@@ -167,7 +167,7 @@ impl Piles {
 /// Card in a hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardInHand {
-    /// Kind of the card, if it is visible to the viewing seat.
+    /// Kind of the card; `None` if the viewing seat cannot see the card.
     pub kind: Option<usize>,
     /// Kinds that are possible according to the hints.
     pub hinted: KindSet,

@@ -14,7 +14,7 @@ fn parse_cards(text: &str) -> Vec<Card> {
 }
 
 #[test]
-fn preflop_equities_match_published_tables() {
+fn preflop_equities_agree_with_published_tables() {
     let deck = deck("texas_holdem");
     assert_eq!(deck.held.len(), 1326);
     let all = hand_equity::preflop(&deck);
@@ -28,7 +28,7 @@ fn preflop_equities_match_published_tables() {
 }
 
 #[test]
-fn sampled_equity_matches_exact_equity() {
+fn sampled_equity_approximates_exact_equity() {
     let (deck, hole, board) = (deck("texas_holdem"), parse_cards("Ah Kh"), parse_cards("7h 2h Qs 3c"));
     let mut exact = (0.0, 0.0);
     for a in 0..52u8 {

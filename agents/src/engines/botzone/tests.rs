@@ -236,7 +236,7 @@ fn go_moves_of(talk: &TurnLog) -> Vec<Value> {
 }
 
 #[test]
-fn chess_messages_match_legal_moves() {
+fn chess_codec_accepts_exactly_the_legal_moves() {
     let (mut castled, mut promoted) = (0, 0);
     for game in ["chess", "chess(preset=botzone)"] {
         ask_all(game, 4, |ask, codec, talk| {
@@ -336,7 +336,7 @@ fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
 }
 
 #[test]
-fn hold_em_requests_match_the_hand() {
+fn hold_em_requests_agree_with_the_view() {
     let (mut hands, mut asked) = (0, 0);
     ask_all("texas_holdem(preset=botzone)", 12, |ask, codec, talk| {
         let seen: ludex_games::texas_holdem::View = view(ask).unwrap();

@@ -34,7 +34,8 @@ pub(super) fn find(p: BitBoard) -> Option<u64> {
     Some(p.cell(if mirrored { COLUMNS - 1 - column } else { column }))
 }
 
-/// Returns the smaller base-3 number of the position and its mirror image, and true if it belongs to the mirror image.
+/// Returns the smaller of the base-3 numbers of the position and of its mirror image, and true if the mirror image has
+/// the smaller number.
 fn number(p: BitBoard) -> (u32, bool) {
     let (straight, mirrored) = (p.ternary(), p.mirrored().ternary());
     (straight.min(mirrored) as u32, mirrored < straight)

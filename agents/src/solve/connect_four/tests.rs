@@ -37,7 +37,7 @@ fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
 }
 
 #[test]
-fn score_matches_plain_alpha_beta() {
+fn score_equals_score_of_plain_alpha_beta() {
     let mut rng = Stream::from_text("scores");
     let mut seen = [0; 3];
     while seen.iter().sum::<usize>() < 300 {
@@ -81,7 +81,7 @@ fn position_parsed_from_rows_equals_position_after_moves() {
 }
 
 #[test]
-fn search_takes_wins_and_parries_threats() {
+fn search_plays_winning_moves_and_blocks_threats() {
     let played = |columns: &[u32]| columns.iter().fold(BitBoard::default(), |p, &c| p.after(p.cell(c)));
     let columns = |cells: u64, p: BitBoard| (0..7).filter(|&c| p.cell(c) & cells != 0).collect::<Vec<_>>();
     // Wins in a row, from both sides and in the middle; in a column; on a diagonal.

@@ -118,7 +118,9 @@ fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Resu
     let viewer = match args.seat {
         None => Viewer::Public,
         Some(seat) if seat < spec.players as usize => Viewer::Seat(seat),
-        Some(seat) => anyhow::bail!("--seat: expected 0 to {} in {}, got {seat}", spec.players - 1, spec.string),
+        Some(seat) => {
+            anyhow::bail!("--seat: expected a seat from 0 to {} in {}, got {seat}", spec.players - 1, spec.string)
+        }
     };
     let seats = record.header.seats.iter().enumerate();
     let seats = seats.map(|(k, s)| format!("{} {}", spec.seats.get(k).map(String::as_str).unwrap_or_default(), s.name));

@@ -162,7 +162,7 @@ fn displayed_seats(record: &Record, run: &Archive, seat: Option<Seat>) -> anyhow
     if let Some(seat) = seat {
         anyhow::ensure!(
             seat < seats,
-            "--seat: expected 0 to {} in {}, got {seat}",
+            "--seat: expected a seat from 0 to {} in {}, got {seat}",
             seats.saturating_sub(1),
             record.header.game
         );

@@ -177,7 +177,7 @@ mod tests {
 
     /// Source of the expected sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
     #[test]
-    fn losing_sizes_match_published_sequence() {
+    fn losing_sizes_equal_published_sequence() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
         let ours = crate::square_player::losing_sizes(40);
         assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);

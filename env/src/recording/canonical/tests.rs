@@ -40,7 +40,7 @@ const TAKEN: [&str; 29] = [
 ];
 
 #[test]
-fn canonical_text_matches_canonical_values() {
+fn canonical_text_equals_text_of_canonical_value() {
     for text in TAKEN {
         assert_eq!(canonical_text(text), by_value(text), "{text}");
         assert!(canonical_text(text).is_some(), "{text}");

@@ -7,7 +7,7 @@ use super::super::sample;
 use super::*;
 
 #[test]
-fn builtin_rules_match_canonical_form_and_hash() {
+fn builtin_rules_have_stored_canonical_form_and_hash() {
     for (k, hash, wanted) in [
         (0, "180ab998", include_str!("f0.json")),
         (1, "c440f6a5", include_str!("f1.json")),
@@ -84,7 +84,7 @@ fn f1(more: Value) -> Value {
 }
 
 #[test]
-fn each_issue_names_its_code_and_path() {
+fn each_issue_has_its_code_and_path() {
     let all = json!({ "0": "all", "1": "all" });
     let place = |kind: &str| json!({ "do": "place", "kind": kind, "by": all });
     let numbers = |min: u8, max: u8, unique: bool, sum: Option<u16>, supply: Option<u8>| json!([{ "id": "s", "supply": supply, "values": { "min": min, "max": max, "unique": unique, "sum_max": sum } }]);
@@ -229,7 +229,7 @@ fn mirrored_rules_are_symmetric() {
 }
 
 #[test]
-fn summary_of_f2_names_its_clauses() {
+fn summary_of_f2_mentions_each_clause() {
     let text = Rules::built_in(2).summary();
     for part in ["from 0 to 15", "at most 15", "column a", "column e", "hidden", "10 plies", "row", "1 point"] {
         assert!(text.contains(part), "{part:?} in {text}");

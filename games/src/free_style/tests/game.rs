@@ -182,7 +182,7 @@ fn hidden_numbers_are_visible_to_owner_only() {
 }
 
 #[test]
-fn error_names_the_invalid_parameter() {
+fn error_identifies_the_invalid_parameter() {
     for text in
         ["free_style(rules=F3)", "free_style(messages=1)", "free_style(first=2)", "free_style(rules={\"fsr\":1})"]
     {

@@ -149,7 +149,7 @@ fn losing_hand_is_answered_with_shanten() {
 
 /// Distances from the table equal those of a brute-force search over all sets.
 #[test]
-fn distances_match_brute_force_search() {
+fn distances_agree_with_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
     // All sets and pairs by the tiles that they use.
     let sets: Vec<Vec<usize>> = (0..KINDS)

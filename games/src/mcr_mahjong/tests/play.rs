@@ -5,7 +5,7 @@ use super::*;
 const PASSES: &str = "PASS/PASS/PASS";
 
 #[test]
-fn walls_of_fixed_seed_match_reference() {
+fn walls_of_fixed_seed_equal_reference_walls() {
     let game = rules("mcr_mahjong");
     let mut s = game.start();
     deal(&game, &mut s, &mut Draw::new("mcr_mahjong", 42, 0));

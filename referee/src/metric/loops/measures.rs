@@ -8,7 +8,7 @@ use petgraph::visit::{DfsEvent, depth_first_search};
 pub(super) struct Bounds {
     /// Maximum number of nodes in a counted cycle.
     pub length: usize,
-    /// Number of cycles at which the count stops.
+    /// Maximum number of cycles to count.
     pub most: u64,
 }
 

@@ -40,7 +40,7 @@ fn near(got: f64, want: f64, within: f64, what: &Json) {
 }
 
 #[test]
-fn trueskill_matches_the_python_package() {
+fn trueskill_agrees_with_the_python_package() {
     for case in cases("trueskill") {
         let game = |game: &Json| PlayedGame {
             seats: places(&game["seats"]),
@@ -58,7 +58,7 @@ fn trueskill_matches_the_python_package() {
 }
 
 #[test]
-fn correlations_match_scipy() {
+fn correlations_agree_with_scipy() {
     for case in cases("pairs") {
         let pairs: Vec<(f64, f64)> = table(&case["pairs"]).iter().map(|pair| (pair[0], pair[1])).collect();
         let want = |name: &str| case[name].as_f64().unwrap();
@@ -71,7 +71,7 @@ fn correlations_match_scipy() {
 }
 
 #[test]
-fn quantiles_match_numpy() {
+fn quantiles_agree_with_numpy() {
     for case in cases("quantiles") {
         let found = quantiles(&numbers(&case["values"])).unwrap();
         let all = [found.min, found.q1, found.median, found.q3, found.max];
@@ -82,7 +82,7 @@ fn quantiles_match_numpy() {
 }
 
 #[test]
-fn alpha_rank_matches_openspiel() {
+fn alpha_rank_agrees_with_openspiel() {
     for case in cases("alpha_rank") {
         let settings = Alpha { alpha: case["alpha"].as_f64().unwrap(), population: case["m"].as_u64().unwrap() as u32 };
         let masses = alpha_rank(&matrix(&case["payoffs"]), settings).unwrap();
@@ -93,7 +93,7 @@ fn alpha_rank_matches_openspiel() {
 /// Compares with OpenSpiel's solver, which is accurate to about seven decimals. The test also checks which strategies
 /// are played, by comparison with exact fractions.
 #[test]
-fn nash_averaging_matches_openspiel() {
+fn nash_averaging_agrees_with_openspiel() {
     for case in cases("nash") {
         let masses = max_entropy_nash(&matrix(&case["game"])).unwrap();
         assert!((masses.iter().sum::<f64>() - 1.0).abs() < 1e-9);

@@ -18,7 +18,7 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn ratings_of_two_players_match_hand_computed_values() {
+fn ratings_of_two_players_equal_hand_computed_values() {
     // 30 : 10 with half a win and half a loss more: 400 log10(30.5 / 10.5), which is 185.2.
     let games = [repeat(1, 0, 1.0, 30), repeat(1, 0, 0.0, 10)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
@@ -30,7 +30,7 @@ fn ratings_of_two_players_match_hand_computed_values() {
 }
 
 #[test]
-fn ratings_with_draws_match_hand_computed_values() {
+fn ratings_with_draws_equal_hand_computed_values() {
     // The model fits three counts exactly: theta = ln(w / l), nu = d / sqrt(w l).
     let games = [repeat(1, 0, 1.0, 50), repeat(1, 0, 0.5, 25), repeat(1, 0, 0.0, 25)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
@@ -207,7 +207,7 @@ fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
 }
 
 #[test]
-fn standard_errors_match_hand_computed_values() {
+fn standard_errors_equal_hand_computed_values() {
     let blocks = [vec![[1.0, 1.0]; 10], vec![[1.0, 0.0]; 20], vec![[0.0, 0.0]; 10]].concat();
     let got = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[(0, 0.0)]) });
     let rating = got.players[1].unwrap();

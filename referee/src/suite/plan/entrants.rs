@@ -50,12 +50,12 @@ impl Plan {
         who
     }
 
-    /// Returns the index of an opponent from the suite or a role.
+    /// Returns the index of an opponent in the plan, adding the opponent if it is not there yet.
     pub(super) fn opponent(&mut self, RoleAgent { name, spec }: &RoleAgent) -> usize {
         self.entrant(Entrant { name: name.clone(), spec: spec.clone(), variant: None, candidate: false })
     }
 
-    /// Returns the index of an agent in the plan. A new agent is added first.
+    /// Returns the index of an agent in the plan, adding the agent if it is not there yet.
     fn entrant(&mut self, entrant: Entrant) -> usize {
         let known = self.agents.iter().position(|e| *e == entrant);
         known.unwrap_or_else(|| {

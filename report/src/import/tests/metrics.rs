@@ -40,7 +40,7 @@ gomoku,B,anchor 1,0,32,0,1,32
 ";
 
 #[test]
-fn metrics_of_result_tables_match_hand_computed_values() {
+fn metrics_of_result_tables_equal_hand_computed_values() {
     // Level 2 is not passed: 200 * 5 / 30; corrected (5 + 1) / 32 of 200.
     shares(RESULTS, "level", "A", &[("level", 2.0), ("progress", 100.0 / 3.0)]);
     shares(RESULTS, "level form=corrected", "A", &[("level", 2.0), ("progress", 37.5)]);
@@ -67,7 +67,7 @@ duel,1,3,C,A,0,0,6,b
 ";
 
 #[test]
-fn metrics_of_match_tables_match_hand_computed_values() {
+fn metrics_of_match_tables_equal_hand_computed_values() {
     // First cycle: A 1516 after B; B 1484 beats C 1500; C beats A.
     let expected = |a: f64, b: f64| 1.0 / (1.0 + 10f64.powf((b - a) / 400.0));
     let b = 1484.0 + 32.0 * (1.0 - expected(1484.0, 1500.0));
@@ -100,7 +100,7 @@ fn metrics_of_match_tables_match_hand_computed_values() {
 }
 
 #[test]
-fn metrics_of_pair_tables_match_hand_computed_values() {
+fn metrics_of_pair_tables_equal_hand_computed_values() {
     let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "all") else { panic!("no matrix") };
     assert_eq!((&all.rows, &all.columns), (&["A", "B", "C"].map(str::to_owned).to_vec(), &all.rows));
     let score = |a: usize, b: usize| all.cells[a][b].map(|m| (m.value, m.n));
@@ -120,7 +120,7 @@ fn metrics_of_pair_tables_match_hand_computed_values() {
 }
 
 #[test]
-fn win_graphs_match_hand_computed_values() {
+fn win_graphs_equal_hand_computed_values() {
     let Some(Value::Graph(best)) = value(MATCHES, "plg", "all") else { panic!("no graph") };
     let edges: Vec<(usize, usize, f64)> = best.edges.iter().map(|e| (e.from, e.to, e.weight)).collect();
     // A and C are equal over both cycles: no edge.
@@ -188,7 +188,7 @@ m3,bid,0.4
 ";
 
 #[test]
-fn metrics_of_score_tables_match_hand_computed_values() {
+fn metrics_of_score_tables_equal_hand_computed_values() {
     let skill = |ask: &str, agent: &str| {
         let import = Import::read(SCORES, ImportFormat::Csv, false).unwrap();
         let rows = import.rows().of_part(0);
@@ -220,7 +220,7 @@ A,poker,0,2,1,loss,could,1
 ";
 
 #[test]
-fn emotion_metrics_match_hand_computed_values() {
+fn emotion_metrics_equal_hand_computed_values() {
     // First cycle (-2 + 2 + 1) / 3, second 0.
     near(DECISIONS, "pss", "A", 1.0 / 6.0);
     near(DECISIONS, "pss form=pooled", "A", 0.25);
@@ -233,7 +233,7 @@ fn emotion_metrics_match_hand_computed_values() {
 }
 
 #[test]
-fn mark_metrics_match_hand_computed_values() {
+fn mark_metrics_equal_hand_computed_values() {
     shares(DECISIONS, "mean of=equity by=action", "A", &[("fold", 0.3), ("raise", 0.7)]);
     near(DECISIONS, "mean of=equity", "A", 1.3 / 3.0);
     // 0.9 in the first match, 0.4 in the second.
@@ -266,7 +266,7 @@ td,A,O,demon,0,2,1,1,80,100,0,0,0,1
 ";
 
 #[test]
-fn round_metrics_match_hand_computed_values() {
+fn round_metrics_equal_hand_computed_values() {
     near(ROUNDS, "wr", "A", 4.0 / 7.0);
     near(ROUNDS, "wr scope=decided", "A", 2.0 / 3.0);
     let Some(Value::Series(steps)) = value(ROUNDS, "wr scope=decided by=step", "A") else { panic!("no series") };
@@ -292,7 +292,7 @@ fn round_metrics_match_hand_computed_values() {
 }
 
 #[test]
-fn similarity_matches_hand_computed_values() {
+fn similarity_equals_hand_computed_values() {
     // Marks of a record in the format of a decisions table.
     let mut table = "agent,part,cycle,match,ply,result,name,value\n".to_owned();
     for (name, value) in [("round", 2.0), ("revised", 1.0), ("structural", 0.5), ("semantic", 0.9), ("functional", 0.7)]

@@ -16,7 +16,7 @@ use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Number of recent matches from which results against opponents are counted.
+/// Number of the agent's latest matches that count toward its results against opponents.
 const COUNTED: u32 = 500;
 const LISTED: usize = 20;
 

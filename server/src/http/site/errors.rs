@@ -19,7 +19,8 @@ pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -
     page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))
 }
 
-/// Returns the error page for a game that an address names: the nearest game, or the invalid parameters.
+/// Returns the error page for an address with an unknown game or invalid parameters. The page suggests the game with
+/// the nearest name, or states why the parameters are invalid.
 pub(super) fn game(id: &str, refusal: &Refusal) -> Answer {
     match games::status_of(refusal) {
         StatusCode::NOT_FOUND => missing("game", id, "/games", refusal.nearest.as_deref()),

@@ -380,7 +380,7 @@ fn check_ids(all: Vec<(Value, Value)>) -> Result<Vec<(String, Value)>, String> {
         let id = id
             .as_str()
             .filter(|id| plain(id))
-            .ok_or_else(|| format!("custom_id: expected 1 to {MAX_ID} of A-Za-z0-9_-, got {id}"))?
+            .ok_or_else(|| format!("custom_id: expected 1 to {MAX_ID} characters A-Za-z0-9_-, got {id}"))?
             .to_owned();
         if !seen.insert(id.clone()) {
             return Err(format!("custom_id: duplicate {id:?}"));

@@ -134,7 +134,7 @@ impl LawContext {
         Ok(games.await?)
     }
 
-    /// Returns the first game of the list.
+    /// Returns the first game in the list of the server's games.
     pub async fn a_game(&self) -> LawResult<&Spec> {
         let first = self.games().await?.first();
         first.map(|(_, spec)| spec).ok_or_else(|| wrong("listed no game", "at least one"))
@@ -153,7 +153,7 @@ impl LawContext {
         })
     }
 
-    /// Runs a law on every game of the list. Skips the law if every game skips it.
+    /// Runs a law on every game of the server. Skips the law if every game skips it.
     pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> LawResult) -> LawResult {
         let (mut link, mut tried, mut skipped) = (self.link().await?, false, Ok(()));
         for (_, spec) in self.games().await? {

@@ -107,8 +107,8 @@ impl Room<'_> {
     }
 
     /// Plays a turn that accepts documents. An invalid document must be refused with issues and leave the state
-    /// unchanged. A schema-conforming document must be refused in the same way or be played; after that, a snapshot
-    /// must restore the same state.
+    /// unchanged. A schema-conforming document must be refused in the same way or be played. After that, a snapshot
+    /// must restore the state at which it was taken.
     async fn turn(&mut self, batch: &Batch, ids: &[i32]) -> LawResult<bool> {
         let mut spoken = false;
         for (seat, _) in self.h.acting(batch, 0) {

@@ -31,7 +31,7 @@ fn every_rust_fence_is_a_doctest() {
 }
 
 #[test]
-fn guide_names_all_methods_of_game_traits() {
+fn guide_lists_all_methods_of_game_traits() {
     let guide = read(&root().join(GUIDE));
     let (_, methods) = guide.split_once("**The required methods:**").unwrap();
     let (methods, _) = methods.split_once("### Documents").unwrap();
@@ -55,7 +55,7 @@ fn guide_names_all_methods_of_game_traits() {
 }
 
 #[test]
-fn architecture_names_existing_files_and_tests() {
+fn architecture_page_mentions_only_existing_files_and_tests() {
     let page = read(&root().join(ARCHITECTURE));
     let paths: Vec<String> = crate::files().iter().map(|path| format!("/{}", path.display())).collect();
     let in_code = |text: &str| -> BTreeSet<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };

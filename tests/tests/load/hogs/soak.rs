@@ -139,7 +139,7 @@ fn seconds() -> f64 {
 }
 
 #[tokio::test]
-async fn misbehaving_clients_cost_others_no_match() {
+async fn misbehaving_clients_do_not_disrupt_matches_of_other_clients() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let limits = ["--limit", "address_hellos=64", "--limit", "pages_per_s=0"];
     let program = std::env::var("LUDEX_BIN").unwrap_or_else(|_| PROGRAM.to_owned());

@@ -108,7 +108,7 @@ fn verify_reports_changed_bundle() {
 }
 
 #[test]
-fn bundle_records_must_match_settings() {
+fn bundle_records_must_agree_with_settings() {
     let at = one();
     change(at.path(), "run.json", |text| text.replace("\"open\": 11", "\"open\": 12"));
     let seeds = wrong(at.path(), "one");
@@ -139,7 +139,7 @@ fn bundle_records_must_match_settings() {
 }
 
 #[test]
-fn bundle_calls_must_match_records() {
+fn bundle_calls_must_agree_with_records() {
     let at = one();
     change(at.path(), "calls.jsonl", |text| {
         let first = text.lines().next().unwrap().to_owned();

@@ -82,7 +82,7 @@ fn p_values_of_several_games_are_corrected() {
 }
 
 #[test]
-fn comparison_names_reason_for_missing_interval() {
+fn comparison_states_reason_for_missing_interval() {
     let at = one();
     let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
     let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
@@ -126,7 +126,7 @@ fn agents_of_one_run_are_compared() {
 }
 
 #[test]
-fn comparison_names_reason_for_missing_pairs() {
+fn comparison_states_reason_for_missing_pairs() {
     let at = one();
     // Both runs have the same games but in different parts, so no matches can be paired.
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];

@@ -145,7 +145,7 @@ fn stone_games_export_as_sgf() {
 }
 
 #[test]
-fn invalid_export_errors_name_remedy() {
+fn invalid_export_errors_suggest_a_remedy() {
     let at = one();
     for (args, said) in [
         (&["export", "one", "--format", "sgf", "--table", "calls"][..], "expected jsonl or parquet with --table"),

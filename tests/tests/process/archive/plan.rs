@@ -62,7 +62,7 @@ fn plan_with_run_uses_variance_of_run() {
 }
 
 #[test]
-fn invalid_plan_errors_name_reason() {
+fn invalid_plan_errors_state_the_reason() {
     let at = one();
     let plan = |args: &[&str]| -> Ran { ludex(at.path(), &[&["power", "--game"], args].concat()) };
     for (args, said) in [

@@ -111,7 +111,7 @@ fn control_characters_are_replaced_in_terminal_and_page() {
 }
 
 #[test]
-fn transcript_errors_name_reason() {
+fn transcript_errors_state_the_reason() {
     let at = one();
     write(at.path(), "two", "model-b", "random");
     let err = ludex(at.path(), &["show", "tow"]).fails();

@@ -64,7 +64,7 @@ fn agent_is_added_listed_and_removed() {
 }
 
 #[test]
-fn agents_check_accepts_names() {
+fn agents_check_command_accepts_agent_names() {
     let here = folder();
     add(here.path(), &["searcher", "--spec", "mcts sims=20"]).well();
     let text = ludex(here.path(), &["agents", "check", "searcher", "--game", "tic_tac_toe"]).well();
@@ -172,7 +172,7 @@ fn edits_preserve_comments() {
 }
 
 #[test]
-fn names_resolve_in_all_commands() {
+fn agent_names_resolve_in_all_commands() {
     let here = folder();
     let at = here.path();
     let mut text = format!("[agents.little]\nspec = \"{LITTLE}\"\nprice_in = 3\nprice_out = 15.5\n");
@@ -237,7 +237,7 @@ fn programs_are_added_by_file_and_folder() {
 }
 
 #[test]
-fn agents_file_errors_name_line() {
+fn agents_file_errors_contain_the_line_number() {
     let here = folder();
     let one = "[agents.one]\nspec = \"random\"\n";
     for (more, said) in [

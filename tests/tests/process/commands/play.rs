@@ -24,7 +24,7 @@ fn default_opponent_is_anchor() {
 }
 
 #[test]
-fn prompt_names_seats() {
+fn prompt_shows_player_of_each_seat() {
     let shown = play(&["chess", "--seat", "Black=human", "--seed", "1"], "quit\n");
     assert!(shown.contains(": black human, white anchor level="), "{shown}");
     let shown = play(&["chess(max_plies=4)", "--seat", "white=random", "--seat", "black=mcts sims=2"], "");

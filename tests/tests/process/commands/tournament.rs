@@ -194,7 +194,7 @@ fn tournament_estimate_plays_no_match() {
 }
 
 #[test]
-fn invalid_tournament_errors_name_reason() {
+fn invalid_tournament_errors_state_the_reason() {
     let here = folder();
     let at = here.path();
     fs::write(at.join("agents.toml"), QUICK).unwrap();

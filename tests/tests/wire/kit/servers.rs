@@ -124,7 +124,7 @@ async fn given_ca_certificate_is_trusted() {
 }
 
 #[tokio::test]
-async fn server_check_errors_name_reason() {
+async fn server_check_errors_state_the_reason() {
     for (words, why) in [
         (vec!["check", "server", "ws://127.0.0.1:1"], "127.0.0.1:1"),
         (vec!["check", "server", "no address"], "no address"),

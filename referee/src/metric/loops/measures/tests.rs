@@ -11,7 +11,7 @@ fn of(n: usize, edges: &[(usize, usize)]) -> Loops {
 
 /// Compares with values that `referee/tests/data/values.py` computed.
 #[test]
-fn measures_match_networkx() {
+fn measures_agree_with_networkx() {
     let all: Json = serde_json::from_str(include_str!("../../../../tests/data/values.json")).unwrap();
     let graphs = all["graphs"].as_array().unwrap();
     assert!(graphs.len() > 4);
@@ -28,7 +28,7 @@ fn measures_match_networkx() {
 }
 
 #[test]
-fn measures_of_a_triangle_match_hand_computed_values() {
+fn measures_of_a_triangle_equal_hand_computed_values() {
     let found = of(4, &[(0, 1), (0, 3), (1, 2), (2, 0)]);
     let want = Loops {
         dfs: 1,
