@@ -642,7 +642,7 @@ impl GameText for Bargaining {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         if a == AGREE {
-            return "there is no offer to accept yet".to_owned();
+            return "no offer has been made yet".to_owned();
         }
         format!("expected an offer within the pool ({}), got {}", self.list(&s.pool), self.list(&self.offer(a)))
     }

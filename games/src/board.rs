@@ -32,7 +32,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     }
 }
 
-/// Writes the returns of a game won by `winner`, or zeros if there is no winner.
+/// Writes the returns of a game won by `winner`, or zeros for a draw.
 #[inline]
 pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     let first = match winner {

@@ -79,7 +79,7 @@ fn chance_may_end_game_after_second_offer() {
 fn illegal_moves_are_explained() {
     let mut s = fixed_game("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
-    assert_eq!(why(&mut *s, AGREE), "there is no offer to accept yet");
+    assert_eq!(why(&mut *s, AGREE), "no offer has been made yet");
     let more = why(&mut *s, 2);
     let expected =
         "expected an offer within the pool (Book: 1, Hat: 1, Basketball: 3), got Book: 2, Hat: 0, Basketball: 0";

@@ -312,7 +312,7 @@ fn illegal_moves_are_explained() {
         (&start, white("a1", "a5"), "the way from a1 to a5 is blocked on a2"),
         (&start, white("b1", "b4"), "a knight cannot move from b1 to b4"),
         (&start, white("e2", "e5"), "a pawn cannot move from e2 to e5"),
-        (&start, white("e2", "d3"), "no piece to capture on d3"),
+        (&start, white("e2", "d3"), "d3 has no piece to capture"),
         (&start, 0, "leaves the board"),
         (&start, SHORT, "a piece is on f1"),
         (&castle, LONG, "a piece is on b1"),

@@ -90,8 +90,7 @@ fn pawn(pos: &Chess, from: Square, to: Square) -> Option<String> {
     let ahead = from.offset(step);
     if attacks::pawn_attacks(turn, from).contains(to) {
         let takes = board.by_color(!turn).contains(to) || pos.maybe_ep_square() == Some(to);
-        return (!takes)
-            .then(|| format!("a pawn moves diagonally only to capture, and there is no piece to capture on {to}"));
+        return (!takes).then(|| format!("a pawn moves diagonally only to capture, and {to} has no piece to capture"));
     }
     let double = ahead.and_then(|s| s.offset(step)).filter(|_| from.rank() == home);
     if ahead != Some(to) && double != Some(to) {

@@ -114,7 +114,7 @@ impl Character {
         self.statuses.iter().any(|s| s.is == is)
     }
 
-    /// Removes the oldest status of a kind. Returns false if there is none.
+    /// Removes the oldest status of a kind. Returns false if nothing was removed.
     fn spend(&mut self, is: Is) -> bool {
         let at = self.statuses.iter().position(|s| s.is == is);
         at.map(|at| self.statuses.remove(at)).is_some()

@@ -422,7 +422,7 @@ fn earth_pulse_adds_lasting_shield() {
     acts(&log, "i0", 2, r#"["hit","i0","d0",24,16,96]"#);
 }
 
-/// Stored losses of 40 give a hit of 32. Without stored losses, there is no hit.
+/// Stored losses of 40 give a hit of 32. Without stored losses, nothing is hit.
 #[test]
 fn core_rebound_hits_with_stored_damage() {
     let log = two(USUAL, "Fire magma_eruption residual_warmth residual_warmth", "Earth core_rebound x3");

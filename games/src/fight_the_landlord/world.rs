@@ -46,7 +46,7 @@ fn ways(n: usize, places: &[Option<usize>]) -> f64 {
 }
 
 /// Deals all of `pool` at random: seat `p` gets `need[p]` cards, none of them in `barred[p]`. All such deals are
-/// equally likely. Returns `None` if there is no such deal.
+/// equally likely. Returns `None` if no deal fits.
 pub(super) fn deal(
     pool: Cards,
     need: [usize; SEATS],

@@ -160,7 +160,7 @@ impl Playing {
         Playing { s: game.start(), rng, draw, drawn: Vec::new() }
     }
 
-    /// Plays up to the next chance node and draws its outcome. Returns false if there is no such node.
+    /// Plays up to the next chance node and draws its outcome. Returns false if the episode has no further chance node.
     fn step(&mut self) -> bool {
         let more = self.drawn.len() < 40 && to_chance(&mut *self.s, &mut self.rng, 300);
         if more {

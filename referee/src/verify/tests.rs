@@ -245,11 +245,11 @@ fn unparsed_replies_have_a_separate_attempt_limit() {
     }
     let mislabelled = RefusedMove { code: ErrorCode::Unparsed, ..taken.clone() };
     for (forced, tries, why) in [
-        (true, &[&unread][..], "expected a cause"),
-        (true, &[&unread, &taken, &taken], "expected a cause"),
+        (true, &[&unread][..], "expected the attempt limit or"),
+        (true, &[&unread, &taken, &taken], "expected the attempt limit or"),
         // The third illegal move would have lost.
-        (true, &[&taken, &taken, &taken, &unread, &unread], "expected a cause"),
-        (true, &[&unread, &unread, &taken], "expected a cause"),
+        (true, &[&taken, &taken, &taken, &unread, &unread], "expected the attempt limit or"),
+        (true, &[&unread, &unread, &taken], "expected the attempt limit or"),
         (false, &[&unread, &unread], "expected at most 2 attempts"),
         (false, &[&taken, &taken, &taken], "expected at most 3 attempts"),
         (true, &[&unread, &mislabelled], "expected refusal code IllegalAction"),
