@@ -720,7 +720,7 @@ fn mahjong_requests_are_answered_line_by_line() {
         (format!(r#"{{"hand":{hand},"wins":"T2"}}"#), "/wins", "did you mean win"),
         (format!(r#"{{"hand":{hand},"win":"T2","self_drawn":1}}"#), "/self_drawn", "expected true or false"),
         (good.replace("T2", "T0"), "/hand/12", "not a tile"),
-        ("no JSON".into(), "", "not JSON"),
+        ("no JSON".into(), "", "expected JSON"),
         (long, "/edition", "expected `oracle` or `strict98`"),
         (longer, "", "expected at most"),
     ];

@@ -95,7 +95,7 @@ async fn learner_that_pauses_resumes_without_loss() {
     /// Number of environments whose batches exceed all buffers of a connection.
     const HANDLES: usize = 12;
     let server = Server::start(|config| {
-        config.limits.write_stall_ms = 300;
+        config.limits.write_stall_ms = 3_000;
         // A session with environments outlives the grace time if its client was too slow.
         config.limits.grace_ms = 1;
     })

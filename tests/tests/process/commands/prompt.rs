@@ -35,7 +35,7 @@ fn prompt_is_printed_completely() {
         (&["chess", "--moves", "x5"], "; legal moves: a3, a4, Na3"),
         (&["tic_tac_toe", "--moves", "b2", "b2"], "; legal moves: o(0,0), o(0,1), o(0,2), o(1,0), o(1,2)"),
         (&["chess", "--moves", "e4", "--seat", "1"], "seat 1 is not to move"),
-        (&["iterated_prisoners_dilemma", "--moves", "COOPERATE"], "a move for each of 2 seats"),
+        (&["iterated_prisoners_dilemma", "--moves", "COOPERATE"], "expected one for each of the 2 seats"),
         (&["tic_tac_toe", "--random-moves", "99"], "the game ends before all moves are played"),
     ] {
         let ran = ludex(at.path(), &[&["games", "prompt"][..], args].concat());
