@@ -457,7 +457,7 @@ fn remote_tournament_equals_local_tournament() {
     let mut table = points(&far);
     assert_eq!(table.remove(&format!("b{many}")).as_deref(), Some("0.0"), "{far}");
     let missing = far["entrants"].as_array().unwrap().iter().find(|row| row["name"] == format!("b{many}")).unwrap();
-    assert!(missing["out"].as_str().is_some_and(|why| why.contains("did not come")), "{missing}");
+    assert!(missing["out"].as_str().is_some_and(|why| why.contains("did not enroll in time")), "{missing}");
     assert_eq!(table, points(&near));
     let matches = (many * (many - 1)) as u64;
     if let Some(ms) = used {

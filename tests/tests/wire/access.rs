@@ -4,7 +4,7 @@ use ludex_server::auth::{NewToken, Scopes, add};
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -81,12 +81,12 @@ fn bearer(token: &str) -> String {
     if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") }
 }
 
-/// Enrols `ann` in a run, and returns her bot and the id of her first match, which is under way.
-async fn run_of_ann(site: &Site) -> (Bot, String) {
+/// Enrols `ann` in a run, and returns her bot and the first turn of her first match.
+async fn run_of_ann(site: &Site) -> (Bot, Value) {
     let mut bot = Bot::with(site.server.address, None, json!({"token": site.ann, "agent": {"name": "ann"}})).await;
     assert_eq!(bot.call("enrol", json!({"suite": "little", "run": "hers"})).await["type"], "enrolled");
-    let id = bot.wait("turn").await["match"].as_str().unwrap().to_owned();
-    (bot, id)
+    let turn = bot.wait("turn").await;
+    (bot, turn)
 }
 
 #[tokio::test]
@@ -119,7 +119,8 @@ async fn matches_need_a_token() {
     }
     let page = format!("/matches/{}", site.id);
     let (status, body) = site.browse(&page, "").await;
-    assert!(status == 401 && body.contains("id=\"login\"") && body.contains(&page), "{body}");
+    let next = format!("data-next=\"{}\"", page.replace('/', "&#x2f;"));
+    assert!(status == 401 && body.contains("id=\"login\"") && body.contains(&next), "{body}");
     assert_eq!(site.browse(&page, &site.ann).await.0, 200);
     assert_eq!(site.get("/episodes/m_0", "").await.0, 401, "an unknown match looks like a known one");
 }
@@ -138,7 +139,8 @@ async fn public_server_shows_matches_without_a_token() {
 async fn match_of_open_run_is_open_to_its_owners() {
     for public in [false, true] {
         let site = Site::start(public).await;
-        let (mut bot, id) = run_of_ann(&site).await;
+        let (mut bot, turn) = run_of_ann(&site).await;
+        let id = turn["match"].as_str().unwrap();
         for path in [format!("/episodes/{id}"), format!("/matches/{id}/picture.svg")] {
             for (token, status) in [("", 401), (&site.bob, 403), (&site.ann, 200), (&site.admin, 200)] {
                 assert_eq!(site.get(&path, token).await.0, status, "{path}");
@@ -148,6 +150,7 @@ async fn match_of_open_run_is_open_to_its_owners() {
         assert_eq!(bob.call("spectate", json!({"match": id})).await["code"], "forbidden");
         let (status, body) = site.browse(&format!("/matches/{id}"), &site.bob).await;
         assert!(status == 403 && body.contains("This match is hidden"), "{body}");
+        bot.act(&turn, first(&turn)).await;
         bot.play(2, first).await;
         bot.wait("run_end").await;
         assert_eq!(site.get(&format!("/episodes/{id}"), &site.bob).await.0, 200);
@@ -158,7 +161,8 @@ async fn match_of_open_run_is_open_to_its_owners() {
 #[tokio::test]
 async fn run_files_need_a_token_and_have_headers_of_pages() {
     let site = Site::start(false).await;
-    let (mut bot, _) = run_of_ann(&site).await;
+    let (mut bot, turn) = run_of_ann(&site).await;
+    bot.act(&turn, first(&turn)).await;
     bot.play(2, first).await;
     bot.wait("run_end").await;
     for path in ["/runs/hers/report.html", "/runs/hers/report.json"] {
